@@ -1,0 +1,71 @@
+# Everything runs in .venv, which these targets make. `make demo` and `make test` are the two commands.
+# PYTHON picks the interpreter; PIP_ARGS goes to every pip install, for example to choose an index with a small torch:
+#   make test PIP_ARGS="--index-url <an index with CPU builds of torch>"
+PYTHON   ?= $(firstword $(foreach p,python3.11 python3.12 python3.13 python3,$(shell command -v $(p) 2>/dev/null)))
+VENV     ?= .venv
+PIP_ARGS ?=
+BIN      := $(VENV)/bin
+PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
+NATIVE   := $(wildcard src/timelike/native/*.cpp src/timelike/native/*.hpp src/timelike/native/CMakeLists.txt)
+WORKERS  ?= auto
+
+.PHONY: demo test check ci bench docs browser clean help
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   the main job end to end: writes demo/report.html"
+	@echo "make test   the tests"
+	@echo "make check  lint, types, import rules"
+	@echo "make ci     what continuous integration runs: check, then test"
+	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
+	@echo "make docs   the documentation into site/"
+
+$(VENV)/made:
+	@test -n "$(PYTHON)" || { echo "timelike needs Python 3.11 or newer: none found; set PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "timelike needs Python 3.11 or newer: $(PYTHON) is older"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# the library itself, in place: edits to Python files count at once, edits to the kernels rebuild
+$(VENV)/library: $(VENV)/made pyproject.toml constraints.txt $(NATIVE)
+	@echo "installing timelike into $(VENV) (some minutes the first time: torch is large)"
+	$(PIP) -e .
+	@touch $@
+
+# real data files for the demo and the tests; aeon's code is never imported
+$(VENV)/data: $(VENV)/library
+	$(PIP) --no-deps aeon
+	@touch $@
+
+$(VENV)/extra-%: $(VENV)/library
+	$(PIP) "timelike[$*]"
+	@touch $@
+
+demo: $(VENV)/data
+	$(BIN)/timelike demo
+
+test: $(VENV)/extra-test $(VENV)/data
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+check: $(VENV)/extra-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+browser:
+	@command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || \
+	  { command -v apt-get >/dev/null 2>&1 && test "$$(id -u)" = 0 && \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
+	  echo "no browser can be installed here: the page's test will be skipped"
+
+ci: check browser test
+
+bench: $(VENV)/extra-bench
+	@for program in benchmarks/speed/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+
+docs: $(VENV)/extra-docs $(VENV)/data
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) build site demo

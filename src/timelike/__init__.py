@@ -1,0 +1,42 @@
+"""timelike learns which sequences are alike, how they line up in time, and what comes next."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import align, draw, native, recognize, sequences
+    from .align import DTW, Alignment, Matches
+    from .recognize import Neighbors
+    from .sequences import FormatError, Sequences, concat, load
+
+__version__ = "0.1.0"
+
+_ROOMS = ("align", "draw", "native", "recognize", "report", "sequences")
+# where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
+_HOME = {
+    "DTW": "align",
+    "Alignment": "align",
+    "FormatError": "sequences",
+    "Matches": "align",
+    "Neighbors": "recognize",
+    "Sequences": "sequences",
+    "concat": "sequences",
+    "load": "sequences",
+}
+__all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
+    if name not in _HOME:
+        raise AttributeError(f"module 'timelike' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,187 @@
+"""The verbs every distance has, written once: doors, threads, symmetry, progress, memory."""
+
+from __future__ import annotations
+
+import abc
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import native
+from ..sequences import Sequences, as_one, as_sequences
+from .alignment import Alignment
+
+Report = Callable[[int, int], None] | None
+
+
+class Matches(NamedTuple):
+    """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first."""
+
+    ids: NDArray[np.int64]
+    distances: NDArray[Any]
+
+
+class Metric(abc.ABC):
+    """Anything that compares two sequences. A subclass fills in `_fill`; the verbs are here."""
+
+    symmetric: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        """Distances of all pairs into `out`; y is None when the collection is compared with itself."""
+
+    def distance(self, x: Any, y: Any) -> float:
+        """The distance of two sequences, each (time,) or (time, channel)."""
+        first, second = as_one(x, "x"), as_one(y, "y")
+        return float(self._filled(first, second, ("x", "y"), threads=1)[0, 0])
+
+    def pairwise(
+        self,
+        X: Any,
+        Y: Any = None,
+        *,
+        n_jobs: int | None = None,
+        out: NDArray[Any] | None = None,
+        progress: bool = False,
+    ) -> NDArray[Any]:
+        """Distances of all pairs, (len X, len Y); of X with itself when Y is None.
+
+        `n_jobs=None` uses all cores. `out` is filled and returned: a memory map, for a matrix larger than memory.
+        """
+        x = as_sequences(X, "X")
+        y = None if Y is None else as_sequences(Y, "Y")
+        with _bar(progress) as report:
+            return self._filled(x, y, ("X", "Y"), threads=_threads(n_jobs), out=out, report=report)
+
+    def _filled(
+        self,
+        x: Sequences,
+        y: Sequences | None,
+        names: tuple[str, str],
+        *,
+        threads: int,
+        out: NDArray[Any] | None = None,
+        report: Report = None,
+    ) -> NDArray[Any]:
+        self._refuse(x, y, names)
+        shape, dtype = (len(x), len(x if y is None else y)), computed(x, x if y is None else y)
+        out = _room(shape, dtype) if out is None else _checked(out, shape, dtype)
+        self._fill(x, y if y is not None or self.symmetric else x, out, threads, report)
+        _refuse_overflow(out, names)
+        return out
+
+    def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
+        for name, given in zip(names, (x, y), strict=True):
+            if given is None:
+                continue
+            if len(given) == 0:
+                raise ValueError(f"{name} holds no sequences: expected at least one")
+            given.refuse_missing(type(self).__name__, name)
+        if y is not None and x.frame != y.frame:
+            raise ValueError(
+                f"{names[0]} has frames of shape {x.frame} and {names[1]} of {y.frame}: expected the same channels; "
+                'an array (item, channel, time) needs Sequences(data, layout="nct")'
+            )
+
+    def neighbors(self, X: Any, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
+        """The k sequences of X nearest to every query; equal distances in the order of X."""
+        collection, asked = as_sequences(X, "X"), as_sequences(queries, "queries")
+        if not 1 <= k <= len(collection):
+            raise ValueError(f"k={k}: expected 1 to {len(collection)}, the number of sequences in X")
+        rows = max(1, (1 << 24) // len(collection))  # queries at a time, so that memory stays bounded
+        ids, distances = [], []
+        for begin in range(0, len(asked), rows):
+            block = self.pairwise(asked[begin : begin + rows], collection, n_jobs=n_jobs)
+            ids.append(np.argsort(block, axis=1, kind="stable")[:, :k])
+            distances.append(np.take_along_axis(block, ids[-1], axis=1))
+        return Matches(np.concatenate(ids), np.concatenate(distances))
+
+
+class Aligner(Metric):
+    """A metric that also says how two sequences line up."""
+
+    @abc.abstractmethod
+    def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        """The alignment of the two sequences, each a collection of one."""
+
+    def align(self, x: Any, y: Any) -> Alignment:
+        """How `y` lines up with `x`."""
+        first, second = as_one(x, "x"), as_one(y, "y")
+        self._refuse(first, second, ("x", "y"))
+        return self._align(first, second)
+
+
+def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
+    """The dtype of the computation: float64 if either side is, otherwise float32."""
+    return np.dtype(np.float64 if np.float64 in (x.dtype, y.dtype) else np.float32)
+
+
+def steps(sequences: Sequences, dtype: np.dtype[Any]) -> native.Steps:
+    """Buffer (step, channel) in `dtype`, starts and lengths; the sequences' own memory where the dtype agrees."""
+    base, starts, lengths = sequences.buffers()
+    if base.dtype != dtype:  # convert our own steps only: the base may hold many more
+        base, starts = sequences.values.astype(dtype), sequences.offsets[:-1]
+    return native.Steps(base.reshape(len(base), -1), starts, lengths)
+
+
+def _threads(n_jobs: int | None) -> int:
+    if n_jobs is None or n_jobs == -1:
+        return native.cores()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
+        raise ValueError(f"n_jobs={n_jobs!r}: expected a positive number of threads, or None for all cores")
+    return int(n_jobs)
+
+
+def _room(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    need = shape[0] * shape[1] * dtype.itemsize
+    have = _memory()
+    if have is not None and need > have:
+        raise MemoryError(
+            f"a matrix of {shape[0]} × {shape[1]} {dtype} distances needs {need / 2**30:.1f} GiB and this machine has "
+            f"{have / 2**30:.1f}: pass out=np.memmap(path, dtype={dtype.name!r}, mode='w+', shape={shape}), use "
+            "float32, or ask for neighbors()"
+        )
+    return np.empty(shape, dtype)
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _checked(out: NDArray[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a {type(out).__name__}: expected a NumPy array or memmap")
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"out is {out.shape} {out.dtype}: expected {shape} {dtype}")
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError("out must be a writeable array in C order")
+    return out
+
+
+@contextmanager
+def _bar(progress: bool) -> Iterator[Report]:
+    if not progress:
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=1.0, unit="", bar_format="{l_bar}{bar}| {elapsed}<{remaining}") as bar:
+        yield lambda done, total: bar.update(done / total - bar.n) and None
+        bar.update(1.0 - bar.n)
+
+
+def _refuse_overflow(out: NDArray[Any], names: tuple[str, str]) -> None:
+    # min and max see inf without a matrix of flags; distances are never nan, because missing values were refused
+    if not np.isfinite(out.max()):
+        row, column = np.argwhere(~np.isfinite(out))[0]
+        raise ValueError(
+            f"the distance of {names[0]}[{row}] and {names[1]}[{column}] is too large for {out.dtype}: "
+            "standardize() the sequences" + (" or give them as float64" if out.dtype == np.float32 else "")
+        )

@@ -1,0 +1,89 @@
+"""`timelike demo`: the main job end to end on two real data sets."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from .. import __version__, native
+from ..align import DTW
+from ..recognize import Neighbors
+from ..report import Page, sections
+from ..sequences import Sequences, load
+from .refusal import spoken
+
+_DATA = ("BasicMotions", "JapaneseVowels")
+_COLUMNS = ("data set", "train", "test", "lengths", "channels", "classes", "accuracy", "seconds")
+
+
+class Run(NamedTuple):
+    """What one data set gave."""
+
+    name: str
+    train: Sequences
+    test: Sequences
+    accuracy: float
+    seconds: float
+
+    def row(self) -> tuple[Any, ...]:
+        """As a row of the table."""
+        low, high = int(self.train.lengths.min()), int(self.train.lengths.max())
+        classes = len(np.unique(self.train.codes))
+        lengths = str(low) if low == high else f"{low} to {high}"
+        counts = (len(self.train), len(self.test), lengths, self.train.frame[0], classes)
+        return (self.name, *counts, round(self.accuracy, 4), round(self.seconds, 3))
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("demo/report.html"),
+) -> None:
+    """Classify two real data sets by their nearest neighbour under DTW and write a report."""
+    console = Console()
+    with spoken():
+        runs = [_classified(name) for name in _DATA]
+        table = Table(Column(_COLUMNS[0], no_wrap=True), *_COLUMNS[1:], title="Nearest neighbour under DTW")
+        for run in runs:
+            table.add_row(*map(str, run.row()))
+        console.print(table)
+        written = _page(runs).save(out)
+    console.print(f"report: {written}", soft_wrap=True)
+
+
+def _classified(name: str) -> Run:
+    train, test = load(name)
+    began = time.perf_counter()
+    accuracy = Neighbors(DTW()).fit(train, train.labels).score(test, test.labels)
+    return Run(name, train, test, float(accuracy), time.perf_counter() - began)
+
+
+def _page(runs: list[Run]) -> Page:
+    executor = "the compiled kernels" if native.compiled() else "the torch executor (no compiled kernels here)"
+    page = Page("timelike demo", lead=f"timelike {__version__}, distances by {executor} on {native.cores()} cores.")
+    page.add(
+        "Nearest neighbour under dynamic time warping",
+        sections.text("Every test sequence takes the class of the training sequence it is nearest to."),
+        sections.table(_COLUMNS, [run.row() for run in runs]),
+    )
+    for run in runs:
+        page.add(f"{run.name}: how a test sequence lines up with its nearest", *_alignment(run))
+    return page
+
+
+def _alignment(run: Run) -> list[str]:
+    chosen = int(np.argmax([sequence.std(axis=0).mean() for sequence in run.test]))  # the one that moves most
+    nearest = int(DTW().neighbors(run.train, run.test[[chosen]]).ids[0, 0])
+    alignment = DTW().align(run.test[chosen], run.train[nearest])
+    assert run.train.labels is not None
+    assert run.test.labels is not None
+    caption = (
+        f"Test sequence {chosen} (x, class {run.test.labels[chosen]}) and its nearest training sequence {nearest} "
+        f"(y, class {run.train.labels[nearest]}), channel 0 of {run.train.frame[0]}: grey lines join matched steps. "
+        "Right: the path over the distances of all pairs of steps, dark where they are near."
+    )
+    return [sections.picture(alignment.plot(), caption)]

@@ -1,0 +1,27 @@
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+def dtw_pairwise(
+    x: NDArray[Any],
+    x_starts: NDArray[Any],
+    x_lengths: NDArray[Any],
+    y: NDArray[Any],
+    y_starts: NDArray[Any],
+    y_lengths: NDArray[Any],
+    *,
+    symmetric: bool,
+    cells: int,
+    share: float,
+    cost: int,
+    threads: int,
+    out: NDArray[Any],
+    report: Callable[[int, int], None] | None,
+    isa: str | None = None,
+) -> None: ...
+def dtw_path(
+    x: NDArray[Any], y: NDArray[Any], *, cells: int, share: float, cost: int, isa: str | None = None
+) -> tuple[NDArray[Any], float]: ...
+def isa() -> str: ...
+def isas() -> list[str]: ...

@@ -1,0 +1,5 @@
+"""Sequences, maybe labels → a decision."""
+
+from .neighbors import Neighbors
+
+__all__ = ["Neighbors"]

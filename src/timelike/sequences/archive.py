@@ -1,0 +1,168 @@
+"""The UCR/UEA archive on the web: a name → its files in the cache, checked, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from .formats.atomic import replacing
+
+BASE_URL = "https://timeseriesclassification.com/aeon-toolkit"
+LIMIT_MB = 500  # of a download; TIMELIKE_DOWNLOAD_LIMIT_MB overrides it
+UNPACKED = 10  # times the limit is what the files of one data set may take on disk
+TIMEOUT = 30.0  # seconds without an answer
+_CHUNK = 1 << 16
+
+
+class DownloadError(OSError):
+    """A data set that could not be fetched; says why and what to do by hand."""
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: `$TIMELIKE_CACHE`, or the place the operating system has for it."""
+    chosen = os.environ.get("TIMELIKE_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "timelike" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Caches/timelike"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "timelike"
+
+
+def address(name: str) -> str:
+    """Where the archive keeps a data set."""
+    return f"{BASE_URL}/{name}.zip"
+
+
+def fetch(name: str) -> Path:
+    """Download a data set into the cache; gives its folder. Interrupted at any moment, it leaves nothing behind."""
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".part-") as scratch:
+        zipped = Path(scratch) / "data.zip"
+        digest = _download(name, zipped)
+        _compare(name, digest, cache)
+        unpacked = Path(scratch) / name
+        _unpack(name, zipped, unpacked)
+        folder = cache / name
+        try:
+            unpacked.replace(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise another process was faster, which is as good
+                raise
+    _record(name, digest, cache)
+    return folder
+
+
+def _limit() -> int:
+    given = os.environ.get("TIMELIKE_DOWNLOAD_LIMIT_MB", str(LIMIT_MB))
+    try:
+        return int(float(given) * 1e6)
+    except (ValueError, OverflowError):
+        raise ValueError(f"TIMELIKE_DOWNLOAD_LIMIT_MB={given!r}: expected a number of megabytes") from None
+
+
+def _download(name: str, target: Path) -> str:
+    """Stream the file to `target`; gives its SHA-256."""
+    request = urllib.request.Request(address(name), headers={"User-Agent": "timelike"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, target.open("wb") as file:
+            return _stream(name, answer, file)
+    except urllib.error.HTTPError as error:
+        reason = "the archive has no such data set" if error.code == 404 else f"the server answered {error.code}"
+        raise DownloadError(f"{address(name)}: {reason}") from None
+    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        raise DownloadError(f"{address(name)} cannot be reached ({getattr(error, 'reason', error)})") from None
+
+
+def _stream(name: str, answer: Any, file: Any) -> str:
+    from tqdm import tqdm
+
+    limit, digest, size = _limit(), hashlib.sha256(), 0
+    declared = int(answer.headers.get("Content-Length") or 0)
+    with tqdm(total=declared or None, desc=name, unit="B", unit_scale=True, disable=None) as bar:
+        while size <= limit and declared <= limit:
+            chunk = answer.read(_CHUNK)
+            if not chunk:
+                break
+            size += len(chunk)
+            digest.update(chunk)
+            file.write(chunk)
+            bar.update(len(chunk))
+    if max(size, declared) > limit:
+        raise DownloadError(
+            f"{address(name)} has {'more than ' if not declared else ''}{max(size, declared) / 1e6:.1f} MB, the limit "
+            f"is {limit / 1e6:.1f} MB: raise it with the environment variable TIMELIKE_DOWNLOAD_LIMIT_MB"
+        )
+    if declared and size != declared:
+        raise DownloadError(f"{address(name)}: the connection ended after {size} of {declared} bytes: try again")
+    return digest.hexdigest()
+
+
+def _recorded(cache: Path) -> dict[str, str]:
+    try:
+        known = json.loads((cache / "checksums.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        known = None
+    if not isinstance(known, dict):
+        raise DownloadError(f"{cache / 'checksums.json'} is damaged: delete it, and checksums are recorded anew")
+    return known
+
+
+def _compare(name: str, digest: str, cache: Path) -> None:
+    known = _recorded(cache).get(name, digest)
+    if known != digest:
+        raise DownloadError(
+            f"{address(name)} has SHA-256 {digest}, but {known} was recorded on first use: the archive has changed or "
+            f"the download was tampered with; if you trust it, remove {name!r} from {cache / 'checksums.json'}"
+        )
+
+
+def _record(name: str, digest: str, cache: Path) -> None:
+    known = _recorded(cache) | {name: digest}
+    with replacing(cache / "checksums.json") as temporary:
+        temporary.write_text(json.dumps(known, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def _unpack(name: str, zipped: Path, folder: Path) -> None:
+    """Only the two files that we know, by their bare names: a path inside the archive is never followed."""
+    wanted = {f"{name}_TRAIN.ts", f"{name}_TEST.ts"}
+    room = _limit() * UNPACKED
+    folder.mkdir()
+    try:
+        with zipfile.ZipFile(zipped) as archive:
+            for info in archive.infolist():
+                bare = info.filename.replace("\\", "/").rpartition("/")[2]
+                if bare in wanted:
+                    wanted.remove(bare)
+                    room -= _unpack_one(archive, info, folder / bare, room)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise DownloadError(f"{address(name)} is not a whole zip file ({error}): try again") from None
+    if f"{name}_TRAIN.ts" in wanted:
+        raise DownloadError(f"{address(name)} holds no {name}_TRAIN.ts: the archive has it in another format only")
+
+
+def _unpack_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, room: int) -> int:
+    """Bytes written; counted as they come, since a zip file may lie about its sizes."""
+    written = 0
+    with archive.open(info) as source, target.open("wb") as file:
+        while chunk := source.read(_CHUNK):
+            written += len(chunk)
+            if written > room:
+                raise DownloadError(
+                    f"{target.name} unpacks to more than {room / 1e6:.0f} MB: raise the limit with the environment "
+                    "variable TIMELIKE_DOWNLOAD_LIMIT_MB"
+                )
+            file.write(chunk)
+    return written

@@ -1,0 +1,47 @@
+"""Numbers at the door: each comes back plain, or as an error that names the argument and what was expected."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def whole(value: Any, name: str, least: int) -> int:
+    """An integer of at least `least`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name}={value!r}: expected an integer")
+    if value < least:
+        raise ValueError(f"{name}={value}: expected at least {least}")
+    return int(value)
+
+
+def real(value: Any, name: str, least: float = -math.inf, most: float = math.inf, *, above: float = -math.inf) -> float:
+    """A finite number between `least` and `most`, and greater than `above`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name}={value!r}: expected a number")
+    if not (math.isfinite(value) and least <= value <= most and value > above):
+        bounds = [
+            f"{word} {bound}"
+            for word, bound in (("at least", least), ("greater than", above), ("at most", most))
+            if math.isfinite(bound)
+        ]
+        raise ValueError(f"{name}={value}: expected a finite number {' and '.join(bounds)}".rstrip())
+    return float(value)
+
+
+def span(value: Any, name: str, least: float = -math.inf, *, above: float = -math.inf) -> tuple[float, float]:
+    """A range `(low, high)` to draw from; one number stands for itself."""
+    low, high = value if isinstance(value, tuple | list) and len(value) == 2 else (value, value)
+    low, high = (real(bound, name, least, above=above) for bound in (low, high))
+    if low > high:
+        raise ValueError(f"{name}={value}: expected (low, high) with low at most high")
+    return low, high
+
+
+def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
+    return str(value)

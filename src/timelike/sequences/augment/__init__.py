@@ -1,0 +1,33 @@
+"""Augmentations that say what they did: the new values, and how they line up with the old ones.
+
+**The alignment** is always one plain array (new_time, old_time), float64: row i says of which old steps, in which
+shares, the new step i is made. Rows are at least 0 and sum to 1, and they move forward (each row's cumulative sum is
+nowhere above that of the row before). It is what TAP is trained towards.
+
+For `Blur`, `Merge`, `TimeWarp` and `Crop` the new values *are* `alignment @ x`. `Jitter` and `Scaling` change values,
+not time: their alignment is the identity and the values differ from `alignment @ x` by the noise or the factors.
+
+A value is missing (NaN) where any old value that has a share in it is. The alignment is dense: two sequences of 10 000
+steps make one of 800 MB.
+"""
+
+from .base import Augmentation, Augmented, AugmentedSequences
+from .combine import Chain, Choice, choose, compose
+from .pointwise import Jitter, Scaling
+from .temporal import Blur, Crop, Merge, TimeWarp
+
+__all__ = [
+    "Augmentation",
+    "Augmented",
+    "AugmentedSequences",
+    "Blur",
+    "Chain",
+    "Choice",
+    "Crop",
+    "Jitter",
+    "Merge",
+    "Scaling",
+    "TimeWarp",
+    "choose",
+    "compose",
+]

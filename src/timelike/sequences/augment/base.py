@@ -1,0 +1,95 @@
+"""What every augmentation gives back, and how it is applied to one sequence or to many."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timelike.sequences import check
+from timelike.sequences.container import Sequences
+from timelike.sequences.sampling import RandomState, generator
+
+Matrix = NDArray[np.float64]
+
+
+class Augmented(NamedTuple):
+    """A new sequence: `values` (new_time, *frame) and its `alignment` (new_time, old_time) with the old one."""
+
+    values: NDArray[Any]
+    alignment: Matrix
+
+
+class AugmentedSequences(NamedTuple):
+    """The same for a collection: `sequences` with labels, groups and ids kept, and one alignment for each."""
+
+    sequences: Sequences
+    alignments: list[Matrix]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Augmentation(ABC):
+    """A random change of a sequence; call it with an array (time, *frame) or with `Sequences`."""
+
+    @overload
+    def __call__(self, x: Sequences, *, random_state: RandomState = None) -> AugmentedSequences: ...
+    @overload
+    def __call__(self, x: Any, *, random_state: RandomState = None) -> Augmented: ...
+    def __call__(self, x: Any, *, random_state: RandomState = None) -> Augmented | AugmentedSequences:
+        rng = generator(random_state)
+        if isinstance(x, Sequences):
+            return _each(self, x, rng)
+        sequence = check.one_sequence(x, "x")
+        step = check.first_step(sequence, np.isinf)
+        if step is not None:
+            raise ValueError(f"x is infinite at time step {step}: expected finite values; nan means missing")
+        values, alignment = self._apply(_floating(sequence), rng)
+        return Augmented(values[:, 0] if np.ndim(x) == 1 else values, alignment)
+
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+        alignment = self._alignment(len(x), rng)
+        return Augmented(_mixed(alignment, x), alignment)
+
+    @abstractmethod
+    def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
+        """How the new steps are made of `length` old ones."""
+
+
+def _floating(x: NDArray[Any]) -> NDArray[Any]:
+    return np.array(x, np.float64 if x.dtype == np.float64 else np.float32)
+
+
+def _mixed(alignment: Matrix, x: NDArray[Any]) -> NDArray[Any]:
+    """`alignment @ x` in which a missing value spoils only what it has a share in (0 · nan would spoil all)."""
+    flat = x.reshape(len(x), -1)
+    gaps = np.isnan(flat)
+    mixed = alignment @ np.where(gaps, 0, flat)
+    if gaps.any():
+        mixed[(alignment > 0).astype(np.float32) @ gaps.astype(np.float32) > 0] = np.nan
+    return np.asarray(mixed, x.dtype).reshape(-1, *x.shape[1:])
+
+
+def _each(augmentation: Augmentation, s: Sequences, rng: np.random.Generator) -> AugmentedSequences:
+    done = [augmentation._apply(_floating(x), rng) for x in s]
+    if not done:
+        raise ValueError("x is empty: expected at least one sequence")
+    alignments = [one.alignment for one in done]
+    lengths = np.array([len(one.values) for one in done], np.int64)
+    clock = None
+    if s.times is not None:
+        old = np.split(s.times, s.offsets[1:-1])
+        clock = np.concatenate([_mixed_times(a, times) for a, times in zip(alignments, old, strict=True)])
+        check.refuse_disorder(clock, lengths)
+    return AugmentedSequences(s._rebuilt(np.concatenate([one.values for one in done]), lengths, clock), alignments)
+
+
+def _mixed_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
+    """Averaged from the first on: a nanosecond since 1970 has more digits than a float64."""
+    since = times - times[0]
+    if times.dtype.kind == "M":
+        nanoseconds = np.round(alignment @ since.astype(np.int64)).astype(np.int64)
+        return np.asarray(times[0] + nanoseconds.astype("timedelta64[ns]"))
+    return np.asarray(times[0] + alignment @ since)

@@ -1,0 +1,600 @@
+"""The one container: many sequences of any lengths, with what is known about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import check, sampling, tables, transforms
+
+if TYPE_CHECKING:
+    import torch
+
+    from .check import Layout
+
+
+class Padded(NamedTuple):
+    """A rectangular batch: `values` (item, longest, *frame) and the true `lengths` (item,)."""
+
+    values: NDArray[Any]
+    lengths: NDArray[np.int64]
+
+
+class PaddedTensor(NamedTuple):
+    """The same for torch."""
+
+    values: torch.Tensor
+    lengths: torch.Tensor
+
+
+class Sequences:
+    """Sequences of unequal lengths, packed end to end, with labels, groups, times and ids.
+
+    Nothing is padded and nothing is copied that need not be: indexing, slicing, windows and crops are views of the
+    same memory, and so are the arrays that `s[i]` and iteration give (read-only). NaN means *missing* and nothing
+    else; infinity is refused.
+
+    Labels are kept in the caller's own terms, because `predict` will answer in them. Give integer codes together with
+    `class_names` and they become those names; `codes` turns names back into integers.
+
+    Parameters
+    ----------
+    data : list of arrays, array or torch tensor
+        Each sequence is (time,), (time, channel) or (time, *frame); an array is (item, time) or (item, time, *frame).
+    labels, groups, ids : array of n entries, optional
+        Numbers or strings: the class or target, what must stay on one side of a split (a subject), a name.
+    times : list of arrays, optional
+        Strictly increasing timestamps, numbers or datetimes; one array serves all when the lengths are equal.
+    channel_names, class_names : list of str, optional
+    layout : {"ntc", "nct"}
+        `"nct"` for arrays in the (item, channel, time) order of aeon and sktime.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> s = tl.Sequences([[1.0, 2.0, 3.0], [4.0, 5.0]], labels=["up", "up"])
+    >>> s
+    Sequences(2 sequences, lengths 2 to 3, 1 channel, float64, 1 class)
+    >>> s[1].ravel()
+    array([4., 5.])
+    >>> s.padded().values[:, :, 0]
+    array([[1., 2., 3.],
+           [4., 5., 0.]])
+    """
+
+    # `_base` holds every step of every sequence and maybe more: a subset shares it and differs in `_starts`/`_lengths`
+    __slots__ = ("_base", "_base_missing", "_class_names", "_clock", "_groups", "_ids", "_labels", "_lengths",
+                 "_packed", "_starts", "channel_names")  # fmt: skip
+
+    channel_names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        labels: Any = None,
+        groups: Any = None,
+        times: Any = None,
+        ids: Any = None,
+        channel_names: Iterable[str] | None = None,
+        class_names: Iterable[str] | None = None,
+        layout: Layout = "ntc",
+    ) -> None:
+        if isinstance(data, Sequences):
+            given = {"labels": labels, "groups": groups, "times": times, "ids": ids}
+            given |= {"channel_names": channel_names, "class_names": class_names}
+            self._copy_from(data.replace(**{name: value for name, value in given.items() if value is not None}))
+            return
+        values, lengths = check.packed(data, layout)
+        self._fill(values, lengths)
+        check.refuse_inf(values, self._starts)
+        self._describe(labels, groups, times, ids, channel_names, class_names)
+
+    def _fill(self, values: NDArray[Any], lengths: NDArray[np.int64]) -> None:
+        self._base = check.frozen(values)
+        self._base_missing: list[bool] = []  # a cell shared by all subsets: filled when somebody first asks
+        self._lengths = check.frozen(lengths)
+        self._starts = check.frozen(np.cumsum(lengths) - lengths)
+        self._packed: tuple[NDArray[Any], NDArray[Any] | None] | None = None
+
+    def _describe(
+        self, labels: Any, groups: Any, times: Any, ids: Any, channel_names: Any = None, class_names: Any = None
+    ) -> None:
+        n_items = len(self)
+        self._labels, self._class_names = _vocabulary(
+            check.per_item(labels, "labels", n_items), check.names(class_names, "class_names")
+        )
+        self._groups = check.per_item(groups, "groups", n_items)
+        self._ids = check.per_item(ids, "ids", n_items)
+        self._clock = check.packed_times(times, self._lengths)
+        self.channel_names = check.names(channel_names, "channel_names", self.frame[0])
+
+    def _copy_from(self, other: Sequences) -> None:
+        for slot in self.__slots__:
+            setattr(self, slot, getattr(other, slot))
+
+    @classmethod
+    def from_packed(cls, values: Any, offsets: Any, **known: Any) -> Sequences:
+        """From `values` (total_time, *frame) and `offsets` (n + 1,); keywords and checks as in the constructor.
+
+        >>> import timelike as tl
+        >>> tl.Sequences.from_packed([1.0, 2.0, 3.0], [0, 1, 3]).lengths
+        array([1, 2])
+        """
+        packed = np.ascontiguousarray(check.one_sequence(values, "values"))
+        marks = check.plain_array(offsets, "offsets")
+        if marks.ndim != 1 or len(marks) < 2 or marks.dtype.kind not in "iu":
+            raise ValueError(f"offsets has shape {marks.shape}, dtype {marks.dtype}: expected n + 1 integers")
+        if marks[0] != 0 or marks[-1] != len(packed):
+            raise ValueError(
+                f"offsets runs from {marks[0]} to {marks[-1]}: expected 0 to {len(packed)}, the number of time steps"
+            )
+        marks = marks.astype(np.int64)
+        lengths = np.diff(marks)
+        if (lengths <= 0).any():
+            bad = int(np.flatnonzero(lengths <= 0)[0])
+            raise ValueError(f"offsets gives sequence {bad} the length {lengths[bad]}: expected increasing offsets")
+        self = cls.__new__(cls)
+        self._fill(packed, lengths)
+        check.refuse_inf(packed, self._starts)
+        times = known.pop("times", None)
+        if times is not None and np.shape(times) == (len(packed),):
+            times = np.split(np.asarray(times), marks[1:-1])
+        names = {name: known.pop(name, None) for name in ("labels", "groups", "ids", "channel_names", "class_names")}
+        if known:
+            raise TypeError(f"from_packed got unknown arguments: {', '.join(known)}")
+        self._describe(times=times, **names)
+        return self
+
+    # --- what it holds -------------------------------------------------------------------------------------------
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Time steps of every sequence, (item,)."""
+        return self._lengths
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each sequence begins in `values`, and the end of the last: (item + 1,)."""
+        return check.frozen(np.concatenate([[0], np.cumsum(self._lengths)]).astype(np.int64))
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """All time steps end to end, (total_time, *frame): a view unless this is a scattered selection."""
+        return self._gathered()[0]
+
+    @property
+    def times(self) -> NDArray[Any] | None:
+        """Timestamps of `values`, (total_time,), float64 or datetime64, or None."""
+        return self._gathered()[1]
+
+    def _gathered(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        if self._packed is None:
+            rows = self._rows()
+            clock = None if self._clock is None else check.frozen(self._clock[rows])
+            self._packed = check.frozen(self._base[rows]), clock
+        return self._packed
+
+    def _rows(self) -> slice | NDArray[np.int64]:
+        """Which rows of the base are ours: a slice when they lie end to end."""
+        ends = self._starts + self._lengths
+        if len(self) == 0:
+            return slice(0, 0)
+        if np.array_equal(ends[:-1], self._starts[1:]):
+            return slice(int(self._starts[0]), int(ends[-1]))
+        ours = np.cumsum(self._lengths)
+        return np.asarray(np.arange(ours[-1]) + np.repeat(self._starts - (ours - self._lengths), self._lengths))
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The class or target of every sequence, (item,), or None."""
+        return self._labels
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """The classes that string labels may take, those absent from this subset included; None for numbers."""
+        return self._class_names
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """Labels as integers 0, 1, …: positions in `class_names`, or ranks of numeric labels.
+
+        >>> import timelike as tl
+        >>> tl.Sequences([[1.0], [2.0]], labels=["walk", "run"]).codes
+        array([1, 0])
+        """
+        if self._labels is None:
+            raise ValueError("these sequences have no labels: give them with replace(labels=...)")
+        if self._class_names is None:
+            return np.unique(self._labels, return_inverse=True)[1].astype(np.int64)
+        order = np.argsort(self._class_names)
+        return np.asarray(order[np.searchsorted(np.array(self._class_names)[order], self._labels)], np.int64)
+
+    @property
+    def groups(self) -> NDArray[Any] | None:
+        """What must stay together in a split (a subject, a recording), (item,), or None."""
+        return self._groups
+
+    @property
+    def ids(self) -> NDArray[Any] | None:
+        """A name for every sequence, (item,), or None."""
+        return self._ids
+
+    @property
+    def frame(self) -> tuple[int, ...]:
+        """The shape of one time step: (channel,) or (channel, height, width)."""
+        return tuple(int(size) for size in self._base.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype the values are stored in."""
+        return self._base.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(item, longest, *frame): what `padded()` would have."""
+        return (len(self), int(self._lengths.max(initial=0)), *self.frame)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of `shape`."""
+        return len(self.shape)
+
+    @property
+    def equal_length(self) -> bool:
+        """Whether all sequences have the same number of time steps."""
+        return bool((self._lengths == self._lengths[:1]).all())
+
+    @property
+    def missing(self) -> bool:
+        """Whether any value is missing (NaN)."""
+        return self._first_missing() is not None
+
+    def _first_missing(self) -> tuple[int, int] | None:
+        """Sequence and time step of the first missing value, found without gathering a scattered selection."""
+        if not self._base_missing:
+            self._base_missing.append(check.first_step(self._base, np.isnan) is not None)
+        if not self._base_missing[0]:
+            return None
+        for item, sequence in enumerate(self):
+            step = check.first_step(sequence, np.isnan)
+            if step is not None:
+                return item, step
+        return None
+
+    def refuse_missing(self, who: str, name: str = "X") -> None:
+        """Raise, naming the sequence and the time, if `who` is about to meet a missing value in argument `name`."""
+        found = self._first_missing()
+        if found is not None:
+            raise ValueError(
+                f"{name}: sequence {found[0]} is missing (nan) at time step {found[1]} and {who} cannot take missing "
+                "values: fill them with Sequences.interpolate()"
+            )
+
+    def buffers(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+        """Base buffer (steps, *frame), starts and lengths: what compiled code reads, never a copy."""
+        return self._base, self._starts, self._lengths
+
+    # --- taking parts --------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        for start, length in zip(self._starts.tolist(), self._lengths.tolist(), strict=True):
+            yield self._base[start : start + length]
+
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, key: Any) -> Sequences: ...
+    def __getitem__(self, key: Any) -> NDArray[Any] | Sequences:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # scikit-learn indexes arrays as X[rows, ...]
+        if isinstance(key, int | np.integer):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"position {key} is out of range for {len(self)} sequences")
+            start = int(self._starts[key])
+            return self._base[start : start + int(self._lengths[key])]
+        return self._take(key if isinstance(key, slice) else _positions(key, len(self)))
+
+    def _take(self, key: slice | NDArray[np.int64]) -> Sequences:
+        taken = self._spawn(self._starts[key], self._lengths[key])
+        for slot in ("_labels", "_groups", "_ids"):
+            entries = getattr(self, slot)
+            setattr(taken, slot, None if entries is None else check.frozen(entries[key]))
+        return taken
+
+    def _spawn(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
+        """Other stretches of the same memory; labels, groups and ids are left for the caller to say."""
+        other = Sequences.__new__(Sequences)
+        other._copy_from(self)
+        other._starts, other._lengths = check.frozen(starts), check.frozen(lengths)
+        other._labels = other._groups = other._ids = other._packed = None
+        return other
+
+    def _rebuilt(self, values: NDArray[Any], lengths: NDArray[np.int64], clock: NDArray[Any] | None) -> Sequences:
+        """The same items with other values, packed."""
+        other = Sequences.__new__(Sequences)
+        other._copy_from(self)
+        other._fill(values, lengths)
+        other._clock = None if clock is None else check.frozen(clock)
+        return other
+
+    def replace(self, **known: Any) -> Sequences:
+        """The same values with other `labels`, `groups`, `times`, `ids`, `channel_names` or `class_names` (or None).
+
+        >>> import timelike as tl
+        >>> tl.Sequences([[1.0], [2.0]]).replace(labels=[3, 4]).labels
+        array([3, 4])
+        """
+        current: dict[str, Any] = {"labels": self._labels, "groups": self._groups, "ids": self._ids}
+        current |= {"channel_names": self.channel_names, "class_names": self._class_names}
+        unknown = sorted(set(known) - set(current) - {"times"})
+        if unknown:
+            raise TypeError(f"replace got unknown arguments: {', '.join(unknown)}")
+        if "labels" in known and "class_names" not in known:
+            current["class_names"] = None
+        retimed = "times" in known
+        other = self._rebuilt(self.values, self._lengths, None) if retimed else self[:]
+        clock = other._clock
+        other._describe(**({"times": None} | current | known))
+        if not retimed:
+            other._clock = clock
+        return other
+
+    # --- turning into something else -----------------------------------------------------------------------------
+
+    def padded(self, *, fill: float = 0.0, length: int | None = None) -> Padded:
+        """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.padded()`."""
+        longest = self.shape[1]
+        length = longest if length is None else length
+        if length < longest:
+            raise ValueError(
+                f"length={length} is shorter than the longest sequence ({longest}): crop or resample first"
+            )
+        lengths = self._lengths.copy()
+        if self.equal_length and length == longest:
+            return Padded(self.values.reshape(self.shape).copy(), lengths)
+        block = np.full(
+            (len(self), length, *self.frame), fill, dtype=np.result_type(self.dtype, np.min_scalar_type(fill))
+        )
+        block[np.arange(length) < lengths[:, None]] = self.values
+        return Padded(block, lengths)
+
+    def tensor(self, device: Any = None, *, dtype: torch.dtype | None = None) -> PaddedTensor:
+        """The padded batch as torch tensors, float32 unless the values are float64; lengths come along."""
+        import torch
+
+        values, lengths = self.padded()
+        if dtype is None:
+            dtype = torch.float64 if values.dtype == np.float64 else torch.float32
+        return PaddedTensor(torch.from_numpy(values).to(device, dtype), torch.from_numpy(lengths).to(device))
+
+    def to_list(self, *, layout: Layout = "ntc") -> list[NDArray[Any]]:
+        """One array per sequence, (time, *frame), or (channel, time) with `layout="nct"`; read-only views."""
+        return [sequence if layout == "ntc" else sequence.swapaxes(0, 1) for sequence in self]
+
+    def to_nct(self) -> NDArray[Any] | list[NDArray[Any]]:
+        """What aeon and sktime take: an array (item, channel, time), or a list of (channel, time) if ragged."""
+        if not self.equal_length:
+            return self.to_list(layout="nct")
+        return self.values.reshape(self.shape).swapaxes(1, 2)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if not self.equal_length:
+            raise TypeError(
+                f"sequences of lengths {self._lengths.min()} to {self._lengths.max()} are not one array: "
+                "use padded(), resample(length=...) or to_list()"
+            )
+        return np.array(self.values.reshape(self.shape), dtype=dtype, copy=copy)
+
+    @property
+    def elapsed(self) -> NDArray[np.float64] | None:
+        """Timestamps as numbers, (total_time,): `times` itself, or seconds since 1970 where they are datetimes."""
+        if self.times is None or self.times.dtype.kind == "f":
+            return self.times
+        return np.asarray(self.times.astype(np.int64) / 1e9)
+
+    def copy(self) -> Sequences:
+        """The same sequences in memory of their own, packed: for when the original array is about to change."""
+        return self._rebuilt(self.values.copy(), self._lengths, None if self.times is None else self.times.copy())
+
+    def equals(self, other: object) -> bool:
+        """Whether values (missing at the same places), dtype and everything known about them are the same."""
+        if not isinstance(other, Sequences) or self.frame != other.frame or self.dtype != other.dtype:
+            return False
+        if self.channel_names != other.channel_names or self.class_names != other.class_names:
+            return False
+        ours = (self.lengths, self.times, self.labels, self.groups, self.ids)
+        theirs = (other.lengths, other.times, other.labels, other.groups, other.ids)
+        same = all(_same(a, b) for a, b in zip(ours, theirs, strict=True))
+        return same and np.array_equal(self.values, other.values, equal_nan=self.dtype.kind == "f")
+
+    def __repr__(self) -> str:
+        shortest, longest = (int(self._lengths.min()), int(self._lengths.max())) if len(self) else (0, 0)
+        parts = [
+            _count(len(self), "sequence"),
+            f"length {longest}" if shortest == longest else f"lengths {shortest} to {longest}",
+            _count(self.frame[0], "channel") if len(self.frame) == 1 else f"frames {self.frame}",
+            str(self.dtype),
+        ]
+        if self._class_names is not None:
+            parts.append(_count(len(self._class_names), "class", "classes"))
+        elif self._labels is not None:
+            integer = self._labels.dtype.kind in "biu"
+            parts.append(_count(len(np.unique(self._labels)), "class", "classes") if integer else "targets")
+        if self._groups is not None:
+            parts.append(_count(len(np.unique(self._groups)), "group"))
+        if self._clock is not None:
+            parts.append("times")
+        return f"Sequences({', '.join(parts)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = self.copy()  # a worker process must not receive the whole buffer for a few sequences
+        return {slot: getattr(own, slot) for slot in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for slot, value in state.items():
+            setattr(self, slot, check.frozen(value) if isinstance(value, np.ndarray) else value)
+
+    def save(self, path: str | Path, *, test: Sequences | None = None) -> Path:
+        """Write a file; its suffix says the format: `.npz`, `.npy`, `.ts`, `.tsv`, `.txt`, `.arff`, `.csv`, `.parquet`.
+
+        `test` puts a second part into the same `.npz`, marked by its `split` column, which `load` gives back as a pair.
+        """
+        from .formats import write
+
+        return write(self, Path(path), test=test)
+
+    statistics = transforms.statistics
+    standardize = transforms.standardize
+    interpolate = transforms.interpolate
+    resample = transforms.resample
+    windows = transforms.windows
+    crop = transforms.crop
+    derivative = transforms.derivative
+    split = sampling.split
+    folds = sampling.folds
+    episodes = sampling.episodes
+    to_frame = tables.to_frame
+    from_frame = classmethod(tables.from_frame)
+    from_xarray = classmethod(tables.from_xarray)
+
+
+def as_sequences(value: Any, name: str) -> Sequences:
+    """The door of every verb: `Sequences` pass, anything else is checked under the name of the argument."""
+    if isinstance(value, Sequences):
+        return value
+    values, lengths = check.packed(value, "ntc", name)
+    made = _nameless(values, lengths)
+    check.refuse_inf(values, made._starts, name)
+    return made
+
+
+def as_one(value: Any, name: str) -> Sequences:
+    """The same door for a single sequence, (time,) or (time, *frame): a collection of one."""
+    if isinstance(value, Sequences):
+        if len(value) != 1:
+            raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
+        return value
+    values = np.ascontiguousarray(check.one_sequence(value, name))
+    step = check.first_step(values, np.isinf)
+    if step is not None:
+        raise ValueError(f"{name} is infinite at time step {step}: expected finite values; nan means missing")
+    return _nameless(values, np.array([len(values)]))
+
+
+def _nameless(values: NDArray[Any], lengths: NDArray[np.int64]) -> Sequences:
+    made = Sequences.__new__(Sequences)
+    made._fill(values, lengths)
+    made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
+    return made
+
+
+def concat(parts: Iterable[Sequences]) -> Sequences:
+    """All sequences of several collections, in order; what only some of them know is an error, not a guess.
+
+    >>> import timelike as tl
+    >>> a = tl.Sequences([[1.0, 2.0]])
+    >>> tl.concat([a, a]).lengths
+    array([2, 2])
+    """
+    several = list(parts)
+    if not several:
+        raise ValueError("parts is empty: expected at least one Sequences to concatenate")
+    first = several[0]
+    for i, part in enumerate(several):
+        if not isinstance(part, Sequences):
+            raise TypeError(f"parts[{i}] is a {type(part).__name__}: expected Sequences")
+        if part.frame != first.frame or part.channel_names != first.channel_names:
+            raise ValueError(
+                f"parts[{i}] has frames {part.frame} named {part.channel_names}, parts[0] {first.frame} named "
+                f"{first.channel_names}: expected the same channels"
+            )
+    whole = Sequences.__new__(Sequences)
+    whole._fill(np.concatenate([part.values for part in several]), np.concatenate([part.lengths for part in several]))
+    whole._describe(
+        **{name: _joined([getattr(part, name) for part in several], name) for name in ("labels", "groups", "ids")},
+        times=None,
+        channel_names=first.channel_names,
+    )
+    clock = _joined([part.times for part in several], "times")
+    whole._clock = None if clock is None else check.frozen(clock)
+    if whole._labels is not None and whole._labels.dtype.kind == "U":
+        names = [name for part in several for name in part.class_names or ()]
+        whole._class_names = tuple(dict.fromkeys(names))
+    return whole
+
+
+def _joined(entries: list[NDArray[Any] | None], name: str) -> NDArray[Any] | None:
+    present = [entry for entry in entries if entry is not None]
+    if not present:
+        return None
+    if len(present) < len(entries):
+        missing = next(i for i, entry in enumerate(entries) if entry is None)
+        raise ValueError(f"parts[{missing}] has no {name} but others have: drop them with replace({name}=None)")
+    if (
+        len({entry.dtype.kind in "U" for entry in present}) > 1
+        or len({entry.dtype.kind == "M" for entry in present}) > 1
+    ):
+        raise ValueError(f"{name} are of different kinds ({', '.join(sorted({str(e.dtype) for e in present}))})")
+    return np.asarray(np.concatenate(present))
+
+
+def _vocabulary(
+    labels: NDArray[Any] | None, names: tuple[str, ...] | None
+) -> tuple[NDArray[Any] | None, tuple[str, ...] | None]:
+    """String labels and the classes they come from; integer codes are replaced by the names they stand for."""
+    if labels is None:
+        if names is not None:
+            raise ValueError("class_names is given without labels: give labels (names, or positions in class_names)")
+        return None, None
+    if labels.dtype.kind != "U":
+        if names is None:
+            return labels, None
+        if labels.dtype.kind not in "iu" or labels.min(initial=0) < 0 or labels.max(initial=0) >= len(names):
+            raise ValueError(
+                f"labels run from {labels.min()} to {labels.max()} for {len(names)} class_names: "
+                f"expected integers 0 to {len(names) - 1}, or the names themselves"
+            )
+        return check.frozen(np.array(names, dtype=str)[labels]), names
+    found = np.unique(labels).tolist()
+    if names is None:
+        return labels, tuple(found)
+    strangers = sorted(set(found) - set(names))
+    if strangers:
+        raise ValueError(f"labels hold {strangers[0]!r}, which is not among class_names {names}")
+    return labels, names
+
+
+def _positions(key: Any, n_items: int) -> NDArray[np.int64]:
+    index = np.asarray(key)
+    if index.ndim != 1:
+        raise IndexError(
+            f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
+        )
+    if index.dtype == bool:
+        if len(index) != n_items:
+            raise IndexError(f"the mask has {len(index)} entries for {n_items} sequences")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.zeros(0, np.int64)
+    if index.dtype.kind not in "iu":
+        raise IndexError(f"positions have dtype {index.dtype}: expected integers or a mask")
+    outside = index[(index < -n_items) | (index >= n_items)]
+    if outside.size:
+        raise IndexError(f"position {outside[0]} is out of range for {n_items} sequences")
+    return index.astype(np.int64)
+
+
+def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,143 @@
+"""NumPy's own files: .npz with everything a collection holds, and .npy for a plain array.
+
+The arrays of an .npz: `values` (total_time, *frame), `offsets` (n + 1), and where known `labels` (n; positions in
+`class_names` if there are such), `split` (n; 0 train, 1 test), `groups` (n), `ids` (n), `times` (total_time),
+`class_names`, `channel_names`. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timelike.sequences.container import Sequences, concat
+
+from . import text
+from .atomic import replacing
+
+_KNOWN = ("labels", "groups", "ids", "times", "channel_names", "class_names")
+
+
+def read(path: Path) -> dict[str, Sequences]:
+    """The sequences of an .npz or .npy file."""
+    return _read_npy(path) if path.suffix.lower() == ".npy" else _read_npz(path)
+
+
+def _read_npy(path: Path) -> dict[str, Sequences]:
+    with path.open("rb") as file:
+        block = _one_array(file, path.stat().st_size, path, "the array")
+    if block.ndim < 2:
+        raise text.wrong(path, f"holds an array of shape {block.shape}: expected (item, time) or (item, time, channel)")
+    return {"all": Sequences(block)}
+
+
+def _read_npz(path: Path) -> dict[str, Sequences]:
+    arrays = _members(path)
+    absent = [name for name in ("values", "offsets") if name not in arrays]
+    if absent:
+        raise text.wrong(
+            path, f"has no array {absent[0]!r} but {', '.join(map(repr, arrays))[:200]}: expected values and offsets"
+        )
+    known = {name: arrays[name] for name in _KNOWN if name in arrays}
+    for name in ("channel_names", "class_names"):
+        if name in known and (known[name].ndim != 1 or known[name].dtype.kind != "U"):
+            raise text.wrong(path, f"{name} has dtype {known[name].dtype}: expected a row of strings")
+    if "times" in known and known["times"].shape != arrays["values"].shape[:1]:
+        raise text.wrong(path, f"times has shape {known['times'].shape}: expected one time per step of values")
+    whole = Sequences.from_packed(arrays["values"], arrays["offsets"], **known)
+    if "split" not in arrays:
+        return {"all": whole}
+    split = arrays["split"]
+    if split.shape != (len(whole),) or not np.isin(split, (0, 1)).all():
+        raise text.wrong(
+            path, f"split has shape {split.shape}: expected 0 (train) or 1 (test) for {len(whole)} sequences"
+        )
+    return {name: whole[split == code] for code, name in enumerate(("train", "test")) if (split == code).any()}
+
+
+def _members(path: Path) -> dict[str, NDArray[Any]]:
+    arrays = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                name = info.filename.removesuffix(".npy")
+                if name in ("values", "offsets", "split", *_KNOWN):
+                    with archive.open(info) as file:
+                        arrays[name] = _one_array(file, info.file_size, path, name)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise text.wrong(path, f"is not a whole .npz file ({error}): get it again") from None
+    return arrays
+
+
+def _one_array(file: IO[bytes], size: int, path: Path, name: str) -> NDArray[Any]:
+    """One array of the .npy format whose header agrees with the bytes that are there."""
+    try:
+        npy: Any = np.lib.format  # untyped in NumPy's own stubs
+        header = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
+        shape, columns_first, dtype = header(file)
+    except (
+        Exception
+    ) as error:  # NumPy reads the header as Python text: a damaged one raises whatever the tokenizer does
+        raise text.wrong(path, f"{name} is not in NumPy's format: {str(error)[:200]}") from None
+    if dtype.hasobject:
+        raise text.wrong(
+            path, f"{name} holds pickled objects: nothing is ever unpickled; save it as numbers or strings"
+        )
+    n_bytes = dtype.itemsize
+    for length in shape:  # Python's integers do not overflow, whatever the header claims
+        n_bytes *= length
+    if file.tell() + n_bytes != size:
+        raise text.wrong(
+            path, f"{name} has {size - file.tell()} bytes for shape {shape}, {dtype}: is the file cut short?"
+        )
+    content = file.read()  # to the end, so that the checksum of the zip file is compared
+    if len(content) != n_bytes:
+        raise text.wrong(path, f"{name} ends after {len(content)} of {n_bytes} bytes: is the file cut short?")
+    return np.frombuffer(content, dtype).reshape(shape, order="F" if columns_first else "C")
+
+
+def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> None:
+    """An .npz with all that is known, or an .npy with the values alone."""
+    if len(data) == 0 or (test is not None and len(test) == 0):
+        raise ValueError(f"there are no sequences to write to {path.name}: expected at least one")
+    if path.suffix.lower() == ".npy":
+        _write_npy(data, path)
+    else:
+        _write_npz(data, path, test)
+
+
+def _write_npy(data: Sequences, path: Path) -> None:
+    if not data.equal_length:
+        raise ValueError("sequences of unequal lengths cannot be stored in .npy: use .npz, or resample(length=...)")
+    for name in _KNOWN:
+        if getattr(data, name) is not None:
+            raise ValueError(f"{name} cannot be stored in .npy: use .npz, or drop them with replace({name}=None)")
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, data.values.reshape(data.shape), allow_pickle=False)
+
+
+def _write_npz(data: Sequences, path: Path, test: Sequences | None) -> None:
+    whole = data if test is None else concat([data, test])
+    arrays = {"values": whole.values, "offsets": whole.offsets}
+    for name in ("labels", "groups", "ids", "times"):
+        entries = getattr(whole, name)
+        if entries is not None:
+            arrays[name] = entries
+    for name in ("channel_names", "class_names"):
+        names = getattr(whole, name)
+        if names is not None:
+            if any(entry.endswith("\0") for entry in names):
+                raise ValueError(f"{name} holds a name that ends with a zero character: rename it")
+            arrays[name] = np.array(names, dtype=str)
+    if whole.class_names is not None:
+        arrays["labels"] = whole.codes.astype(np.int32)
+    if test is not None:
+        arrays["split"] = np.repeat(np.array([0, 1], np.uint8), [len(data), len(test)])
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)

@@ -1,0 +1,238 @@
+"""Long tables, one row per sequence and time step: .csv and .parquet.
+
+The columns are `id`, and where known `time`, `label` and `group`; every other column is a channel. Sequences without
+ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars; it keeps labels, ids and groups but not
+the list of classes, which is what occurs in the file. A .parquet keeps everything.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timelike.sequences import tables
+from timelike.sequences.container import Sequences
+
+from . import text
+from .atomic import replacing
+
+_META = b"timelike"
+
+
+def read(path: Path) -> dict[str, Sequences]:
+    """The sequences of a long .csv or .parquet file."""
+    return {"all": _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)}
+
+
+def write(data: Sequences, path: Path) -> None:
+    """A long .csv or .parquet file."""
+    if len(data) == 0:
+        raise ValueError(f"there are no sequences to write to {path.name}: expected at least one")
+    (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(data, path)
+
+
+def _read_csv(path: Path) -> Sequences:
+    header, columns = _cells(path)
+    if "id" not in header:
+        raise text.wrong(
+            path,
+            f"no column 'id' but {', '.join(map(repr, header))[:200]}: name the column that tells the sequences apart "
+            "'id', or use Sequences.from_frame(table, id=...)",
+            1,
+        )
+    table = dict(zip(header, columns, strict=True))
+    known = {name: table.pop(name, None) for name in tables.RESERVED}
+    if not table:
+        raise text.wrong(path, "no column besides id, time, label and group: expected at least one channel", 1)
+    for name in ("id", "label", "group"):
+        _refuse_blank(known[name], name, path)
+    tokens = known["id"] or []
+    position = {token: code for code, token in enumerate(dict.fromkeys(tokens))}
+    parsed = tables.Columns(
+        np.fromiter(map(position.__getitem__, tokens), np.int64, len(tokens)),
+        _entries(list(position)),
+        np.column_stack([_channel(cells, name, path) for name, cells in table.items()]),
+        None if known["time"] is None else _clock(known["time"], path),
+        None if known["label"] is None else _entries(known["label"]),
+        None if known["group"] is None else _entries(known["group"]),
+    )
+    return tables.grouped(Sequences, parsed, table)
+
+
+def _cells(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The header and the columns, all as text."""
+    lines = text.read_lines(path)
+    reader = csv.reader((line + "\n" for line in lines), strict=True)
+    try:
+        rows = list(filter(None, reader))  # the reader gives an empty row for a blank line
+    except csv.Error as error:
+        raise text.wrong(path, f"{error}: expected values separated by commas", reader.line_num) from None
+    if len(rows) < 2:
+        raise text.wrong(path, "no rows: expected a header with column names, then one row per time step")
+    header = [name.strip() for name in rows[0]]
+    if "" in header or len(set(header)) < len(header):
+        raise text.wrong(path, f"the column names {header[:20]} are not all different and non-empty", 1)
+    if set(map(len, rows)) != {len(header)}:
+        bad = next(i for i, row in enumerate(rows) if len(row) != len(header))
+        raise text.wrong(path, f"{len(rows[bad])} values for {len(header)} columns: is it cut short?", _line(path, bad))
+    return header, [list(column) for column in zip(*rows[1:], strict=True)]
+
+
+def _line(path: Path, row: int) -> int:
+    """The line on which a row ends; quoted cells may hold line breaks, so it takes a second look to know."""
+    reader = csv.reader(line + "\n" for line in text.read_lines(path))
+    for _ in zip(range(row + 1), filter(None, reader), strict=False):
+        pass
+    return reader.line_num
+
+
+def _refuse_blank(cells: list[str] | None, name: str, path: Path) -> None:
+    if cells is not None and "" in cells:
+        raise text.wrong(path, f"no {name}: expected one in every row", _line(path, cells.index("") + 1))
+
+
+def _channel(cells: list[str], name: str, path: Path) -> NDArray[np.float64]:
+    filled = ["nan" if cell == "" else cell for cell in cells]
+    try:
+        return text.numbers(filled, path, 0)
+    except text.FormatError:
+        for row, cell in enumerate(filled):
+            try:
+                text.numbers([cell], path, 0)
+            except text.FormatError:
+                raise text.wrong(
+                    path,
+                    f"column {name!r} holds {cell[:40]!r}: expected a number, or nothing where missing",
+                    _line(path, row + 1),
+                ) from None
+        raise
+
+
+def _clock(cells: list[str], path: Path) -> NDArray[Any]:
+    _refuse_blank(cells, "time", path)
+    try:
+        return text.clock(cells, path, 0)
+    except text.FormatError:
+        raise text.wrong(
+            path, "column 'time' holds something that is neither a number nor a datetime (2007-01-31 23:59:59), or both"
+        ) from None
+
+
+def _entries(tokens: list[str]) -> NDArray[Any]:
+    """Labels, groups and ids: integers if all are, numbers if all are, otherwise strings."""
+    distinct = dict.fromkeys(tokens)
+    if all(token.lstrip("-").isdecimal() for token in distinct):
+        meaning = text.whole_numbers(distinct)
+        if meaning is not None:
+            return np.array([meaning[token] for token in tokens], np.int64)
+    return np.array(tokens, dtype=np.float64 if text.real_numbers(distinct) else str)
+
+
+def _write_csv(data: Sequences, path: Path) -> None:
+    text.refuse(data, ".csv", (), ".npz")
+    columns = tables.long_columns(data, "a .csv")
+    for name in columns:
+        text.refuse_name(name, "a .csv", "")
+    for name in ("ids", "labels", "groups"):
+        _refuse_unclear(getattr(data, name), name)
+    written = [_column(column, name) for name, column in columns.items()]
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*written, strict=True))
+
+
+def _refuse_unclear(entries: NDArray[Any] | None, name: str) -> None:
+    if entries is None:
+        return
+    if entries.dtype.kind == "b" or (entries.dtype.kind == "u" and entries.max() > 10**18):
+        raise ValueError(f"{name} of dtype {entries.dtype} cannot be stored in .csv: use .parquet or .npz")
+    if entries.dtype.kind == "U":
+        if _entries(np.unique(entries).tolist()).dtype.kind != "U":
+            raise ValueError(f"{name} are strings that .csv would read back as numbers: use .parquet or .npz")
+        for entry in np.unique(entries).tolist():
+            text.refuse_name(entry, "a .csv", "")
+
+
+def _column(column: NDArray[Any], name: str) -> Iterator[str]:
+    if column.dtype.kind == "M":
+        return iter(np.datetime_as_string(column).tolist())
+    if column.dtype.kind == "U":
+        return iter(column.tolist())
+    if name not in ("id", "label", "group"):
+        column = column.astype(np.float64)
+    return ("" if cell == "nan" else cell for cell in map(repr, column.tolist()))
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError('.parquet files need pyarrow: pip install "timelike[parquet]"') from None
+    return pyarrow
+
+
+def _read_parquet(path: Path) -> Sequences:
+    pyarrow = _pyarrow()
+    try:
+        table = pyarrow.parquet.read_table(path, partitioning=None)
+        table.validate(full=True)
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise text.wrong(path, f"is not a whole parquet file ({str(error)[:200]}): get it again") from None
+    known = {name: name if name in table.column_names else None for name in tables.RESERVED}
+    channels = [name for name in table.column_names if name not in known and not name.startswith("__index_level_")]
+    if known["id"] is None or not channels:
+        raise text.wrong(
+            path,
+            f"the columns are {', '.join(map(repr, table.column_names))[:200]}: expected 'id' and a channel; or "
+            "use Sequences.from_frame(table, id=...)",
+        )
+    meta = _meta(table.schema.metadata, path)
+    halves = [name for name in channels if table.schema.field(name).type == pyarrow.float16()]
+    for name in halves:
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(pyarrow.float32()))
+    data = Sequences.from_frame(
+        table, id="id", time=known["time"], label=known["label"], group=known["group"], values=channels
+    )
+    if len(halves) == len(channels):
+        data = Sequences.from_packed(
+            data.values.astype(np.float16), data.offsets, **{name: getattr(data, name) for name in _ATTRIBUTES}
+        )
+    replaced: dict[str, Any] = {} if meta.get("ids", True) else {"ids": None}
+    if meta.get("class_names") is not None:
+        replaced |= {"labels": data.labels, "class_names": meta["class_names"]}
+    return data.replace(**replaced) if replaced else data
+
+
+_ATTRIBUTES = ("labels", "groups", "ids", "times", "channel_names", "class_names")
+
+
+def _meta(metadata: dict[bytes, bytes] | None, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((metadata or {}).get(_META, b"{}"))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise text.wrong(path, "the note of timelike in it is damaged: get the file again")
+    return found
+
+
+def _write_parquet(data: Sequences, path: Path) -> None:
+    pyarrow = _pyarrow()
+    columns = {name: np.ascontiguousarray(c) for name, c in tables.long_columns(data, "a .parquet").items()}
+    note = {"ids": data.ids is not None, "class_names": data.class_names}
+    table = pyarrow.table(
+        {name: pyarrow.array(c.tolist() if c.dtype.kind == "U" else c) for name, c in columns.items()}
+    )
+    table = table.replace_schema_metadata({_META: json.dumps(note).encode()})
+    with replacing(path) as temporary:
+        pyarrow.parquet.write_table(table, temporary)

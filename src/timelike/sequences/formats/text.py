@@ -1,0 +1,188 @@
+"""What the text formats share: lines, numbers, labels, and the error that says where a file is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from timelike.sequences.container import Sequences
+
+_WHOLE = re.compile(r"-?\d+\.0*|-?\d(\.\d*)?[eE][+-]?\d{1,3}", re.ASCII)
+# possessive (*+, ++): a million digits that are no number after all must not take a million squared steps
+_REAL = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", re.ASCII)
+
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?", re.ASCII)
+
+
+class FormatError(ValueError):
+    """A file that is not what its format demands; says the file, the line, what came and what was expected."""
+
+
+def wrong(path: Path, problem: str, line: int | None = None) -> FormatError:
+    """The error for `path`, ready to be raised."""
+    return FormatError(f"{path.name}{'' if line is None else f', line {line}'}: {problem}")
+
+
+def read_lines(path: Path) -> list[str]:
+    """All lines of a UTF-8 file without their ends; a last line that is empty is none."""
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise wrong(path, "is not UTF-8 text: save it as UTF-8, or check that it is not compressed", line) from None
+    if "\0" in text:
+        raise wrong(path, "holds binary data: expected text", text.count("\n", 0, text.index("\0")) + 1)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def numbers(cells: list[str], path: Path, line: int) -> NDArray[np.float64]:
+    """Cells as float64; `?` and NaN are missing, anything that is not a finite number is an error."""
+    joined = ",".join(cells)
+    if not joined.isascii() or "_" in joined:  # float() takes 1_000 and Arabic digits, the formats do not
+        raise _not_number(cells, path, line)
+    if "?" in joined:
+        cells = ["nan" if cell.strip() == "?" else cell for cell in cells]
+    try:
+        array = np.array(cells, dtype=np.float64)
+    except (ValueError, OverflowError):
+        raise _not_number(cells, path, line) from None
+    if not np.isfinite(array).all() and np.isinf(array).any():
+        where = int(np.flatnonzero(np.isinf(array))[0])
+        raise wrong(path, f"value {where + 1} is {cells[where].strip()!r}: expected a finite number or ?", line)
+    return array
+
+
+def _not_number(cells: list[str], path: Path, line: int) -> FormatError:
+    for position, cell in enumerate(cells):
+        bare = cell.strip()
+        if bare == "":
+            return wrong(path, f"value {position + 1} is empty: expected a number; missing values are ? or NaN", line)
+        if bare != "?" and bare.lower().lstrip("+-") != "nan" and not _REAL.fullmatch(bare):
+            shown = bare if len(bare) < 40 else bare[:37] + "..."
+            return wrong(
+                path, f"value {position + 1} is {shown!r}: expected a number; missing values are ? or NaN", line
+            )
+    return wrong(path, "holds something that is not a number", line)
+
+
+def clock(cells: list[str], path: Path, line: int) -> NDArray[Any]:
+    """Timestamps: all numbers, or all datetimes like 2007-01-01 00:00:00."""
+    cells = [cell.strip() for cell in cells]
+    if all(map(_REAL.fullmatch, cells)):
+        return numbers(cells, path, line)
+    if all(map(_STAMP.fullmatch, cells)):
+        try:
+            coarse = np.array(cells, dtype="datetime64[s]")
+            if (np.abs(coarse.astype(np.int64)) < 9.2e9).all():  # what nanoseconds can count, 1678 to 2261
+                return np.array(cells, dtype="datetime64[ns]")
+        except ValueError:  # the 31st of February
+            pass
+    raise wrong(
+        path, f"the times {', '.join(cells[:2])[:60]!r} … are neither numbers nor datetimes (2007-01-31 23:59:59)", line
+    )
+
+
+def write_clock(times: NDArray[Any]) -> list[str]:
+    """Timestamps as text that reads back exactly."""
+    if times.dtype.kind == "M":
+        return [stamp.replace("T", " ") for stamp in np.datetime_as_string(times).tolist()]
+    return list(map(repr, times.tolist()))
+
+
+def whole_numbers(tokens: Iterable[str]) -> dict[str, int] | None:
+    """What the tokens mean if all of them are integers (1, -2, 1.0, 1.0000000e+00), else None; 01 is a name."""
+    found = {}
+    for token in tokens:
+        if _WHOLE.fullmatch(token) and float(token).is_integer() and abs(float(token)) < 2**53:
+            found[token] = int(float(token))
+        elif token.lstrip("-").isdecimal() and token.isascii() and len(token) < 19 and str(int(token)) == token:
+            found[token] = int(token)
+        else:
+            return None
+    return found
+
+
+def real_numbers(tokens: Iterable[str]) -> bool:
+    """Whether all tokens are finite numbers."""
+    return all(_REAL.fullmatch(token) and np.isfinite(float(token)) for token in tokens)
+
+
+def class_labels(
+    tokens: list[str], declared: Sequence[str] | None
+) -> tuple[NDArray[Any], list[str] | None]:  # labels, class names
+    """Labels that are all integers become integers, otherwise they are names, spelt as in the file.
+
+    One rule for all formats, so that the same data set has the same labels whichever file it comes from.
+    """
+    meaning = whole_numbers(dict.fromkeys([*(declared or ()), *tokens]))
+    if meaning is not None:
+        return np.array([meaning[token] for token in tokens], np.int64), None
+    return np.array(tokens, dtype=str), None if declared is None else list(declared)
+
+
+def refuse(data: Sequences, what: str, unable: Iterable[str], instead: str) -> None:
+    """Raise if the data has something that the format has no place for."""
+    if len(data) == 0:
+        raise ValueError(f"there are no sequences to write to {what}: expected at least one")
+    if len(data.frame) > 1:
+        raise ValueError(f"frames of shape {data.frame} cannot be stored in {what}: use .npz")
+    for name in unable:
+        if getattr(data, name) is not None:
+            raise ValueError(
+                f"{name} cannot be stored in {what}: use {instead}, or drop them with replace({name}=None)"
+            )
+    if data.dtype.kind in "iu" and data.dtype.itemsize == 8 and (np.abs(data.values.astype(np.float64)) > 2**53).any():
+        raise ValueError(f"integers beyond 2**53 are not exact in {what}, which is read as float64: use .npz")
+
+
+def trimmed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(time, channel) without the steps at the end that are missing in all channels: the archive's padding."""
+    present = np.flatnonzero(~np.isnan(values).all(axis=1))
+    return values[: present[-1] + 1] if present.size else values[:0]
+
+
+def refuse_missing_ends(data: Sequences, what: str) -> None:
+    """Raise if a sequence ends with steps that are missing throughout: they would read back as padding."""
+    if data.dtype.kind == "f":
+        ends = np.isnan(data.values[data.offsets[1:] - 1]).all(axis=1)
+        if ends.any():
+            raise ValueError(
+                f"sequence {int(np.flatnonzero(ends)[0])} ends with a missing value, which {what} takes for padding: "
+                "use .ts or .npz, or fill it with interpolate()"
+            )
+
+
+def label_tokens(data: Sequences, what: str, forbidden: str = "") -> tuple[list[str], list[str]]:
+    """Class labels as written and the list of classes; refuses what would read back as something else."""
+    assert data.labels is not None
+    if data.labels.dtype.kind == "b":
+        raise ValueError(f"labels are booleans, which {what} does not know: use replace(labels=labels.astype(int))")
+    if data.class_names is None:
+        classes = np.unique(data.labels)
+        if data.labels.dtype.kind == "u" and classes[-1] > 2**63 - 1:
+            raise ValueError(f"the label {classes[-1]} is too large for {what}: use .npz")
+        return [str(label) for label in data.labels.tolist()], [str(label) for label in classes.tolist()]
+    if whole_numbers(data.class_names) is not None:
+        raise ValueError(
+            f"the labels {data.class_names[:3]} are strings that {what} would read back as integers: use .npz, or make "
+            "them integers with replace(labels=labels.astype(int))"
+        )
+    for name in data.class_names:
+        refuse_name(name, what, forbidden)
+    return [str(label) for label in data.labels.tolist()], list(data.class_names)
+
+
+def refuse_name(name: str, what: str, forbidden: str) -> None:
+    """Raise for a name that the format would split, strip or misread."""
+    bad = [c for c in name if c in forbidden or not c.isprintable()]
+    if bad or name == "" or name != name.strip():
+        why = f"holds {bad[0]!r}" if bad else "is empty" if name == "" else "begins or ends with a space"
+        raise ValueError(f"the name {name!r} {why}, which {what} cannot store: rename it, or use .npz")

@@ -1,0 +1,61 @@
+"""Points that fly straight and bounce off the walls of a box, at the exact time and place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Redraw = Callable[[Array, Array], Array]
+
+
+def reflected(start: Array, velocity: Array, limit: float, times: Array) -> Array:
+    """Mirror-like bounces in [0, limit]², in closed form: each coordinate is a triangle wave of time.
+
+    `start` and `velocity` (point, 2), `times` (time,); gives (point, time, 2).
+
+    >>> reflected(np.array([[8.0, 5.0]]), np.array([[4.0, 0.0]]), 10.0, np.arange(3.0))[0, :, 0]
+    array([8., 8., 4.])
+    """
+    free = start[:, None] + velocity[:, None] * times[:, None]
+    return np.asarray(limit - np.abs(np.mod(free, 2 * limit) - limit))
+
+
+def bounced(start: Array, velocity: Array, limit: float, times: Array, redraw: Redraw) -> Array:
+    """The same with a new velocity at every bounce: `redraw(velocity, wall)`, wall = the outward sign per coordinate.
+
+    Every point is followed from wall to wall, and the time left after a bounce is used, so that a path does not depend
+    on how often it is looked at.
+    """
+    position, velocity, clock = start.copy(), velocity.copy(), np.zeros(len(start))
+    paths = np.empty((len(start), len(times), 2))
+    while (flying := clock <= times[-1]).any():
+        wall = np.where(velocity > 0, limit, 0.0)
+        wait = np.divide(wall - position, velocity, out=np.full_like(position, np.inf), where=velocity != 0)
+        until = wait.min(axis=1)
+        after = clock + until  # computed once: a frame between two roundings of it would belong to neither flight
+        point, frame = np.nonzero(flying[:, None] & (times >= clock[:, None]) & (times <= after[:, None]))
+        paths[point, frame] = position[point] + velocity[point] * (times[frame] - clock[point])[:, None]
+        hit = wait <= until[:, None]
+        position = np.where(hit, wall, position + velocity * until[:, None]).clip(0, limit)
+        clock = after
+        velocity = redraw(velocity, np.sign(velocity) * hit)
+    return paths.clip(0, limit)
+
+
+def inwards(speed: tuple[float, float], rng: np.random.Generator) -> Redraw:
+    """A direction and a speed drawn anew, away from the wall that was hit."""
+
+    def redraw(velocity: Array, wall: Array) -> Array:
+        new = random_velocities(len(velocity), speed, rng)
+        return np.where(wall != 0, -wall * np.abs(new), new)
+
+    return redraw
+
+
+def random_velocities(n: int, speed: tuple[float, float], rng: np.random.Generator) -> Array:
+    """Any direction, (n, 2)."""
+    turn = rng.uniform(0, 2 * np.pi, size=n)
+    return np.asarray(rng.uniform(*speed, size=(n, 1)) * np.stack([np.cos(turn), np.sin(turn)], axis=1))

@@ -1,0 +1,221 @@
+"""A name or a path → Sequences, wherever the files are."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import os
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from . import archive, formats
+from .container import Sequences
+from .formats import har
+
+_PART = re.compile(r"(.+)_(TRAIN|TEST)", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+_WHOLE = (".npz", ".ts", ".parquet", ".arff")  # a file of one of these alone is a data set; .txt may be anything
+_NAMED = tuple(s for s in formats.SUFFIXES if s not in (".csv", ".npy"))  # many a .csv is not a long table
+
+Files = dict[str, Path]  # "train" and "test", or "all"
+
+
+@overload
+def load(name_or_path: str | os.PathLike[str], *, split: Literal["train", "test"]) -> Sequences: ...
+@overload
+def load(name_or_path: str | os.PathLike[str], *, split: None = None) -> Any: ...
+def load(name_or_path: str | os.PathLike[str], *, split: Literal["train", "test"] | None = None) -> Any:
+    """A data set by its name, or a file or folder by its path: `Sequences`, or (train, test) where there are both.
+
+    A name is looked for in the folder `$TIMELIKE_DATA` (two levels deep), the cache, and the data folders inside
+    installed aeon and sktime packages, whose code is not imported; then it is downloaded from the UCR/UEA archive into the
+    cache. A path is a file (`.ts`, `.tsv`, `.txt`, `.arff`, `.npz`, `.npy`, `.csv`, `.parquet`), or a folder with
+    `<Name>_TRAIN` and `<Name>_TEST` files or the official UCI HAR files.
+
+    >>> import pathlib, tempfile, timelike as tl
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "both.npz"
+    >>> _ = tl.Sequences([[1.0, 2.0]]).save(path, test=tl.Sequences([[3.0]]))
+    >>> train, test = tl.load(path)
+    >>> tl.load(path, split="test")[0]
+    array([[3.]])
+    """
+    if split not in (None, "train", "test"):
+        raise ValueError(f'split={split!r}: expected "train", "test" or None for all there is')
+    given = os.fspath(name_or_path)
+    if not isinstance(given, str) or given == "":
+        raise ValueError(f"name_or_path={given!r}: expected the name of a data set, or the path of a file or folder")
+    parts = _from_path(Path(given).expanduser()) if _is_path(name_or_path) else _from_name(given)
+    return _chosen(parts, split, given)
+
+
+def available() -> list[str]:
+    """The names that `load` finds without a network.
+
+    >>> isinstance(available(), list)
+    True
+    """
+    return sorted({name for _, root in _roots() for name in _catalogue(root)}, key=str.lower)
+
+
+def _chosen(parts: dict[str, Sequences], split: str | None, given: str) -> Any:
+    if split is None:
+        return (parts["train"], parts["test"]) if len(parts) > 1 else next(iter(parts.values()))
+    if split not in parts:
+        has = "no official split" if "all" in parts else f"only a {next(iter(parts))} part"
+        raise ValueError(
+            f'split="{split}" is asked of {given!r}, which has {has}: leave split out, and divide it with '
+            "Sequences.split(test=...) if you need two parts"
+        )
+    return parts[split]
+
+
+def _is_path(given: str | os.PathLike[str]) -> bool:
+    if not isinstance(given, str):
+        return True
+    separators = {"/", os.sep, os.altsep or os.sep}
+    suffix = Path(given).suffix.lower()
+    return any(s in given for s in separators) or suffix in formats.SUFFIXES or Path(given).expanduser().exists()
+
+
+# --- paths -------------------------------------------------------------------------------------------------------
+
+
+def _from_path(path: Path) -> dict[str, Sequences]:
+    if path.is_file():
+        part = _PART.fullmatch(path.stem)
+        return _read({part[2].lower(): path} if part else {"all": path})
+    if not path.is_dir():
+        near = difflib.get_close_matches(path.name, _listing(path.parent), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise FileNotFoundError(f"there is no file or folder {path}{hint}")
+    official = har.folder(path)
+    return har.read(official) if official is not None else _read(_in_folder(path))
+
+
+def _listing(folder: Path) -> list[str]:
+    return os.listdir(folder) if folder.is_dir() else []
+
+
+def _in_folder(path: Path) -> Files:
+    """The data set in a folder: the one of the folder's own name, or the only one there."""
+    found = {name: files for name, files in _pairs(sorted(path.iterdir())).items() if "all" not in files}
+    if path.name in found:
+        return found[path.name]
+    if len(found) != 1:
+        what = f"several data sets ({', '.join(found)})" if found else "no <Name>_TRAIN and <Name>_TEST files"
+        raise FileNotFoundError(
+            f"the folder {path} holds {what}: give the path of one file, or of a folder with one data set "
+            f"({', '.join(formats.SUFFIXES)}, or the official UCI HAR folder)"
+        )
+    return next(iter(found.values()))
+
+
+def _pairs(files: list[Path], suffixes: tuple[str, ...] = formats.SUFFIXES) -> dict[str, Files]:
+    """Data sets among the files of one folder by name; of several formats the one that has both parts, .ts first."""
+    best: dict[str, Files] = {}
+    for suffix in suffixes:
+        found: dict[str, Files] = {}
+        for file in files:
+            part = _PART.fullmatch(file.stem)
+            if file.suffix.lower() == suffix and part:
+                found.setdefault(part[1], {})[part[2].lower()] = file
+            elif file.suffix.lower() == suffix and suffix in _WHOLE and _is_ours(file):
+                found[file.stem] = {"all": file}
+        for name, parts in found.items():
+            if len(parts) > len(best.get(name, {})):
+                best[name] = parts
+    return best
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether an .npz holds sequences: other arrays are kept in such files too."""
+    if file.suffix.lower() != ".npz":
+        return True
+    try:
+        with zipfile.ZipFile(file) as arrays:
+            return {"values.npy", "offsets.npy"} <= set(arrays.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return True  # damaged: whoever asks for it by name should be told so
+
+
+def _read(files: Files) -> dict[str, Sequences]:
+    if "all" in files:
+        return formats.read(files["all"])
+    parts: dict[str, Sequences] = {}
+    for part in ("train", "test"):
+        if part in files:
+            read = formats.read(files[part])
+            parts[part] = read[part] if part in read else next(iter(read.values()))
+    return _same_classes(parts)
+
+
+def _same_classes(parts: dict[str, Sequences]) -> dict[str, Sequences]:
+    """Files that do not declare their classes may each know only some: both parts get all."""
+    names = dict.fromkeys(name for part in parts.values() for name in part.class_names or ())
+    return {
+        key: part.replace(class_names=names) if part.class_names not in (None, tuple(names)) else part
+        for key, part in parts.items()
+    }
+
+
+# --- names -------------------------------------------------------------------------------------------------------
+
+
+def _roots() -> Iterator[tuple[str, Path]]:
+    """Where names are looked for, in order, with what to call the place."""
+    chosen = os.environ.get("TIMELIKE_DATA")
+    if chosen:
+        yield "$TIMELIKE_DATA", Path(chosen).expanduser()
+    yield "the cache", archive.cache_folder()
+    for package in ("aeon", "sktime"):
+        try:
+            spec = importlib.util.find_spec(package)  # a top-level name: found without being imported
+        except (ImportError, ValueError):
+            continue
+        for place in (spec and spec.submodule_search_locations) or ():
+            yield f"the installed {package}", Path(place) / "datasets" / "data"
+
+
+def _catalogue(root: Path, depth: int = 2) -> dict[str, Files]:
+    """Data sets by name, at most two folders deep; the shallower wins."""
+    try:
+        entries = sorted(entry for entry in root.iterdir() if not entry.name.startswith("."))
+    except OSError:
+        return {}
+    found: dict[str, Files] = {}
+    if depth:
+        for folder in filter(Path.is_dir, entries):
+            found = _catalogue(folder, depth - 1) | found
+    return found | _pairs([entry for entry in entries if entry.is_file()], _NAMED)
+
+
+def _from_name(name: str) -> dict[str, Sequences]:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name_or_path={name!r} is neither a path that exists nor a name of letters, digits, - and _")
+    searched, known = [], set()
+    for place, root in _roots():
+        catalogue = _catalogue(root)
+        if name in catalogue:
+            return _read(catalogue[name])
+        known |= set(catalogue)
+        searched.append(f"{place} ({root}{'' if root.is_dir() else ', which does not exist'})")
+    try:
+        return _read(_in_folder(archive.fetch(name)))
+    except archive.DownloadError as error:
+        raise FileNotFoundError(_advice(name, searched, known, str(error))) from None
+
+
+def _advice(name: str, searched: list[str], known: set[str], reason: str) -> str:
+    lower = {entry.lower(): entry for entry in known}
+    near = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    return (
+        f"no data set {name!r}"
+        + (f"; did you mean {' or '.join(map(repr, near))}?" if near else ".")
+        + f"\nLooked in: {'; '.join(searched)}."
+        + f"\nDownload: {reason}."
+        + f"\nBy hand: download {archive.address(name)} on a computer with a network and unpack it into "
+        + f"{archive.cache_folder() / name}, or set TIMELIKE_DATA to a folder that holds {name}_TRAIN.ts or {name}.npz."
+    )

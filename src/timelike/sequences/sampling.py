@@ -1,0 +1,306 @@
+"""Which sequences go where: splits, folds and few-shot episodes. Each is a method of `Sequences`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import check
+from .arguments import whole
+
+if TYPE_CHECKING:
+    from .container import Sequences
+
+RandomState = None | int | np.random.Generator
+_ORDERS = 24  # random orders in which whole groups are tried; more hardly come closer to the wanted size
+
+
+class Episode(NamedTuple):
+    """One few-shot task: `support` to learn from, `query` to be judged on; no sequence is in both."""
+
+    support: Sequences
+    query: Sequences
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """The source of randomness that `random_state` stands for: None (fresh), a seed, or a Generator (used as it is)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(
+            f"random_state is a {type(random_state).__name__}: expected None, an integer or a numpy.random.Generator"
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state={random_state}: expected a seed of at least 0")
+    return np.random.default_rng(int(random_state))
+
+
+def split(
+    self: Sequences, test: float = 0.25, *, groups: Any = False, stratify: Any = False, random_state: RandomState = None
+) -> tuple[Sequences, Sequences]:
+    """Two parts, `(train, test)`, drawn at random, each in the original order.
+
+    Parameters
+    ----------
+    test : float or int
+        A fraction strictly between 0 and 1, or a number of sequences.
+    groups : bool or array of n entries
+        Keep every group whole, on one side. The size of the test part is then as near to `test` as a greedy choice
+        over a few random orders of the groups comes.
+    stratify : bool or array of n entries
+        Keep the proportions of the classes: exactly up to rounding, with every class on both sides; together with
+        `groups` as nearly as the same greedy choice can.
+
+    >>> import timelike as tl
+    >>> s = tl.Sequences([[float(i)] for i in range(8)], labels=list("aaaabbbb"))
+    >>> train, test = s.split(0.25, stratify=True, random_state=0)
+    >>> train.labels, test.labels
+    (array(['a', 'a', 'a', 'b', 'b', 'b'], dtype='<U1'), array(['a', 'b'], dtype='<U1'))
+    """
+    n_test = _test_size(test, len(self))
+    group, classes = _grouping(self, groups), _classes(self, stratify)
+    rng = generator(random_state)
+    chosen = np.zeros(len(self), bool)
+    if group is not None:
+        chosen[:] = _whole_groups(_histograms(group, classes, len(self)), n_test / len(self), rng)[group]
+    elif classes is not None:
+        chosen[_from_every_class(classes, n_test, rng)] = True
+    else:
+        chosen[rng.permutation(len(self))[:n_test]] = True
+    return self[~chosen], self[chosen]
+
+
+def folds(
+    self: Sequences, k: int = 5, *, groups: Any = False, stratify: Any = False, random_state: RandomState = None
+) -> Iterator[tuple[Sequences, Sequences]]:
+    """Cross-validation: `k` pairs `(train, test)` in which every sequence is tested exactly once.
+
+    `groups` and `stratify` mean what they mean in `split`. Without groups the folds differ by at most one sequence, and
+    with `stratify` by at most one of every class. With groups, the largest are placed first, each where it keeps sizes
+    (or the proportions of classes) most even.
+
+    >>> import timelike as tl
+    >>> s = tl.Sequences([[float(i)] for i in range(6)], groups=[0, 0, 1, 1, 2, 2])
+    >>> [test.groups.tolist() for train, test in s.folds(3, groups=True, random_state=0)]
+    [[1, 1], [0, 0], [2, 2]]
+    """
+    k = whole(k, "k", 2)
+    if len(self) < k:
+        raise ValueError(f"k={k} folds of {len(self)} sequences: expected at least one sequence for every fold")
+    group, classes = _grouping(self, groups), _classes(self, stratify)
+    rng = generator(random_state)
+    if group is not None:
+        if group.max() + 1 < k:
+            raise ValueError(f"k={k} folds of {group.max() + 1} groups: expected at least one group for every fold")
+        fold = _folds_of_groups(_histograms(group, classes, len(self)), k, rng)[group]
+    else:
+        fold = _deal(np.zeros(len(self), np.int64) if classes is None else classes, k, rng)
+    return ((self[fold != i], self[fold == i]) for i in range(k))
+
+
+def episodes(
+    self: Sequences,
+    n_way: int,
+    k_shot: int,
+    n_query: int = 5,
+    *,
+    n_episodes: int | None = 100,
+    random_state: RandomState = None,
+) -> Iterator[Episode]:
+    """Few-shot tasks of `n_way` classes drawn at random, `k_shot` sequences of each to learn from, `n_query` to judge.
+
+    Both parts are ordered class by class, in the same order of classes. `n_episodes=None` never ends.
+
+    >>> import timelike as tl
+    >>> s = tl.Sequences([[float(i)] for i in range(6)], labels=list("aabbcc"))
+    >>> task = next(s.episodes(2, 1, 1, random_state=0))
+    >>> task.support.labels, task.query.labels
+    (array(['c', 'a'], dtype='<U1'), array(['c', 'a'], dtype='<U1'))
+    """
+    n_way, k_shot, n_query = whole(n_way, "n_way", 1), whole(k_shot, "k_shot", 1), whole(n_query, "n_query", 1)
+    rounds = count() if n_episodes is None else range(whole(n_episodes, "n_episodes", 1))
+    if self.labels is None:
+        raise ValueError("these sequences have no labels to draw classes from: give them with replace(labels=...)")
+    classes, members = np.unique(self.labels, return_inverse=True)
+    if len(classes) < n_way:
+        raise ValueError(f"n_way={n_way} but these sequences have {len(classes)} classes")
+    sizes = np.bincount(members)
+    _refuse_small(
+        classes,
+        sizes,
+        k_shot + n_query,
+        f"k_shot + n_query = {k_shot + n_query} needed: leave the class out or ask less",
+    )
+    rows = np.split(np.argsort(members, kind="stable"), np.cumsum(sizes)[:-1])
+    return _episodes(self, rows, (n_way, k_shot, n_query), rounds, generator(random_state))
+
+
+def _episodes(
+    self: Sequences,
+    rows: list[NDArray[np.int64]],
+    sizes: tuple[int, int, int],
+    rounds: Any,
+    rng: np.random.Generator,
+) -> Iterator[Episode]:
+    n_way, k_shot, n_query = sizes
+    for _ in rounds:
+        drawn = [rng.permutation(rows[c])[: k_shot + n_query] for c in rng.permutation(len(rows))[:n_way]]
+        yield Episode(
+            self[np.concatenate([d[:k_shot] for d in drawn])], self[np.concatenate([d[k_shot:] for d in drawn])]
+        )
+
+
+# --- what was asked for ----------------------------------------------------------------------------------------------
+
+
+def _test_size(test: Any, n_items: int) -> int:
+    if isinstance(test, bool | np.bool_) or not isinstance(test, int | float | np.integer | np.floating):
+        raise TypeError(f"test={test!r}: expected a fraction between 0 and 1 or a number of sequences")
+    if n_items < 2:
+        raise ValueError(f"there is {n_items} sequence to split: expected at least 2")
+    if isinstance(test, int | np.integer):
+        if not 0 < test < n_items:
+            raise ValueError(f"test={test} of {n_items} sequences: expected 1 to {n_items - 1}, or a fraction")
+        return int(test)
+    if not 0 < test < 1:
+        raise ValueError(f"test={test}: expected a fraction strictly between 0 and 1, or a whole number of sequences")
+    return min(max(round(float(test) * n_items), 1), n_items - 1)
+
+
+def _grouping(self: Sequences, groups: Any) -> NDArray[np.int64] | None:
+    """The number of each sequence's group, or None where groups do not matter."""
+    known = _asked(groups, self.groups, "groups", len(self))
+    if known is None:
+        return None
+    names, numbers = np.unique(known, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"all sequences are in one group ({names[0]!r}): expected at least 2 to keep apart")
+    return numbers.astype(np.int64)
+
+
+def _classes(self: Sequences, stratify: Any) -> NDArray[Any] | None:
+    known = _asked(stratify, self.labels, "stratify", len(self), "labels")
+    if known is not None and known.dtype.kind == "f" and (known != np.round(known)).any():
+        raise ValueError("stratify needs classes but these are real numbers: pass stratify=np.digitize(labels, bins)")
+    return known
+
+
+def _asked(
+    wish: Any, own: NDArray[Any] | None, name: str, n_items: int, attribute: str | None = None
+) -> NDArray[Any] | None:
+    attribute = attribute or name
+    if wish is None or (isinstance(wish, bool | np.bool_) and not wish):
+        return None
+    if not isinstance(wish, bool | np.bool_):
+        return check.per_item(wish, name, n_items)
+    if own is None:
+        raise ValueError(
+            f"{name}=True but these sequences have no {attribute}: pass an array, or replace({attribute}=...) first"
+        )
+    return own
+
+
+def _refuse_small(classes: NDArray[Any], sizes: NDArray[Any], least: int, why: str, unit: str = "sequence") -> None:
+    small = np.flatnonzero(sizes < least)
+    if small.size:
+        many = int(sizes[small[0]])
+        raise ValueError(f"class {classes[small[0]].item()!r} has {many} {unit}{'s' * (many != 1)}, {why}")
+
+
+# --- single sequences ------------------------------------------------------------------------------------------------
+
+
+def _from_every_class(classes: NDArray[Any], n_test: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Rows of the test part: every class in proportion, rounded by largest remainders, at least one on each side."""
+    names, member, sizes = np.unique(classes, return_inverse=True, return_counts=True)
+    _refuse_small(names, sizes, 2, "2 needed to be on both sides: leave the class out or split without stratify")
+    if not len(names) <= n_test <= len(classes) - len(names):
+        raise ValueError(
+            f"test={n_test} of {len(classes)} sequences leaves no room for {len(names)} classes on both sides: "
+            f"expected {len(names)} to {len(classes) - len(names)}"
+        )
+    wanted = sizes * n_test / len(classes)
+    taken = np.clip(np.floor(wanted), 1, sizes - 1)
+    while taken.sum() < n_test:
+        taken[np.argmax(np.where(taken < sizes - 1, wanted - taken, -np.inf))] += 1
+    while taken.sum() > n_test:
+        taken[np.argmin(np.where(taken > 1, wanted - taken, np.inf))] -= 1
+    order = rng.permutation(len(classes))
+    order = order[np.argsort(member[order], kind="stable")]
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.asarray(order[rank < np.repeat(taken, sizes)], np.int64)
+
+
+def _deal(classes: NDArray[Any], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The fold of each sequence: shuffled inside its class, the classes end to end, dealt out like cards."""
+    names, member, sizes = np.unique(classes, return_inverse=True, return_counts=True)
+    if len(names) > 1:
+        _refuse_small(names, sizes, k, f"k={k} needed for one in every fold: use fewer folds or leave the class out")
+    order = rng.permutation(len(classes))
+    fold = np.empty(len(classes), np.int64)
+    fold[order[np.argsort(member[order], kind="stable")]] = rng.permutation(k)[np.arange(len(classes)) % k]
+    return fold
+
+
+# --- whole groups ----------------------------------------------------------------------------------------------------
+
+
+def _histograms(group: NDArray[np.int64], classes: NDArray[Any] | None, n_items: int) -> NDArray[np.float64]:
+    """(group, 1 + class): the share of all sequences, and of those of each class, that every group holds."""
+    sizes = np.bincount(group)[:, None] / n_items
+    if classes is None:
+        return sizes
+    names, member = np.unique(classes, return_inverse=True)
+    table = np.zeros((len(sizes), len(names)))
+    np.add.at(table, (group, member), 1)
+    _refuse_small(
+        names, (table > 0).sum(0), 2, "so it cannot be on both sides: drop stratify, groups or the class", "group"
+    )
+    return np.hstack([sizes, table / table.sum(0)])
+
+
+def _whole_groups(shares: NDArray[np.float64], wanted: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which groups are tested: the best of several greedy choices."""
+    tried = [_greedy(shares, wanted, rng.permutation(len(shares))) for _ in range(_ORDERS)]
+    return min(tried, key=lambda chosen: _defects(shares, chosen, wanted))
+
+
+def _greedy(shares: NDArray[np.float64], wanted: float, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Groups in the given order, each taken if that brings the test part nearer to the wanted share of everything."""
+    chosen, lack = np.zeros(len(shares), bool), np.full(shares.shape[1], wanted)
+    for group in order:
+        rest = lack - shares[group]
+        if rest @ rest < lack @ lack and chosen.sum() < len(shares) - 1:
+            chosen[group], lack = True, rest
+    if not chosen.any():  # every group is more than twice the wanted size
+        chosen[np.argmin(((wanted - shares) ** 2).sum(1))] = True
+    return chosen
+
+
+def _defects(shares: NDArray[np.float64], chosen: NDArray[np.bool_], wanted: float) -> tuple[int, float]:
+    """Classes absent from one side come first, then the distance from the wanted shares."""
+    held = shares[chosen].sum(0)
+    absent = (held == 0).sum() + (shares[~chosen].sum(0) == 0).sum()
+    return int(absent), round(float(((held - wanted) ** 2).sum()), 12)
+
+
+def _folds_of_groups(shares: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The fold of every group: the largest first, each to where the folds stay most even."""
+    order = rng.permutation(len(shares))
+    order = order[np.argsort(-shares[order, 0], kind="stable")]
+    held, fold = np.zeros((k, shares.shape[1])), np.empty(len(shares), np.int64)
+    for left, group in zip(range(len(order), 0, -1), order, strict=True):
+        # adding a to one of several parts raises the sum of their squares by 2·part·a + a², so the least part·a is best
+        growth = held @ shares[group]
+        empty = held[:, 0] == 0
+        if left == empty.sum():
+            growth[~empty] = np.inf
+        fold[group] = best = np.lexsort((held[:, 0], growth))[0]
+        held[best] += shares[group]
+    return np.asarray(rng.permutation(k)[fold], np.int64)

@@ -1,0 +1,361 @@
+"""Tables and grids ↔ Sequences: pandas, polars and everything else narwhals knows, and xarray."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .container import Sequences
+
+RESERVED = ("id", "time", "label", "group")  # the columns of a long table that are not channels
+
+
+class Columns(NamedTuple):
+    """The columns of a long table as plain arrays, one entry per row."""
+
+    codes: NDArray[np.int64]  # which sequence a row belongs to, counted in order of appearance
+    ids: NDArray[Any]  # the id behind every code
+    values: NDArray[Any]  # (row, channel)
+    time: NDArray[Any] | None = None
+    label: NDArray[Any] | None = None
+    group: NDArray[Any] | None = None
+
+
+def from_frame(
+    cls: type[Sequences],
+    table: Any,
+    *,
+    id: str,
+    time: str | None = None,
+    values: str | Iterable[str] | None = None,
+    label: str | None = None,
+    group: str | None = None,
+) -> Sequences:
+    """From a long table, one row per sequence and time step: pandas, polars, pyarrow and others.
+
+    `id` says which rows belong together, in any order and not necessarily next to each other; sequences come in the
+    order in which their ids first appear. Rows are sorted by `time` (numbers, or datetimes; time zones become UTC), or
+    stay in their order without it. `values` are the channels, by default every other numeric column. `label` and
+    `group` must be the same in all rows of a sequence; an ordered categorical (or Enum) label gives `class_names`.
+    Nulls become NaN. Channels called `value_0`, `value_1`, … are channels without names.
+
+    >>> import pandas as pd, timelike as tl
+    >>> table = pd.DataFrame({"who": ["a", "b", "a"], "t": [1, 0, 0], "x": [3.0, 5.0, 2.0]})
+    >>> s = tl.Sequences.from_frame(table, id="who", time="t")
+    >>> s[0].ravel(), s.ids
+    (array([2., 3.]), array(['a', 'b'], dtype='<U1'))
+    """
+    frame = _opened(table)
+    named = {"id": id, "time": time, "label": label, "group": group}
+    for role, column in named.items():
+        if column is not None and column not in frame.columns:
+            raise _absent(role, column, frame.columns)
+    taken = [column for column in named.values() if column is not None]
+    channels = _channels(frame, values, taken)
+    if len(frame) == 0:
+        raise ValueError("table has no rows: expected at least one")
+    codes, ids = _coded(frame[id], id)
+    columns = Columns(
+        codes,
+        ids,
+        np.column_stack([_numbers(frame[name]) for name in channels]),
+        None if time is None else _clock(frame[time], time),
+        None if label is None else _entries(frame[label], "label", label),
+        None if group is None else _entries(frame[group], "group", group),
+    )
+    return grouped(cls, columns, channels, class_names=None if label is None else _categories(frame[label]))
+
+
+def _opened(table: Any) -> Any:
+    import narwhals as nw
+
+    try:
+        return nw.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"table is a {type(table).__module__}.{type(table).__qualname__}: expected a pandas or polars DataFrame "
+            "(call collect() on a lazy one)"
+        ) from None
+
+
+def _absent(role: str, column: str, available: list[str]) -> ValueError:
+    return ValueError(f"{role}={column!r} is not a column of the table: it has {', '.join(map(repr, available))}")
+
+
+def _channels(frame: Any, values: str | Iterable[str] | None, taken: list[str]) -> list[str]:
+    if values is None:
+        found = [name for name in frame.columns if name not in taken and frame[name].dtype.is_numeric()]
+        if not found:
+            raise ValueError(
+                f"the table has no numeric column besides {', '.join(map(repr, taken))}: name the channels with "
+                f"values=[...]; it has {', '.join(map(repr, frame.columns))}"
+            )
+        return found
+    chosen = [values] if isinstance(values, str) else list(values)
+    if not chosen:
+        raise ValueError("values is empty: expected at least one column")
+    for name in chosen:
+        if name not in frame.columns:
+            raise _absent("values", name, frame.columns)
+        if not (frame[name].dtype.is_numeric() or str(frame[name].dtype) == "Boolean"):
+            raise TypeError(f"values column {name!r} has dtype {frame[name].dtype}: expected numbers; cast it first")
+    return chosen
+
+
+def _coded(column: Any, name: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The position of every row's id among the distinct ids, and those, in order of appearance."""
+    import narwhals as nw
+
+    if column.null_count():
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise ValueError(f"id column {name!r} has no id in row {row}: expected one in every row; drop or fill it")
+    if not column.dtype.is_numeric():
+        column = column.cast(nw.String)
+    distinct = column.unique(maintain_order=True)
+    codes = column.replace_strict(distinct.to_list(), list(range(len(distinct))), return_dtype=nw.Int64)
+    ids = distinct.to_numpy()
+    return codes.to_numpy().astype(np.int64), ids.astype(str) if ids.dtype.kind not in "biuf" else ids
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    import narwhals as nw
+
+    if column.null_count() or column.dtype.is_decimal():
+        column = column.cast(nw.Float32 if column.dtype == nw.Float32 else nw.Float64)
+    return np.asarray(column.to_numpy())
+
+
+def _clock(column: Any, name: str) -> NDArray[Any]:
+    import narwhals as nw
+
+    if column.null_count():
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise ValueError(f"time column {name!r} is empty in row {row}: expected a time in every row; drop or fill it")
+    if column.dtype == nw.Date:
+        column = column.cast(nw.Datetime("us"))
+    if column.dtype == nw.Datetime:
+        if column.dtype.time_zone is not None:
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return np.asarray(column.to_numpy())
+    if not column.dtype.is_numeric():
+        raise TypeError(
+            f"time column {name!r} has dtype {column.dtype}: expected numbers or datetimes; convert text with "
+            "pandas.to_datetime or polars' str.to_datetime, a duration to seconds"
+        )
+    return np.asarray(column.to_numpy()).astype(np.float64)
+
+
+def _entries(column: Any, role: str, name: str) -> NDArray[Any]:
+    import narwhals as nw
+
+    if column.null_count():
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise ValueError(
+            f"{role} column {name!r} is empty in row {row}: expected a {role} in every row; drop or fill it"
+        )
+    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        column = column.cast(nw.String)
+    return np.asarray(column.to_numpy())
+
+
+def _categories(column: Any) -> list[str] | None:
+    """The declared classes; a plain categorical is not asked, since polars pools those of unrelated columns."""
+    import narwhals as nw
+
+    return [str(name) for name in column.dtype.categories] if column.dtype == nw.Enum else None
+
+
+def grouped(
+    cls: type[Sequences], columns: Columns, channels: Iterable[str], *, class_names: Iterable[str] | None = None
+) -> Sequences:
+    """Rows in any order become sequences; labels and groups are checked to be constant inside each."""
+    codes, ids, values, time, label, group = columns
+    order = _order(codes, time)
+    if order is not None:
+        codes, values = codes[order], values[order]
+        time, label, group = (None if entry is None else entry[order] for entry in (time, label, group))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
+    names: tuple[str, ...] | None = tuple(channels)
+    if names == _unnamed(values.shape[1]):
+        names = None
+    return cls.from_packed(
+        values,
+        offsets,
+        times=time,
+        ids=ids,
+        labels=_constant(label, "label", codes, ids, offsets),
+        groups=_constant(group, "group", codes, ids, offsets),
+        channel_names=names,
+        class_names=class_names,
+    )
+
+
+def _order(codes: NDArray[np.int64], time: NDArray[Any] | None) -> NDArray[np.int64] | None:
+    """The stable order by sequence, then time; None where the rows have it already."""
+    step = np.diff(codes)
+    if (step >= 0).all() and (time is None or ((step > 0) | (time[1:] >= time[:-1])).all()):
+        return None
+    return np.argsort(codes, kind="stable") if time is None else np.lexsort((time, codes))
+
+
+def _constant(
+    entries: NDArray[Any] | None, role: str, codes: NDArray[np.int64], ids: NDArray[Any], offsets: NDArray[np.int64]
+) -> list[Any] | NDArray[Any] | None:
+    if entries is None:
+        return None
+    changes = np.flatnonzero((entries[1:] != entries[:-1]) & (codes[1:] == codes[:-1]))
+    if changes.size:
+        row = int(changes[0])
+        before, after = entries[row : row + 2].tolist()
+        raise ValueError(
+            f"the {role} of id {ids[codes[row]].item()!r} changes from {before!r} to {after!r}: "
+            f"expected one {role} per id; make the id finer or drop the {role}"
+        )
+    firsts = entries[offsets[:-1]]
+    return firsts.astype(str) if firsts.dtype.kind not in "biuf" else firsts
+
+
+def _unnamed(n_channels: int) -> tuple[str, ...]:
+    return tuple(f"value_{i}" for i in range(n_channels))
+
+
+def long_columns(self: Sequences, what: str) -> dict[str, NDArray[Any]]:
+    """The columns id, time, channels, label, group of a long table, one entry per time step."""
+    if len(self.frame) > 1:
+        raise ValueError(f"frames of shape {self.frame} do not fit {what}, which has one column per channel: use .npz")
+    ids = np.arange(len(self)) if self.ids is None else self.ids
+    distinct, counts = np.unique(ids, return_counts=True)
+    if len(distinct) < len(ids):
+        twice = distinct[counts > 1][0].item()
+        raise ValueError(
+            f"the id {twice!r} occurs more than once: the rows of {what} would run together; give distinct ids with "
+            "replace(ids=...) or drop them with replace(ids=None)"
+        )
+    channels = self.channel_names or _unnamed(self.frame[0])
+    clash = [name for name in channels if name in RESERVED]
+    if clash:
+        raise ValueError(
+            f"the channel {clash[0]!r} has the name of another column: rename it with replace(channel_names=)"
+        )
+    known = {"id": ids, "label": self.labels, "group": self.groups}
+    repeated = {name: np.repeat(entry, self.lengths) for name, entry in known.items() if entry is not None}
+    table = {"id": repeated.pop("id")}
+    if self.times is not None:
+        table["time"] = self.times
+    return table | {name: self.values[:, i] for i, name in enumerate(channels)} | repeated
+
+
+def to_frame(self: Sequences, kind: Literal["pandas", "polars"] = "pandas") -> Any:
+    """A long table, one row per time step: `id`, `time` if there are times, the channels, `label` and `group`.
+
+    The inverse of `from_frame(table, id="id", time="time", label="label", group="group")`. Without ids the positions
+    0, 1, … take their place; without times there is no such column and the order of the rows is the order in time.
+    Channels without names are called `value_0`, `value_1`, …. String labels are an ordered categorical (polars: Enum)
+    of the `class_names`.
+
+    >>> import timelike as tl
+    >>> tl.Sequences([[1.0, 2.0], [3.0]], ids=["a", "b"]).to_frame()
+      id  value_0
+    0  a      1.0
+    1  a      2.0
+    2  b      3.0
+    """
+    import narwhals as nw
+
+    if kind not in ("pandas", "polars"):
+        raise ValueError(f'kind={kind!r}: expected "pandas" or "polars"')
+    columns = long_columns(self, "a table")
+    if self.dtype == np.float16:  # neither kind of table computes in it
+        columns = {name: c.astype(np.float32) if c.dtype == np.float16 else c for name, c in columns.items()}
+    try:
+        frame = nw.from_dict(columns, backend=kind)
+    except ImportError:
+        raise ImportError(f'to_frame(kind="{kind}") needs {kind}: pip install {kind}') from None
+    if self.class_names is not None:
+        frame = frame.with_columns(nw.col("label").cast(nw.Enum(self.class_names)))
+    return frame.to_native()
+
+
+def from_xarray(cls: type[Sequences], grid: Any, *, time: str = "time", item: str | None = None) -> Sequences:
+    """From an xarray DataArray or Dataset: `time` becomes time, `item` (if any) the sequences, the rest the frame.
+
+    With no dimension left there is one channel; one left is the channels, named by its coordinate; two are (height,
+    width) of one channel; three are (channel, height, width), in the order they have. The variables of a Dataset become
+    the channels, with no or two dimensions left. The coordinates of `time` and `item` become `times` and `ids`.
+
+    >>> import numpy as np, timelike as tl, xarray as xr
+    >>> sea = xr.DataArray(np.zeros((5, 2, 3)), dims=("time", "lat", "lon"))
+    >>> tl.Sequences.from_xarray(sea).shape
+    (1, 5, 1, 2, 3)
+    """
+    if not (hasattr(grid, "dims") and hasattr(grid, "coords")):
+        raise TypeError(f"grid is a {type(grid).__name__}: expected an xarray DataArray or Dataset")
+    block, channel_names = _dataset(grid, time, item) if hasattr(grid, "data_vars") else _array(grid, time, item)
+    return cls(
+        block,
+        times=_coordinate(grid, time),
+        ids=None if item is None else _coordinate(grid, item),
+        channel_names=channel_names,
+    )
+
+
+def _arranged(grid: Any, time: str, item: str | None) -> tuple[NDArray[Any], list[str]]:
+    """Values as (item, time, *rest) and the names of the rest."""
+    leading = [time] if item is None else [item, time]
+    for role, dim in zip(("time", "item")[: len(leading)], reversed(leading), strict=True):
+        if dim not in grid.dims:
+            raise ValueError(f"{role}={dim!r} is not a dimension of {grid.name or 'grid'}: it has {tuple(grid.dims)}")
+    rest = [dim for dim in grid.dims if dim not in leading]
+    block = np.asarray(grid.transpose(*leading, *rest).values)
+    return block[None] if item is None else block, rest
+
+
+def _array(grid: Any, time: str, item: str | None) -> tuple[NDArray[Any], list[str] | None]:
+    block, rest = _arranged(grid, time, item)
+    if len(rest) > 3:
+        raise ValueError(
+            f"besides time and item the grid has {len(rest)} dimensions {tuple(rest)}: expected at most three, "
+            "(channel, height, width); select or stack some of them first"
+        )
+    if len(rest) == 1:
+        names = grid.coords[rest[0]].values if rest[0] in grid.coords else None
+        return block, None if names is None else [str(name) for name in names]
+    if len(rest) == 3:
+        return block, None
+    return block[:, :, None], None if grid.name is None else [str(grid.name)]
+
+
+def _dataset(grid: Any, time: str, item: str | None) -> tuple[NDArray[Any], list[str]]:
+    if not grid.data_vars:
+        raise ValueError("grid is a Dataset without variables: expected at least one")
+    blocks, dims = [], {}
+    for name, variable in grid.data_vars.items():
+        block, dims[name] = _arranged(variable, time, item)
+        blocks.append(block)
+    first = next(iter(dims.values()))
+    for name, rest in dims.items():
+        if rest != first or len(rest) not in (0, 2):
+            raise ValueError(
+                f"variable {name!r} has the dimensions {tuple(rest)} besides time and item: expected none or two, the "
+                "same for all variables, which become the channels; pass one variable at a time: grid[name]"
+            )
+    return np.stack(blocks, axis=2), [str(name) for name in dims]
+
+
+def _coordinate(grid: Any, dim: str) -> NDArray[Any] | None:
+    if dim not in grid.coords:
+        return None
+    values = np.asarray(grid.coords[dim].values)
+    if values.dtype.kind == "m":
+        return np.asarray(values / np.timedelta64(1, "s"))
+    if values.dtype == object and not all(isinstance(entry, str) for entry in values.tolist()):
+        kind = type(values.ravel()[0]).__name__
+        raise TypeError(
+            f"the coordinate of {dim!r} holds {kind} objects: expected numbers, strings or datetime64; for "
+            "a calendar of cftime use grid.convert_calendar('standard')"
+        )
+    return values

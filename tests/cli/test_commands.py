@@ -1,0 +1,76 @@
+"""The command line: what a person who writes no code meets."""
+
+import importlib.util
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import timelike as tl
+from timelike.cli.main import app
+
+needs_data = pytest.mark.skipif(importlib.util.find_spec("aeon") is None, reason="the data files come with aeon")
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *words: CliRunner().invoke(app, list(map(str, words)))
+
+
+@pytest.fixture
+def file(tmp_path):
+    s = tl.Sequences([[1.0, 2.0], [3.0, float("nan"), 5.0]], labels=["up", "down"])
+    return s.save(tmp_path / "few.npz")
+
+
+@needs_data
+def test_the_demo_classifies_real_data_and_writes_a_report(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    for published in ("0.975", "0.949"):  # 1-NN with dependent DTW, Bagnall et al. 2018 (arXiv:1811.00075), table 2
+        assert any(round(float(word), 3) == float(published) for word in re.findall(r"0\.\d+", result.output))
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert page.count("<svg") == 2
+    assert "BasicMotions" in page
+
+
+def test_describe_says_what_a_file_holds(run, file):
+    result = run("describe", file)
+    assert result.exit_code == 0
+    for words in ("2 sequences, lengths 2 to 3, 1 channel", "1 values are missing", "down", "up"):
+        assert words in result.output
+
+
+def test_convert_goes_from_one_format_to_another(run, file, tmp_path):
+    result = run("convert", file, tmp_path / "few.ts")
+    assert result.exit_code == 0, result.output
+    again = tl.load(tmp_path / "few.ts")
+    assert again.labels.tolist() == ["up", "down"]
+    np.testing.assert_array_equal(again.values, tl.load(file).values)
+
+
+def test_convert_keeps_the_two_parts_of_a_data_set(run, tmp_path):
+    train, test = tl.Sequences([[1.0, 2.0]], labels=[1]), tl.Sequences([[3.0, 4.0]], labels=[2])
+    train.save(tmp_path / "both.npz", test=test)
+    assert run("convert", tmp_path / "both.npz", tmp_path / "again.npz").exit_code == 0
+    assert [part.labels.tolist() for part in tl.load(tmp_path / "again.npz")] == [[1], [2]]
+    result = run("convert", tmp_path / "both.npz", tmp_path / "two.tsv")
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in tmp_path.glob("*.tsv")} == {"two_TRAIN.tsv", "two_TEST.tsv"}
+
+
+def test_a_refusal_is_one_line_and_an_exit_code(run, tmp_path):
+    (tmp_path / "bad.ts").write_text("@data\n1,2,x:1\n")
+    for words in (("describe", tmp_path / "bad.ts"), ("describe", tmp_path / "absent.ts")):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert result.output.startswith("timelike: ")
+        assert "Traceback" not in result.output
+
+
+def test_help_and_version(run):
+    assert "demo" in run("--help").output
+    assert run("--version").output.strip() == f"timelike {tl.__version__}"

@@ -1,0 +1,91 @@
+"""The page is one file, safe to show, and appears whole or not at all."""
+
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+from matplotlib.figure import Figure
+
+from timelike.report import Page, sections
+
+
+def balanced(html):
+    """Whether every tag is closed in order."""
+    open_, void = [], {"meta", "path", "use", "rect", "line", "image", "circle"}
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            if tag not in void:
+                open_.append(tag)
+
+        def handle_startendtag(self, tag, attrs):
+            pass
+
+        def handle_endtag(self, tag):
+            if tag not in void:
+                assert open_.pop() == tag
+
+    Reader().feed(html)
+    return not open_
+
+
+def test_text_from_data_cannot_become_markup():
+    page = Page("<script>", lead="a & b")
+    page.add("<b>", sections.text("<img>"), sections.table(["<i>"], [["<u>"]]))
+    html = page.html()
+    for tag in ("<script>", "<b>", "<img>", "<i>", "<u>"):
+        assert tag not in html
+    assert balanced(html)
+
+
+def test_numbers_in_tables_are_short_and_to_the_right():
+    assert sections.table(["a"], [[0.123456]]).count('<td class="number">0.1235</td>') == 1
+    assert '<td class="number">12345678</td>' in sections.table(["a"], [[12345678]])
+    assert "<td>True</td>" in sections.table(["a"], [[True]])
+
+
+def test_a_picture_is_part_of_the_page():
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    html = sections.picture(figure, "a line")
+    assert html.count("<svg") == html.count("</svg>") == 1
+    assert "a line</figcaption>" in html
+
+
+def test_nothing_half_written_is_left_behind(tmp_path, monkeypatch):
+    page = Page("x")
+    assert page.save(tmp_path / "new" / "page.html").read_text().startswith("<!doctype html>")
+    monkeypatch.setattr(Page, "html", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        page.save(tmp_path / "other.html")
+    assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["page.html"]
+
+
+def test_a_browser_shows_the_page_without_complaint(tmp_path):
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no browser on this machine")
+    playwright = pytest.importorskip("playwright.sync_api")
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    page = Page("Shown", lead="in a browser")
+    page.add("Drawing", sections.picture(figure, "a line"), sections.table(["n"], [[1]]))
+    path = page.save(tmp_path / "page.html")
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+    with (
+        playwright.sync_playwright() as driver,
+        driver.chromium.launch(executable_path=browser, args=arguments) as chromium,
+    ):
+        tab = chromium.new_page(viewport={"width": 500, "height": 800})
+        complaints = []
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("requestfailed", lambda request: complaints.append(request.url))
+        tab.goto(path.as_uri())
+        assert tab.title() == "Shown"
+        box = tab.locator("figure svg").bounding_box()
+        wide = tab.evaluate("document.documentElement.scrollWidth")
+    assert complaints == []
+    assert box["width"] > 300
+    assert box["height"] > 100
+    assert wide <= 500  # a phone does not scroll sideways
