@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +110,17 @@ def mutated(content: bytes, steps: list[tuple[str, float, bytes]]) -> bytes:
 @given(steps=mutations())
 def test_damaged_files(variant, steps, folder, valid) -> None:
     attempt(folder, variant, mutated(valid[variant], steps))
+
+
+@quick
+@given(steps=mutations(), name=st.sampled_from(["values", "offsets", "labels", "class_names"]))
+def test_an_npz_whose_checksums_fit_the_damage(steps, name, folder, valid) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(valid[".npz"])) as old, zipfile.ZipFile(buffer, "w") as new:
+        for member in old.namelist():
+            content = old.read(member)
+            new.writestr(member, mutated(content, steps) if member == f"{name}.npy" else content)
+    attempt(folder, ".npz", buffer.getvalue())
 
 
 @pytest.mark.parametrize("suffix", BINARY)

@@ -355,6 +355,13 @@ def test_an_interrupted_download_leaves_nothing_behind(server, tmp_path, monkeyp
     assert left_in(tmp_path / "cache") == []
 
 
+def test_a_cache_that_cannot_be_made_is_named(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TIMELIKE_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(FileNotFoundError, match="set TIMELIKE_CACHE to a folder"):
+        tl.load("Demo")
+
+
 def test_a_wrong_limit_is_named(server, tmp_path, monkeypatch) -> None:
     server.files["Demo"] = good(tmp_path)
     monkeypatch.setenv("TIMELIKE_DOWNLOAD_LIMIT_MB", "plenty")

@@ -159,42 +159,58 @@ def test_a_seed_gives_the_same_split_and_a_generator_moves_on():
     assert not first.equals(second)
 
 
+def test_groups_are_kept_whole_unless_told_otherwise():
+    windows = tl.Sequences(np.arange(40.0).reshape(4, 10)).windows(3)
+    for _ in range(5):
+        train, test = windows.split(0.5)
+        assert not set(train.groups) & set(test.groups)
+        assert all(not set(a.groups) & set(b.groups) for a, b in windows.folds(2))
+    train, test = windows.split(0.5, groups=False, random_state=0)
+    assert set(train.groups) & set(test.groups)
+
+
 labelled = numbered(6, labels=list("aaabbc"), groups=[0, 0, 0, 0, 0, 0])
+free = labelled.replace(groups=None)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: labelled.split(1.0), ValueError, r"test=1.0: expected a fraction strictly between 0 and 1"),
-        (lambda: labelled.split(0), ValueError, r"test=0 of 6 sequences: expected 1 to 5"),
-        (lambda: labelled.split(6), ValueError, r"expected 1 to 5"),
-        (lambda: labelled.split(True), TypeError, r"test=True: expected a fraction"),
-        (lambda: labelled.split("half"), TypeError, r"test='half'"),
-        (lambda: labelled.split(float("nan")), ValueError, r"test=nan"),
+        (lambda: free.split(1.0), ValueError, r"test=1.0: expected a fraction strictly between 0 and 1"),
+        (lambda: free.split(0), ValueError, r"test=0 of 6 sequences: expected 1 to 5"),
+        (lambda: free.split(6), ValueError, r"expected 1 to 5"),
+        (lambda: free.split(True), TypeError, r"test=True: expected a fraction"),
+        (lambda: free.split("half"), TypeError, r"test='half'"),
+        (lambda: free.split(float("nan")), ValueError, r"test=nan"),
         (lambda: numbered(1).split(), ValueError, r"expected at least 2"),
-        (lambda: labelled.split(groups=True), ValueError, r"all sequences are in one group"),
+        (
+            lambda: labelled.split(groups=True),
+            ValueError,
+            r"all sequences are in one group.*groups=False splits inside it",
+        ),
+        (labelled.split, ValueError, r"all sequences are in one group"),
         (
             lambda: numbered(6).split(groups=True),
             ValueError,
             r"have no groups: pass an array, or replace\(groups=...\)",
         ),
         (lambda: numbered(6).split(stratify=True), ValueError, r"have no labels"),
-        (lambda: labelled.split(groups=[1, 2]), ValueError, r"groups has shape \(2,\) for 6 sequences"),
-        (lambda: labelled.split(3, stratify=True), ValueError, r"class 'c' has 1 sequence, 2 needed"),
-        (lambda: labelled.split(1, stratify=[0, 0, 0, 1, 1, 1]), ValueError, r"no room for 2 classes.*expected 2 to 4"),
-        (lambda: labelled.split(stratify=np.linspace(0, 1, 6)), ValueError, r"stratify needs classes"),
+        (lambda: free.split(groups=[1, 2]), ValueError, r"groups has shape \(2,\) for 6 sequences"),
+        (lambda: free.split(3, stratify=True), ValueError, r"class 'c' has 1 sequence, 2 needed"),
+        (lambda: free.split(1, stratify=[0, 0, 0, 1, 1, 1]), ValueError, r"no room for 2 classes.*expected 2 to 4"),
+        (lambda: free.split(stratify=np.linspace(0, 1, 6)), ValueError, r"stratify needs classes"),
         (
-            lambda: labelled.split(groups=[0, 0, 1, 1, 2, 2], stratify=list("aaaabb")),
+            lambda: free.split(groups=[0, 0, 1, 1, 2, 2], stratify=list("aaaabb")),
             ValueError,
             r"class 'b' has 1 group, so it cannot be on both sides",
         ),
-        (lambda: labelled.split(random_state="x"), TypeError, r"random_state is a str"),
-        (lambda: labelled.split(random_state=-1), ValueError, r"random_state=-1"),
-        (lambda: labelled.folds(1), ValueError, r"k=1: expected at least 2"),
-        (lambda: labelled.folds(2.0), TypeError, r"k=2.0: expected an integer"),
-        (lambda: labelled.folds(7), ValueError, r"k=7 folds of 6 sequences"),
-        (lambda: labelled.folds(2, stratify=True), ValueError, r"class 'c' has 1 sequence, k=2 needed"),
-        (lambda: labelled.folds(3, groups=[0, 0, 0, 1, 1, 1]), ValueError, r"k=3 folds of 2 groups"),
+        (lambda: free.split(random_state="x"), TypeError, r"random_state is a str"),
+        (lambda: free.split(random_state=-1), ValueError, r"random_state=-1"),
+        (lambda: free.folds(1), ValueError, r"k=1: expected at least 2"),
+        (lambda: free.folds(2.0), TypeError, r"k=2.0: expected an integer"),
+        (lambda: free.folds(7), ValueError, r"k=7 folds of 6 sequences"),
+        (lambda: free.folds(2, stratify=True), ValueError, r"class 'c' has 1 sequence, k=2 needed"),
+        (lambda: free.folds(3, groups=[0, 0, 0, 1, 1, 1]), ValueError, r"k=3 folds of 2 groups"),
         (lambda: labelled.episodes(2, 1, 1), ValueError, r"class 'c' has 1 sequence, k_shot \+ n_query = 2 needed"),
         (lambda: labelled.episodes(4, 1, 1), ValueError, r"n_way=4 but these sequences have 3 classes"),
         (lambda: labelled.episodes(0, 1, 1), ValueError, r"n_way=0: expected at least 1"),

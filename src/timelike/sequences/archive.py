@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
+import ssl
 import sys
 import tempfile
 import urllib.error
@@ -46,7 +48,10 @@ def address(name: str) -> str:
 def fetch(name: str) -> Path:
     """Download a data set into the cache; gives its folder. Interrupted at any moment, it leaves nothing behind."""
     cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DownloadError(f"the cache {cache} cannot be made ({error}): set TIMELIKE_CACHE to a folder") from None
     with tempfile.TemporaryDirectory(dir=cache, prefix=".part-") as scratch:
         zipped = Path(scratch) / "data.zip"
         digest = _download(name, zipped)
@@ -80,7 +85,7 @@ def _download(name: str, target: Path) -> str:
     except urllib.error.HTTPError as error:
         reason = "the archive has no such data set" if error.code == 404 else f"the server answered {error.code}"
         raise DownloadError(f"{address(name)}: {reason}") from None
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError) as error:
         raise DownloadError(f"{address(name)} cannot be reached ({getattr(error, 'reason', error)})") from None
 
 

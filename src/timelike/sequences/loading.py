@@ -31,8 +31,8 @@ def load(name_or_path: str | os.PathLike[str], *, split: Literal["train", "test"
     """A data set by its name, or a file or folder by its path: `Sequences`, or (train, test) where there are both.
 
     A name is looked for in the folder `$TIMELIKE_DATA` (two levels deep), the cache, and the data folders inside
-    installed aeon and sktime packages, whose code is not imported; then it is downloaded from the UCR/UEA archive into the
-    cache. A path is a file (`.ts`, `.tsv`, `.txt`, `.arff`, `.npz`, `.npy`, `.csv`, `.parquet`), or a folder with
+    installed aeon and sktime packages, whose code is not imported; then it is downloaded from the UCR/UEA archive into
+    the cache. A path is a file (`.ts`, `.tsv`, `.txt`, `.arff`, `.npz`, `.npy`, `.csv`, `.parquet`), or a folder with
     `<Name>_TRAIN` and `<Name>_TEST` files or the official UCI HAR files.
 
     >>> import pathlib, tempfile, timelike as tl

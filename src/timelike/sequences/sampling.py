@@ -42,7 +42,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
 
 
 def split(
-    self: Sequences, test: float = 0.25, *, groups: Any = False, stratify: Any = False, random_state: RandomState = None
+    self: Sequences, test: float = 0.25, *, groups: Any = None, stratify: Any = False, random_state: RandomState = None
 ) -> tuple[Sequences, Sequences]:
     """Two parts, `(train, test)`, drawn at random, each in the original order.
 
@@ -50,9 +50,9 @@ def split(
     ----------
     test : float or int
         A fraction strictly between 0 and 1, or a number of sequences.
-    groups : bool or array of n entries
-        Keep every group whole, on one side. The size of the test part is then as near to `test` as a greedy choice
-        over a few random orders of the groups comes.
+    groups : bool, array of n entries or None
+        Keep every group whole, on one side; None does so where the sequences have groups, False never. The size of
+        the test part is then as near to `test` as a greedy choice over a few random orders of the groups comes.
     stratify : bool or array of n entries
         Keep the proportions of the classes: exactly up to rounding, with every class on both sides; together with
         `groups` as nearly as the same greedy choice can.
@@ -77,7 +77,7 @@ def split(
 
 
 def folds(
-    self: Sequences, k: int = 5, *, groups: Any = False, stratify: Any = False, random_state: RandomState = None
+    self: Sequences, k: int = 5, *, groups: Any = None, stratify: Any = False, random_state: RandomState = None
 ) -> Iterator[tuple[Sequences, Sequences]]:
     """Cross-validation: `k` pairs `(train, test)` in which every sequence is tested exactly once.
 
@@ -87,7 +87,7 @@ def folds(
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[float(i)] for i in range(6)], groups=[0, 0, 1, 1, 2, 2])
-    >>> [test.groups.tolist() for train, test in s.folds(3, groups=True, random_state=0)]
+    >>> [test.groups.tolist() for train, test in s.folds(3, random_state=0)]
     [[1, 1], [0, 0], [2, 2]]
     """
     k = whole(k, "k", 2)
@@ -175,12 +175,14 @@ def _test_size(test: Any, n_items: int) -> int:
 
 def _grouping(self: Sequences, groups: Any) -> NDArray[np.int64] | None:
     """The number of each sequence's group, or None where groups do not matter."""
-    known = _asked(groups, self.groups, "groups", len(self))
+    known = self.groups if groups is None else _asked(groups, self.groups, "groups", len(self))
     if known is None:
         return None
     names, numbers = np.unique(known, return_inverse=True)
     if len(names) < 2:
-        raise ValueError(f"all sequences are in one group ({names[0]!r}): expected at least 2 to keep apart")
+        raise ValueError(
+            f"all sequences are in one group ({names[0]!r}): expected at least 2; groups=False splits inside"
+        )
     return numbers.astype(np.int64)
 
 
@@ -195,7 +197,7 @@ def _asked(
     wish: Any, own: NDArray[Any] | None, name: str, n_items: int, attribute: str | None = None
 ) -> NDArray[Any] | None:
     attribute = attribute or name
-    if wish is None or (isinstance(wish, bool | np.bool_) and not wish):
+    if wish is None or wish is False:
         return None
     if not isinstance(wish, bool | np.bool_):
         return check.per_item(wish, name, n_items)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences import check
-from timelike.sequences.container import Sequences
-from timelike.sequences.sampling import RandomState, generator
+from .. import check
+from ..container import Sequences
+from ..sampling import RandomState, generator
 
 Matrix = NDArray[np.float64]
 
@@ -48,6 +48,15 @@ class Augmentation(ABC):
             raise ValueError(f"x is infinite at time step {step}: expected finite values; nan means missing")
         values, alignment = self._apply(_floating(sequence), rng)
         return Augmented(values[:, 0] if np.ndim(x) == 1 else values, alignment)
+
+    @abstractmethod
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+        """One sequence in floating point, changed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Temporal(Augmentation):
+    """An augmentation of time alone: the new values are `alignment @ x`."""
 
     def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
         alignment = self._alignment(len(x), rng)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Augmentation, Augmented, Matrix
+from .base import Augmentation, Augmented
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,6 @@ class _Several(Augmentation):
         for i, step in enumerate(self.steps):
             if not isinstance(step, Augmentation):
                 raise TypeError(f"steps[{i}] is {step!r:.60}: expected an augmentation such as Blur()")
-
-    def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
-        raise NotImplementedError("combinations hand the work to their steps")  # pragma: no cover
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Choice(_Several):
 def compose(steps: Iterable[Augmentation]) -> Chain:
     """All `steps` in order; their alignments multiply, the last one leftmost.
 
-    >>> from timelike.sequences.augment import Crop, Jitter
+    >>> from ..augment import Crop, Jitter
     >>> both = compose([Crop(shortest=0.5, longest=0.5), Jitter(std=0.01)])
     >>> both([0.0, 1.0, 2.0, 3.0], random_state=0).alignment
     array([[0., 0., 1., 0.],
@@ -62,7 +59,7 @@ def compose(steps: Iterable[Augmentation]) -> Chain:
 def choose(steps: Iterable[Augmentation]) -> Choice:
     """One of `steps`, drawn with equal chances for every sequence: TAP's blur *or* merge.
 
-    >>> from timelike.sequences.augment import Blur, Merge
+    >>> from ..augment import Blur, Merge
     >>> choose([Blur(), Merge()])
     Choice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
     """

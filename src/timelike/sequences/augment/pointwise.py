@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.arguments import real
-
-from .base import Augmentation, Augmented, Matrix
+from ..arguments import real
+from .base import Augmentation, Augmented
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,12 +25,9 @@ class Jitter(Augmentation):
     def __post_init__(self) -> None:
         real(self.std, "std", 0.0)
 
-    def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
-        return np.eye(length)
-
     def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
         noisy = x + self.std * rng.normal(size=x.shape)
-        return Augmented(noisy.astype(x.dtype), self._alignment(len(x), rng))
+        return Augmented(noisy.astype(x.dtype), np.eye(len(x)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +43,6 @@ class Scaling(Augmentation):
     def __post_init__(self) -> None:
         real(self.std, "std", 0.0)
 
-    def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
-        return np.eye(length)
-
     def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
         factors = np.exp(self.std * rng.normal(size=(x.shape[1], *[1] * (x.ndim - 2))))
-        return Augmented((x * factors).astype(x.dtype), self._alignment(len(x), rng))
+        return Augmented((x * factors).astype(x.dtype), np.eye(len(x)))

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timelike.sequences.arguments import real, whole
-from timelike.sequences.warps import random_warps
-
-from .base import Augmentation, Matrix
+from ..arguments import real, whole
+from ..warps import random_warps
+from .base import Matrix, Temporal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blur(Augmentation):
+class Blur(Temporal):
     """Random blur: a moving weighted average with a random kernel that falls off from its middle.
 
     The size is drawn from `sizes` (odd; those longer than the sequence are left out, and where none is left the longest
@@ -54,7 +53,7 @@ class Blur(Augmentation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(Augmentation):
+class Merge(Temporal):
     """Random merge: the sequence is cut into L′ stretches at random and each becomes one weighted mean.
 
     L′ is drawn from the integers in [shortest·L, longest·L], at least 1; the weights inside a stretch are the softmax
@@ -89,7 +88,7 @@ class Merge(Augmentation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crop(Augmentation):
+class Crop(Temporal):
     """A random stretch of L′ steps, L′ drawn from the integers in [shortest·L, longest·L], at least 1.
 
     >>> Crop(shortest=0.5, longest=0.5)([0.0, 1.0, 2.0, 3.0], random_state=0).values
@@ -123,7 +122,7 @@ def _drawn_length(length: int, shortest: float, longest: float, rng: np.random.G
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeWarp(Augmentation):
+class TimeWarp(Temporal):
     """Time runs faster and slower, smoothly: x(φ(t)) by linear interpolation, φ increasing, the ends and length kept.
 
     The speed dφ/dt is the exponential of a random smooth curve of standard deviation `strength`, at most 2.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .text import FormatError, wrong
 
 if TYPE_CHECKING:
-    from timelike.sequences.container import Sequences
+    from ..container import Sequences
 
 __all__ = ["SUFFIXES", "FormatError", "read", "write"]
 

@@ -14,8 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.container import Sequences, concat
-
+from ..container import Sequences, concat
 from . import text
 from .atomic import replacing
 

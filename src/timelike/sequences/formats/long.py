@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences import tables
-from timelike.sequences.container import Sequences
-
+from .. import tables
+from ..container import Sequences
 from . import text
 from .atomic import replacing
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from timelike.sequences.container import Sequences
+    from ..container import Sequences
 
 _WHOLE = re.compile(r"-?\d+\.0*|-?\d(\.\d*)?[eE][+-]?\d{1,3}", re.ASCII)
 # possessive (*+, ++): a million digits that are no number after all must not take a million squared steps

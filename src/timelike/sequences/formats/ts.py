@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.container import Sequences
-
+from ..container import Sequences
 from . import text
 from .atomic import write_text
 

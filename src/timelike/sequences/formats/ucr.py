@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.container import Sequences
-
+from ..container import Sequences
 from . import text
 from .atomic import write_text
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.arguments import real, whole
-from timelike.sequences.sampling import RandomState, generator
+from ..arguments import real, whole
+from ..sampling import RandomState, generator
 
 Points = NDArray[np.float64]
 

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.arguments import one_of, real, span, whole
-from timelike.sequences.container import Sequences
-from timelike.sequences.sampling import RandomState, generator
-
+from ..arguments import one_of, real, span, whole
+from ..container import Sequences
+from ..sampling import RandomState, generator
 from .bouncing import bounced, inwards, random_velocities, reflected
 from .digit_images import digit_images, resized
 

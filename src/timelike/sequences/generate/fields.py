@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.arguments import one_of, real, span, whole
-from timelike.sequences.container import Sequences
-from timelike.sequences.sampling import RandomState, generator
+from ..arguments import one_of, real, span, whole
+from ..container import Sequences
+from ..sampling import RandomState, generator
 
 Matrix = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.sequences.arguments import real, whole
-from timelike.sequences.container import Sequences
-from timelike.sequences.sampling import RandomState, generator
-from timelike.sequences.warps import random_warps
+from ..arguments import real, whole
+from ..container import Sequences
+from ..sampling import RandomState, generator
+from ..warps import random_warps
 
 _HARMONICS = 6
 
