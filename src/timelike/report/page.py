@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+
+from ..sequences.formats.atomic import write_text
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2733; --paper: #fff; --line: #d8dee4; --soft: #5b6b7b }
@@ -55,13 +55,5 @@ class Page:
         """Write the page; either the whole file appears or nothing does."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, suffix=".html")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.html())
-            os.chmod(name, 0o644)
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_text(target, iter(self.html().splitlines()))
         return target

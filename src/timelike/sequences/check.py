@@ -188,7 +188,7 @@ def packed_times(times: Any, lengths: NDArray[np.int64]) -> NDArray[Any] | None:
             clock = clock.reshape(-1)
         elif clock.ndim == 1 and (lengths == len(clock)).all():
             clock = np.tile(clock, n_items)
-        else:
+        elif clock.shape != (total,):  # packed like the values
             raise ValueError(
                 f"times has shape {clock.shape} for {n_items} sequences of lengths {lengths.min()} to {lengths.max()}: "
                 "expected one array per sequence, or one for all when they have equal lengths"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check, sampling, tables, transforms
+from . import check, grids, sampling, tables, transforms
 
 if TYPE_CHECKING:
     import torch
@@ -141,13 +141,11 @@ class Sequences:
         self = cls.__new__(cls)
         self._fill(packed, lengths)
         check.refuse_inf(packed, self._starts)
-        times = known.pop("times", None)
-        if times is not None and np.shape(times) == (len(packed),):
-            times = np.split(np.asarray(times), marks[1:-1])
-        names = {name: known.pop(name, None) for name in ("labels", "groups", "ids", "channel_names", "class_names")}
-        if known:
-            raise TypeError(f"from_packed got unknown arguments: {', '.join(known)}")
-        self._describe(times=times, **names)
+        entries = ("labels", "groups", "times", "ids", "channel_names", "class_names")
+        unknown = sorted(set(known) - set(entries))
+        if unknown:
+            raise TypeError(f"from_packed got unknown arguments: {', '.join(unknown)}")
+        self._describe(**{name: known.get(name) for name in entries})
         return self
 
     # --- what it holds -------------------------------------------------------------------------------------------
@@ -463,7 +461,7 @@ class Sequences:
     episodes = sampling.episodes
     to_frame = tables.to_frame
     from_frame = classmethod(tables.from_frame)
-    from_xarray = classmethod(tables.from_xarray)
+    from_xarray = classmethod(grids.from_xarray)
 
 
 def as_sequences(value: Any, name: str) -> Sequences:

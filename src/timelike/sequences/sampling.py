@@ -180,9 +180,7 @@ def _grouping(self: Sequences, groups: Any) -> NDArray[np.int64] | None:
         return None
     names, numbers = np.unique(known, return_inverse=True)
     if len(names) < 2:
-        raise ValueError(
-            f"all sequences are in one group ({names[0]!r}): expected at least 2; groups=False splits inside"
-        )
+        raise ValueError(f"all sequences are in one group ({names[0].item()!r}): groups=False splits inside it")
     return numbers.astype(np.int64)
 
 

@@ -1,0 +1,67 @@
+"""A hook of mkdocs that makes one reference page per room, from what the room lists in its `__all__`.
+
+A method that is added to a room's `__all__` is in the reference at the next build, and nothing here changes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
+
+def pages() -> dict[str, str]:
+    """Path of every page below docs/ and its text."""
+    import timelike
+
+    made: dict[str, str] = {}
+    rooms = [name for name in timelike.__all__ if inspect.ismodule(getattr(timelike, name))]
+    for name in sorted(rooms):
+        _document(getattr(timelike, name), made)
+    return made
+
+
+def _document(module: ModuleType, made: dict[str, str]) -> None:
+    """The page of one module, and pages for the packages inside it that it offers by name."""
+    name = module.__name__
+    blocks = [f"# {name}", _words(module)]
+    inner = [getattr(module, entry) for entry in module.__all__]
+    packages = [entry for entry in inner if inspect.ismodule(entry) and hasattr(entry, "__path__")]
+    if packages:
+        links = [f"[{p.__name__}]({_file(p)})" for p in packages]
+        blocks.append("Pages of their own: " + ", ".join(links) + ".")
+    for entry in module.__all__:
+        if getattr(module, entry) not in packages:
+            blocks.append(f"::: {name}.{entry}")
+    made[f"reference/{_file(module)}"] = "\n\n".join(blocks) + "\n"
+    for package in packages:
+        _document(import_module(package.__name__), made)
+
+
+def _words(module: ModuleType) -> str:
+    return inspect.cleandoc(module.__doc__ or "")
+
+
+def _file(module: ModuleType) -> str:
+    return module.__name__.removeprefix("timelike.") + ".md"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the pages into the section Reference."""
+    section: Any = next(entry["Reference"] for entry in config.nav or [] if "Reference" in entry)
+    section.extend({path.removeprefix("reference/").removesuffix(".md"): path} for path in pages())
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages themselves."""
+    from mkdocs.structure.files import File
+
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
