@@ -65,7 +65,7 @@ bench: $(VENV)/extra-bench
 	@for program in benchmarks/speed/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
 
 docs: $(VENV)/extra-docs $(VENV)/data
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build site demo

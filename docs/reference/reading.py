@@ -1,4 +1,4 @@
-"""An extension of griffe that reads two habits of this library: examples without a heading, methods from other files."""
+"""An extension of griffe for two habits of this library: examples without a heading, methods from other files."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def test_dtaidistance_counts_its_window_from_one():
 
 def test_apply_puts_y_on_the_time_of_x():
     alignment = tl.DTW().align([0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 2.0, 2.0])
-    np.testing.assert_array_equal(alignment.apply().ravel(), [0, 1, 2])
+    np.testing.assert_array_equal(alignment.apply(), [0, 1, 2])
+    assert tl.DTW().align([[0.0], [1.0]], [[0.0], [1.0]]).apply().shape == (2, 1)
     np.testing.assert_array_equal(alignment.apply([1.0, 3.0, 5.0, 7.0, 9.0]), [2, 5, 8])
     assert alignment.plan.sum() == len(alignment.path)
     with pytest.raises(ValueError, match="y has 2 time steps: the alignment was made with 5"):
@@ -126,7 +127,7 @@ def test_dtype_follows_the_input():
          r"out is \(2, 3\) float64: expected \(2, 2\) float64"),
         (lambda: tl.DTW().neighbors(np.zeros((2, 3)), np.zeros((1, 3)), k=3), ValueError, "k=3: expected 1 to 2"),
         (lambda: tl.DTW().pairwise(np.full((2, 3), [[1e30], [0]], np.float32)), ValueError,
-         r"the distance of X\[0\] and Y\[1\] is too large for float32: standardize\(\)"),
+         r"the distance of X\[0\] and X\[1\] is too large for float32: standardize\(\)"),
         (lambda: tl.DTW().pairwise(tl.Sequences(np.zeros((1, 1))).resample(1)[np.zeros(10**6, int)]), MemoryError,
          "1000000 × 1000000 float64 distances needs 7450.6 GiB"),
     ],

@@ -190,5 +190,10 @@ def test_the_processor_gets_its_best_kernels_and_a_wish_is_heard():
             check=True,
         )
         assert run.stdout.strip() == isa
+    program = "import timelike as tl; tl.DTW().distance([0], [1])"
+    run = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"TIMELIKE_ISA": "v9"}, capture_output=True, text=True
+    )
+    assert "TIMELIKE_ISA='v9': this build and processor have" in run.stderr
     with pytest.raises(ValueError, match="isa='v9' is not built in"):
         pairwise((np.zeros((1, 1)), np.zeros(1, int), np.ones(1, int)), isa="v9")

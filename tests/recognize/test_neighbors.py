@@ -36,6 +36,13 @@ def test_votes_are_those_of_scikit_learn_on_the_distance_matrix(data):
         np.testing.assert_allclose(ours.predict_proba(test), peer.predict_proba(across))
 
 
+def test_labels_come_from_the_sequences_unless_others_are_given(data):
+    assert tl.Neighbors().fit(data).score(data, data.labels) == 1
+    assert tl.Neighbors().fit(data, np.arange(36)).predict(data).tolist() == list(range(36))
+    with pytest.raises(ValueError, match="X carries no labels: give the class"):
+        tl.Neighbors().fit(data.replace(labels=None))
+
+
 def test_an_even_vote_goes_to_the_nearer_class():
     train = tl.Sequences([[0.0], [10.0]], labels=["a", "b"])
     assert tl.Neighbors(k=2).fit(train, train.labels).predict([[6.0], [4.0]]).tolist() == ["b", "a"]
@@ -81,6 +88,7 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
     assert steps.fit(data, data.labels).score(data, data.labels) > 0.9
     copy = clone(tl.Neighbors(tl.DTW(window=3), k=2))
     assert copy.get_params() == {"metric": tl.DTW(window=3), "k": 2, "metric__window": 3, "metric__cost": "sqeuclidean", "metric__root": False}  # fmt: skip
+    assert tl.Neighbors("dtw").get_params()["metric__window"] is None
     assert tl.Neighbors().set_params(metric__window=4).metric == tl.DTW(window=4)
 
 

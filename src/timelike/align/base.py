@@ -6,6 +6,7 @@ import abc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ class Metric(abc.ABC):
         shape, dtype = (len(x), len(x if y is None else y)), computed(x, x if y is None else y)
         out = _room(shape, dtype) if out is None else _checked(out, shape, dtype)
         self._fill(x, y if y is not None or self.symmetric else x, out, threads, report)
-        _refuse_overflow(out, names)
+        _refuse_nonfinite(out, names if y is not None else (names[0], names[0]))
         return out
 
     def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
@@ -112,7 +113,10 @@ class Aligner(Metric):
         """How `y` lines up with `x`."""
         first, second = as_one(x, "x"), as_one(y, "y")
         self._refuse(first, second, ("x", "y"))
-        return self._align(first, second)
+        found = self._align(first, second)
+        if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
+            return found
+        return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
 
 
 def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
@@ -177,11 +181,17 @@ def _bar(progress: bool) -> Iterator[Report]:
         bar.update(1.0 - bar.n)
 
 
-def _refuse_overflow(out: NDArray[Any], names: tuple[str, str]) -> None:
-    # min and max see inf without a matrix of flags; distances are never nan, because missing values were refused
-    if not np.isfinite(out.max()):
-        row, column = np.argwhere(~np.isfinite(out))[0]
+def _refuse_nonfinite(out: NDArray[Any], names: tuple[str, str]) -> None:
+    if np.isfinite(out.max()):  # max sees inf and nan without a matrix of flags
+        return
+    row, column = np.argwhere(~np.isfinite(out))[0]
+    what = f"the distance of {names[0]}[{row}] and {names[1]}[{column}] is"
+    if np.isnan(out[row, column]):
         raise ValueError(
-            f"the distance of {names[0]}[{row}] and {names[1]}[{column}] is too large for {out.dtype}: "
-            "standardize() the sequences" + (" or give them as float64" if out.dtype == np.float32 else "")
+            f"{what} nan, because the array the sequences were made from was changed afterwards: keep a "
+            "Sequences.copy() of it"
         )
+    raise ValueError(
+        f"{what} too large for {out.dtype}: standardize() the sequences"
+        + (" or give them as float64" if out.dtype == np.float32 else "")
+    )

@@ -33,7 +33,8 @@ class Run(NamedTuple):
 
     def row(self) -> tuple[Any, ...]:
         """As a row of the table."""
-        low, high = int(self.train.lengths.min()), int(self.train.lengths.max())
+        sizes = np.concatenate([self.train.lengths, self.test.lengths])
+        low, high = int(sizes.min()), int(sizes.max())
         classes = len(np.unique(self.train.codes))
         lengths = str(low) if low == high else f"{low} to {high}"
         counts = (len(self.train), len(self.test), lengths, self.train.frame[0], classes)
@@ -63,7 +64,7 @@ def _classified(name: str) -> Run:
 
 
 def _page(runs: list[Run]) -> Page:
-    executor = "the compiled kernels" if native.compiled() else "the torch executor (no compiled kernels here)"
+    executor = f"compiled kernels ({native.isa()})" if native.compiled() else "the torch executor (no kernels here)"
     page = Page("timelike demo", lead=f"timelike {__version__}, distances by {executor} on {native.cores()} cores.")
     page.add(
         "Nearest neighbour under dynamic time warping",

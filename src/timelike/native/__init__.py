@@ -17,7 +17,7 @@ try:
 except ImportError:  # a pure wheel: built without a compiler
     _kernels = None  # type: ignore[assignment]
 
-__all__ = ["Steps", "Window", "compiled", "cores", "dtw_pairwise", "dtw_path"]
+__all__ = ["Steps", "Window", "compiled", "cores", "dtw_pairwise", "dtw_path", "isa"]
 
 _COSTS = ("sqeuclidean", "euclidean", "manhattan")  # in the order of the enum in table.hpp
 _warned: list[bool] = []
@@ -33,7 +33,7 @@ def compiled() -> bool:
 
 
 def _use_kernels() -> bool:
-    if compiled():
+    if isa() != "torch":
         return True
     if _kernels is None and not _warned:
         _warned.append(True)
@@ -44,6 +44,20 @@ def _use_kernels() -> bool:
             stacklevel=4,
         )
     return False
+
+
+def isa() -> str:
+    """The instruction set of the kernels in use (`TIMELIKE_ISA` may ask for a lesser one), or "torch".
+
+    >>> isa() in ("v4", "v3", "v2", "generic", "torch")
+    True
+    """
+    if not compiled():
+        return "torch"
+    wish = os.environ.get("TIMELIKE_ISA")
+    if wish and wish not in _kernels.isas():
+        raise ValueError(f"TIMELIKE_ISA={wish!r}: this build and processor have {', '.join(_kernels.isas())}")
+    return _kernels.isa()
 
 
 def cores() -> int:

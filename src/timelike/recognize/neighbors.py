@@ -32,7 +32,7 @@ class Neighbors(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import timelike as tl
     >>> train = tl.Sequences([[0, 0, 1], [0, 1, 1, 1], [5, 5, 4]], labels=["low", "low", "high"])
-    >>> tl.Neighbors(tl.DTW(window=2)).fit(train, train.labels).predict([[0, 1, 1], [4, 4]])
+    >>> tl.Neighbors(tl.DTW(window=2)).fit(train).predict([[0, 1, 1], [4, 4]])
     array(['low', 'high'], dtype='<U4')
     """
 
@@ -43,9 +43,9 @@ class Neighbors(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, the metric's own among them as `metric__…`."""
         own: dict[str, Any] = super().get_params(deep=False)
-        if deep and dataclasses.is_dataclass(self.metric):
-            fields = dataclasses.fields(self.metric)
-            own |= {f"metric__{field.name}": getattr(self.metric, field.name) for field in fields}
+        metric = _NAMES[self.metric]() if self.metric in _NAMES else self.metric
+        if deep and dataclasses.is_dataclass(metric):
+            own |= {f"metric__{field.name}": getattr(metric, field.name) for field in dataclasses.fields(metric)}
         return own
 
     def set_params(self, **params: Any) -> Self:
@@ -58,9 +58,12 @@ class Neighbors(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.metric = _changed(resolve(self.metric), inner)
         return self
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Keep the sequences and their labels."""
-        sequences, labels = as_sequences(X, "X"), np.asarray(y)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the sequences and their labels: `y`, or the ones that X carries."""
+        sequences = as_sequences(X, "X")
+        if y is None and sequences.labels is None:
+            raise ValueError("y is None and X carries no labels: give the class of every sequence")
+        labels = np.asarray(sequences.labels if y is None else y)
         if labels.shape != (len(sequences),):
             raise ValueError(f"y has shape {labels.shape} for {len(sequences)} sequences: expected one label each")
         if not 1 <= self.k <= len(sequences):

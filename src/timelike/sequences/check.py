@@ -102,7 +102,9 @@ def one_sequence(value: Any, name: str, layout: Layout = "ntc") -> NDArray[Any]:
     """One sequence as (time, *frame); a plain (time,) gets one channel."""
     array = plain_array(value, name)
     if array.ndim == 0:
-        raise TypeError(f"{name} is a single number: expected a sequence (time,) or (time, channel)")
+        raise TypeError(
+            f"{name} is a single number: expected a sequence (time,) or (time, channel); a collection of one is [x]"
+        )
     if array.ndim == 1:
         array = array[:, None]
     elif layout == "nct":
