@@ -78,7 +78,9 @@ def labels(able: set[str], n_items: int) -> st.SearchStrategy[np.ndarray | None]
         kinds.append(st.lists(floats, min_size=n_items, max_size=n_items).map(lambda x: np.array(x, dtype=np.float64)))
     if "strings" in able:
         names = st.sampled_from(["Up", "up", "ü", "a.b", "01", "x-1", "50%", "#7"])
-        kinds.append(st.lists(names, min_size=n_items, max_size=n_items).map(lambda x: np.array([*x, "Up"])[:-1]))
+        kinds.append(
+            st.lists(names, min_size=n_items, max_size=n_items).map(lambda x: np.array(["Up", *x[1:]]))
+        )  # not all like numbers
     return st.one_of(kinds)
 
 

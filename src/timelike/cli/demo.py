@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -48,7 +49,13 @@ def demo(
     console = Console()
     with spoken():
         runs = [_classified(name) for name in _DATA]
-        table = Table(Column(_COLUMNS[0], no_wrap=True), *_COLUMNS[1:], title="Nearest neighbour under DTW")
+        table = Table(
+            Column(_COLUMNS[0], no_wrap=True),
+            *_COLUMNS[1:],
+            title="Nearest neighbour under DTW",
+            box=box.SIMPLE,
+            padding=(0, 1, 0, 0),
+        )
         for run in runs:
             table.add_row(*map(str, run.row()))
         console.print(table)
