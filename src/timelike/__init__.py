@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import align, draw, native, recognize, sequences
-    from .align import DTW, Alignment, Matches
-    from .recognize import Neighbors
+    from .align import DTW, Alignment, Matches, Spring, barycenter, subsequence
+    from .recognize import ElasticKernel, KMeans, KMedoids, Neighbors, NeighborsRegressor
     from .sequences import FormatError, Sequences, concat, load
 
 __version__ = "0.1.0"
@@ -18,12 +18,19 @@ _ROOMS = ("align", "draw", "native", "recognize", "report", "sequences")
 _HOME = {
     "DTW": "align",
     "Alignment": "align",
+    "ElasticKernel": "recognize",
     "FormatError": "sequences",
+    "KMeans": "recognize",
+    "KMedoids": "recognize",
     "Matches": "align",
     "Neighbors": "recognize",
+    "NeighborsRegressor": "recognize",
     "Sequences": "sequences",
+    "Spring": "align",
+    "barycenter": "align",
     "concat": "sequences",
     "load": "sequences",
+    "subsequence": "align",
 }
 __all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604
 

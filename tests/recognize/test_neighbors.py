@@ -1,14 +1,17 @@
 """Nearest neighbours as a scikit-learn estimator over Sequences."""
 
+from dataclasses import fields, is_dataclass
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import timelike as tl
+from timelike.recognize import parameters
 
 
 @pytest.fixture
@@ -36,11 +39,79 @@ def test_votes_are_those_of_scikit_learn_on_the_distance_matrix(data):
         np.testing.assert_allclose(ours.predict_proba(test), peer.predict_proba(across))
 
 
+def test_votes_weighted_by_distance_are_those_of_scikit_learn(data):
+    train, test = data[:24], data[20:]  # four of them are in both: at distance zero one decides alone
+    across = tl.DTW().pairwise(test, train)
+    for k in (1, 4, 7):
+        ours = tl.Neighbors(tl.DTW(), k=k, weights="distance").fit(train)
+        peer = KNeighborsClassifier(k, metric="precomputed", weights="distance")
+        peer.fit(tl.DTW().pairwise(train), train.labels)
+        np.testing.assert_allclose(ours.predict_proba(test), peer.predict_proba(across))
+        np.testing.assert_array_equal(ours.predict(test), peer.predict(across))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_regression_is_that_of_scikit_learn_on_the_distance_matrix(data, weights):
+    train, test = data[:24], data[20:]
+    targets = np.random.default_rng(1).standard_normal(24)
+    for k in (1, 3, 6):
+        ours = tl.NeighborsRegressor("dtw", k=k, weights=weights).fit(train, targets)
+        peer = KNeighborsRegressor(k, metric="precomputed", weights=weights).fit(tl.DTW().pairwise(train), targets)
+        np.testing.assert_allclose(ours.predict(test), peer.predict(tl.DTW().pairwise(test, train)))
+    labelled = train.replace(labels=targets)
+    np.testing.assert_array_equal(ours.predict(test), clone(ours).fit(labelled).predict(test))
+
+
+def test_distances_near_zero_and_huge_ones_still_weigh_something():
+    train = tl.Sequences([[0.0], [1e-160], [1e150]], labels=["a", "b", "b"])
+    shares = tl.Neighbors(k=3, weights="distance").fit(train).predict_proba([[5e-161], [1.0], [-1e150]])
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_kneighbors_are_those_of_the_metric(data):
+    model = tl.Neighbors(tl.DTW(), k=3).fit(data[:20])
+    for k in (None, 1, 5):
+        found, expected = model.kneighbors(data[20:], k), tl.DTW().neighbors(data[:20], data[20:], k or 3)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(found.distances, expected.distances)
+    with pytest.raises(ValueError, match="k=21"):
+        model.kneighbors(data[20:], 21)
+
+
+def test_every_metric_of_align_has_its_name(data):
+    plain = {name.lower() for name in tl.align.__all__ if is_metric(getattr(tl.align, name))}
+    assert "dtw" in plain
+    assert set(parameters.named()) == plain
+    for name in plain:
+        assert type(tl.Neighbors(name).fit(data.resample(20)).metric_).__name__.lower() == name
+
+
+def is_metric(thing):
+    return isinstance(thing, type) and issubclass(thing, tl.align.Metric) and is_dataclass(thing)
+
+
+@pytest.mark.skipif(not hasattr(tl.DTW, "select_window"), reason="DTW.select_window comes with the elastic engine")
+def test_the_window_can_be_chosen_by_leaving_one_out(data):
+    even = data.resample(25)
+    model = tl.Neighbors(select_window=True).fit(even)
+    assert model.metric == "dtw"  # what was given stays
+    assert model.metric_ == tl.DTW().select_window(even, even.labels)
+    assert clone(model).fit(even).predict(even).tolist() == even.labels.tolist()
+
+
+class Windowless(tl.align.Metric):
+    def _fill(self, x, y, out, threads, report):
+        out[:] = 0
+
+
 def test_labels_come_from_the_sequences_unless_others_are_given(data):
     assert tl.Neighbors().fit(data).score(data, data.labels) == 1
     assert tl.Neighbors().fit(data, np.arange(36)).predict(data).tolist() == list(range(36))
     with pytest.raises(ValueError, match="X carries no labels: give the class"):
         tl.Neighbors().fit(data.replace(labels=None))
+    with pytest.raises(ValueError, match="X carries no labels: give the target"):
+        tl.NeighborsRegressor().fit(data.replace(labels=None))
 
 
 def test_an_even_vote_goes_to_the_nearer_class():
@@ -87,7 +158,10 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
     steps = make_pipeline(FunctionTransformer(lambda s: s.standardize(per="sequence")), tl.Neighbors(k=3))
     assert steps.fit(data, data.labels).score(data, data.labels) > 0.9
     copy = clone(tl.Neighbors(tl.DTW(window=3), k=2))
-    assert copy.get_params() == {"metric": tl.DTW(window=3), "k": 2, "metric__window": 3, "metric__cost": "sqeuclidean", "metric__root": False}  # fmt: skip
+    own = {"metric": tl.DTW(window=3), "k": 2, "weights": "uniform", "select_window": False}
+    options = {f"metric__{field.name}": getattr(tl.DTW(window=3), field.name) for field in fields(tl.DTW)}
+    assert copy.get_params() == own | options
+    assert options["metric__window"] == 3
     assert tl.Neighbors("dtw").get_params()["metric__window"] is None
     assert tl.Neighbors().set_params(metric__window=4).metric == tl.DTW(window=4)
 
@@ -95,12 +169,20 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda s: tl.Neighbors(k=0).fit(s, s.labels), "k=0: expected 1 to 36"),
+        (lambda s: tl.Neighbors(k=0).fit(s, s.labels), "k=0: expected an integer from 1 to 36"),
+        (lambda s: tl.Neighbors(k=37).fit(s), "k=37: expected an integer from 1 to 36"),
+        (lambda s: tl.Neighbors(k=1.5).fit(s), "k=1.5: expected an integer"),
+        (lambda s: tl.Neighbors(weights="near").fit(s), "weights='near': expected one of 'uniform', 'distance'"),
+        (lambda s: tl.Neighbors(Windowless(), select_window=True).fit(s), "Windowless has no window to select"),
+        (lambda s: tl.Neighbors().fit(s, np.linspace(0, 1, 36)), "Unknown label type: y holds 0.02"),
+        (lambda s: tl.NeighborsRegressor().fit(s), "y has dtype <U5: expected numbers; for classes use Neighbors"),
+        (lambda s: tl.NeighborsRegressor().fit(s, [np.nan] * 36), r"y\[0\] is nan"),
+        (lambda s: tl.Neighbors().fit(s[:0]), "X holds no sequences"),
         (lambda s: tl.Neighbors("cosine").fit(s, s.labels), "metric='cosine': expected a Metric"),
         (lambda s: tl.Neighbors().fit(s, [1, 2]), r"y has shape \(2,\) for 36 sequences"),
         (
             lambda s: tl.Neighbors().set_params(metric__wibble=1),
-            "metric has no option 'wibble': DTW has window, cost, root",
+            "metric has no option 'wibble': DTW has window, ",
         ),
     ],
 )

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -168,7 +170,9 @@ def test_a_missing_value_spoils_only_what_it_has_a_share_in():
 
 
 def test_types_and_shapes_follow_the_input():
-    assert Blur()(np.arange(9), random_state=0).values.dtype == np.float32
+    assert Blur()(np.arange(9, dtype=np.int16), random_state=0).values.dtype == np.float32
+    exact = Crop(shortest=1.0)(100_000_001 + np.arange(9), random_state=0).values
+    assert exact.tolist() == list(range(100_000_001, 100_000_010))  # float32 has 24 bits
     assert Blur()(np.arange(9.0), random_state=0).values.ndim == 1
     video = np.zeros((9, 1, 4, 5), np.float32)
     for augmentation in ALL:
@@ -204,3 +208,22 @@ def test_types_and_shapes_follow_the_input():
 def test_bad_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("augmentation", "x"),
+    [
+        (Scaling(std=1e4), np.ones((50, 9))),
+        (Jitter(std=1e308), np.ones(50)),
+        (Jitter(std=1e300), np.ones(9, np.float32)),
+    ],
+)
+def test_values_that_would_become_infinite_are_refused(augmentation, x):
+    with pytest.raises(ValueError, match=re.escape(f"std={augmentation.std} makes values infinite in {x.dtype}")):
+        augmentation(x, random_state=0)
+
+
+@pytest.mark.parametrize("combine", [compose, choose])
+def test_one_augmentation_alone_is_not_a_list(combine):
+    with pytest.raises(TypeError, match=r"steps is Jitter\(std=0.05\): expected a list of augmentations"):
+        combine(Jitter())

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
 import timelike as tl
 
@@ -196,6 +197,90 @@ def test_pickling_for_worker_processes_takes_only_the_selection():
         back.values[0] = 1
 
 
+def test_pickling_overlapping_windows_takes_only_what_they_cover():
+    clock = np.arange(10_000.0)
+    s = tl.Sequences([clock, clock], times=[clock, clock], labels=["a", "b"], ids=["x", "y"])
+    cut = s.windows(900)[5000:]
+    assert len(pickle.dumps(cut.replace(ids=None))) < 1_000_000  # end to end they would take 100 MB
+    back = pickle.loads(pickle.dumps(cut))
+    assert back.equals(cut)
+    assert len(back.buffers()[0]) < 20_000
+    with pytest.raises(ValueError, match="read-only"):
+        back.values[0] = 1
+    assert pickle.loads(pickle.dumps(s[:0])).equals(s[:0])
+
+
+def test_masked_values_are_missing():
+    block = np.ma.array([[1, 2, 3], [4, 5, 6]], mask=[[0, 1, 0], [0, 0, 0]])
+    expected = [1, np.nan, 3, 4, 5, 6]
+    for given_ in (block, list(block), [block[0], np.array([4, 5, 6])]):
+        s = tl.Sequences(given_)
+        assert s.dtype == np.float64
+        np.testing.assert_array_equal(s.values.ravel(), expected)
+    frames = [np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.array([3.0, 4.0])]  # the rows of one sequence
+    np.testing.assert_array_equal(tl.Sequences([frames])[0], [[1, np.nan], [3, 4]])
+    np.testing.assert_array_equal(tl.Sequences.from_packed(block[0], [0, 3]).values.ravel(), expected[:3])
+    half = np.ma.array([[1, 2]], mask=[[1, 0]], dtype=np.float32)
+    assert tl.Sequences(half).dtype == np.float32
+    assert tl.Sequences(np.ma.array([[1, 2]])).dtype == np.int64
+
+
+def test_bfloat16_is_read_as_float32():
+    s = tl.Sequences(torch.tensor([[1.5, 2.0]], dtype=torch.bfloat16))
+    assert s.dtype == np.float32
+    assert s[0].ravel().tolist() == [1.5, 2]
+
+
+def test_padding_keeps_the_dtype_where_it_holds_the_fill():
+    for dtype in (bool, np.uint8, np.int64, np.float16):
+        s = tl.Sequences([np.ones(2, dtype), np.ones(1, dtype)])
+        assert s.padded().values.dtype == dtype
+        assert s.padded().values[1, 1, 0] == 0
+    few = tl.Sequences([np.array([200, 1], np.uint8), np.array([3], np.uint8)])
+    assert few.padded(fill=-1).values.ravel().tolist() == [200, 1, 3, -1]
+    assert few.padded(fill=300).values.ravel().tolist() == [200, 1, 3, 300]
+    np.testing.assert_array_equal(few.padded(fill=np.nan).values.ravel(), [200, 1, 3, np.nan])
+
+
+def test_a_tensor_has_the_dtype_that_holds_the_values():
+    assert tl.Sequences([[100_000_001, 0]]).tensor().values.flatten().tolist() == [100_000_001, 0]
+    assert tl.Sequences(np.ones((1, 2), np.int16)).tensor().values.dtype == torch.float32
+    s = tl.Sequences([[1.0, 2.0]])
+    for dtype in ("float32", "torch.float32", np.float32, torch.float32):
+        assert s.tensor(dtype=dtype).values.dtype == torch.float32
+    assert s.tensor(dtype="bfloat16").values.dtype == torch.bfloat16
+
+
+def test_an_array_without_axes_is_a_position():
+    s = full()
+    for key in (np.array(2), torch.tensor(2), np.int8(2)):
+        np.testing.assert_array_equal(s[key], s[2])
+    assert s[torch.tensor([2, 0])].ids.tolist() == ["s2", "s0"]
+
+
+def test_what_we_made_ourselves_is_locked_to_the_last_array():
+    s = full()
+    for array in (
+        s.values,
+        s[[1, 0]].values,
+        s.codes,
+        s.labels,
+        s.copy().values,
+        tl.concat([s, s]).values,
+        s.derivative().values,
+    ):
+        while isinstance(array, np.ndarray):
+            assert not array.flags.writeable
+            array = array.base
+
+
+def test_an_empty_selection_pads_to_nothing():
+    empty = full()[:0]
+    assert empty.padded().values.shape == (0, 0, 2)
+    assert empty.padded(length=4).values.shape == (0, 4, 2)
+    assert empty.tensor().values.shape == (0, 0, 2)
+
+
 def test_the_printed_form_says_what_is_inside():
     assert repr(full()) == "Sequences(6 sequences, lengths 3 to 6, 2 channels, float64, 2 classes, 3 groups, times)"
     assert (
@@ -257,6 +342,30 @@ NAN, INF = float("nan"), float("inf")
         (lambda: full()[0.5], IndexError, "indexed by a position"),
         (lambda: full()[["a"]], IndexError, "expected integers or a mask"),
         (lambda: tl.Sequences([[1.0]]).codes, ValueError, "have no labels"),
+        (lambda: full()[0, 1], IndexError, r"s\[0, 1\]: index the sequence first"),
+        (lambda: full()[(0,)], IndexError, "index the sequence first"),
+        (lambda: full()[True], IndexError, "indexed by a position.*not True"),
+        (lambda: full()[np.True_], IndexError, "indexed by a position"),
+        (lambda: full()[torch.tensor(True)], IndexError, "indexed by a position"),
+        (lambda: full()[np.array(1.5)], IndexError, "expected an integer"),
+        (lambda: 0 in full(), TypeError, "'0' in sequences: membership is not defined.*look in labels"),
+        (lambda: tl.Sequences([full(), full()]), TypeError, r"data\[0\] is a collection \(Sequences\): .*concat\(\[...\]\)"),
+        (lambda: tl.Sequences([[[1.0, 2.0]], full()]), TypeError, r"data\[1\] is a collection"),
+        (lambda: tl.Sequences([None]), TypeError, r"data\[0\] is None: expected an array"),
+        (lambda: tl.sequences.as_one(None, "x"), TypeError, "x is None: expected an array"),
+        (lambda: tl.Sequences(torch.eye(2).to_sparse()), TypeError, r"data is a sparse tensor .* use to_dense\(\)"),
+        (lambda: tl.Sequences(sparse.csr_matrix(np.eye(2))), TypeError, r"data is a sparse csr_matrix: .* toarray\(\)"),
+        (lambda: tl.Sequences([sparse.csr_array(np.eye(2))]), TypeError, r"data\[0\] is a sparse csr_array"),
+        (lambda: tl.Sequences([[1.0], [2.0]], labels=[1, "1"]), TypeError, r"labels\[1\] is '1' but labels\[0\] is 1: expected all"),
+        (lambda: tl.Sequences([[1.0], [2.0]], labels=["1", 1]), TypeError, r"labels\[1\] is 1 but labels\[0\] is '1'"),
+        (lambda: tl.Sequences([[1.0], [2.0]], labels=["a", None]), TypeError, r"labels\[1\] is None \(NoneType\)"),
+        (lambda: tl.Sequences([[1.0]], labels=np.ma.array([1], mask=[True])), ValueError, "labels is masked"),
+        (lambda: full().padded(fill="x"), TypeError, "fill='x': expected a number"),
+        (lambda: full().padded(fill=None), TypeError, "fill=None: expected a number"),
+        (lambda: full().padded(fill=10**30), ValueError, "within the range of 64 bits"),
+        (lambda: full().padded(length=9.0), TypeError, "length=9.0: expected an integer"),
+        (lambda: full().tensor(dtype="float33"), ValueError, "dtype='float33': expected a torch dtype or its name"),
+        (lambda: full().tensor(dtype=3), ValueError, "dtype=3: expected a torch dtype"),
         (lambda: tl.concat([]), ValueError, "parts is empty"),
         (lambda: tl.concat([full(), full().replace(labels=None)]), ValueError, r"parts\[1\] has no labels but others have"),
         (lambda: tl.concat([full(), tl.Sequences([[1.0]])]), ValueError, r"parts\[1\] has frames \(1,\)"),
@@ -272,5 +381,7 @@ def test_tables_are_sent_to_their_own_door():
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     with pytest.raises(TypeError, match="use Sequences.from_frame"):
         tl.Sequences(pandas.DataFrame({"a": [1.0]}))
+    with pytest.raises(TypeError, match=r"data\[0\] is a table \(DataFrame\): .*use Sequences.from_frame"):
+        tl.Sequences([pandas.DataFrame({"a": [1.0]})])
     with pytest.raises(TypeError, match="use Sequences.from_xarray"):
         tl.Sequences(xarray.DataArray(np.zeros((2, 3))))

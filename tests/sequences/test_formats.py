@@ -21,14 +21,37 @@ from timelike.sequences.formats import read, write
 
 FACTS = json.loads((Path(__file__).parent / "aeon_ts_facts.json").read_text(encoding="utf-8"))["files"]
 FORMATS = {
-    ".npz": {"times", "groups", "ids", "frames", "names", "unlabelled", "targets", "strings", "ragged", "missing ends"},
+    ".npz": {
+        "times",
+        "groups",
+        "ids",
+        "frames",
+        "names",
+        "unlabelled",
+        "targets",
+        "strings",
+        "ragged",
+        "missing ends",
+        "any classes",
+    },
     ".npy": {"unlabelled only", "frames", "missing ends"},
-    ".ts": {"times", "unlabelled", "targets", "strings", "ragged", "missing ends"},
+    ".ts": {"times", "unlabelled", "targets", "strings", "ragged", "missing ends", "any classes"},
     ".tsv": {"univariate", "ragged"},
     ".txt": {"univariate", "ragged"},
-    ".arff": {"strings", "ragged"},
+    ".arff": {"strings", "ragged", "any classes"},
     ".csv": {"times", "groups", "ids", "names", "unlabelled", "targets", "strings", "ragged", "missing ends"},
-    ".parquet": {"times", "groups", "ids", "names", "unlabelled", "targets", "strings", "ragged", "missing ends"},
+    ".parquet": {
+        "times",
+        "groups",
+        "ids",
+        "names",
+        "unlabelled",
+        "targets",
+        "strings",
+        "ragged",
+        "missing ends",
+        "any classes",
+    },
 }
 VALUES = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -54,7 +77,12 @@ def collections(draw: st.DrawFn, able: set[str]) -> tl.Sequences:
         if draw(st.booleans()):
             known["times"] = np.datetime64("2007-01-01", "ns") + np.cumsum(steps).astype("timedelta64[us]")
     known["labels"] = draw(labels(able, n_items))
-    if known["labels"] is not None and known["labels"].dtype.kind == "U" and draw(st.booleans()):
+    if (
+        "any classes" in able
+        and known["labels"] is not None
+        and known["labels"].dtype.kind == "U"
+        and draw(st.booleans())
+    ):
         known["class_names"] = ["zebra", *np.unique(known["labels"]), "absent"]
     if "groups" in able and draw(st.booleans()):
         known["groups"] = draw(st.sampled_from([np.arange(n_items) % 2, np.array(["s", "t", "s,", "u v"])[:n_items]]))
@@ -85,11 +113,11 @@ def labels(able: set[str], n_items: int) -> st.SearchStrategy[np.ndarray | None]
 
 
 def expected(data: tl.Sequences, suffix: str) -> tl.Sequences:
-    """What each format documents to lose: nothing, but .csv has ids for all and knows only the classes it contains."""
+    """What each format documents to change: nothing, but .csv has ids for all."""
     if suffix != ".csv":
         return data
     known = {"ids": np.arange(len(data)) if data.ids is None else data.ids}
-    return data.replace(**known, labels=data.labels)
+    return data.replace(**known)
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -172,7 +200,13 @@ IMAGES = tl.Sequences(np.ones((2, 3, 1, 4, 4)), labels=[1, 2])
         (PLAIN.replace(ids=["a", "a"]), ".csv", "'a' occurs more than once"),
         (PLAIN.replace(ids=["1", "2"]), ".csv", "ids are strings that .csv would read back as numbers"),
         (PLAIN.replace(channel_names=["label"]), ".csv", "the channel 'label'"),
-        (tl.Sequences([[2**60 + 1]], labels=[1]), ".ts", "2**53"),
+        *(
+            (tl.Sequences([[n]], labels=[1]), suffix, "beyond 2**53 are not exact")
+            for n in (2**60 + 1, 2**53 + 1, -(2**53) - 1)
+            for suffix in (".ts", ".csv", ".tsv", ".txt", ".arff")
+        ),
+        (PLAIN.replace(labels=["a", "b"], class_names=["b", "a"]), ".csv", "replace(labels=s.labels)"),
+        (PLAIN.replace(labels=["a", "b"], class_names=["a", "b", "c"]), ".csv", "use .parquet, .npz or .ts"),
         (PLAIN[:0], ".npz", "no sequences"),
         (PLAIN[:0], ".ts", "no sequences"),
         (PLAIN, ".mat", "expected one of .ts"),
@@ -183,6 +217,102 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(data, suffix, words
         data.save(tmp_path / f"a{suffix}")
     assert words in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".ts", ".tsv", ".txt", ".arff", ".npz", ".parquet"])
+def test_the_largest_integer_labels_survive_every_format(suffix, tmp_path) -> None:
+    data = PLAIN.replace(labels=[2**63 - 1, 2**60 + 1], ids=[7, 2**60 + 1] if suffix == ".csv" else None)
+    back = tl.load(data.save(tmp_path / f"a{suffix}"))
+    assert back.labels.tolist() == [2**63 - 1, 2**60 + 1]
+    assert back.equals(data)
+
+
+def test_the_classes_that_csv_cannot_hold_can_be_forgotten(tmp_path) -> None:
+    data = PLAIN.replace(labels=["a", "b"], class_names=["b", "c", "a"], ids=[0, 1])
+    known = data.replace(labels=data.labels)
+    assert tl.load(known.save(tmp_path / "a.csv")).equals(known)
+
+
+def test_saving_through_a_link_keeps_the_link_and_the_mode(tmp_path) -> None:
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "a.npz", tmp_path / "b.npz"
+    PLAIN.save(target)
+    target.chmod(0o600)
+    link.symlink_to(target)
+    MANY.save(link)
+    assert link.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert tl.load(target).equals(MANY)
+    assert [entry.name for entry in (tmp_path / "real").iterdir()] == ["a.npz"]
+
+
+def test_saving_finds_the_home_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert PLAIN.save("~/a.npz") == tmp_path / "a.npz"
+    assert tl.load("~/a.npz").equals(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "words"),
+    [
+        (None, TypeError, "path=None: expected a string or a Path"),
+        (b"a.npz", TypeError, "path=b'a.npz': expected"),
+        ("folder.npz", IsADirectoryError, "is a folder: expected the name of a file"),
+        ("a" * 300 + ".npz", ValueError, "has 304 bytes: expected at most 255"),
+    ],
+)
+def test_places_that_cannot_be_written_are_named(target, error, words, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.npz").mkdir()
+    with pytest.raises(error, match=words):
+        PLAIN.save(target)
+
+
+def test_a_test_part_that_does_not_fit_is_called_test(tmp_path) -> None:
+    with pytest.raises(TypeError, match="^test is a list: expected Sequences"):
+        PLAIN.save(tmp_path / "a.npz", test=[1])
+    with pytest.raises(ValueError, match="^test has frames"):
+        PLAIN.save(tmp_path / "a.npz", test=tl.Sequences([[[1.0, 2.0]]], labels=[1]))
+    with pytest.raises(ValueError, match="^test has no labels"):
+        PLAIN.save(tmp_path / "a.npz", test=PLAIN.replace(labels=None))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "id,time,x\na,2024-01-01T01:00:00+01:00,1\na,2024-01-01T00:30:00.5Z,2\n"),
+        (
+            "a.ts",
+            "@timeStamps true\n@classLabel false\n@data\n(2024-01-01 01:00:00+01:00,1),(2023-12-31 19:00:00.5-0530,2)\n",
+        ),
+    ],
+)
+def test_offsets_from_utc_in_text_are_read_as_utc(name, content, tmp_path) -> None:
+    times = parse(tmp_path, name, content).times
+    assert times.astype(str).tolist() == ["2024-01-01T00:00:00.000000000", "2024-01-01T00:30:00.500000000"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (("2024-01-01T00:00:00Z", "2024-01-02T00:00:00"), "column 'time' mixes"),
+        (("2024-01-01T00:00:00Z", "2024-01-02T00:00:00+1"), "line 3: column 'time' holds '2024-01-02T00:00:00\\+1'"),
+        (("1704067200000000000", "1704067200000000001"), "line 2: column 'time' holds '1704067200000000000'"),
+    ],
+)
+def test_times_in_text_that_cannot_be_exact_are_refused(cells, words, tmp_path) -> None:
+    with pytest.raises(FormatError, match=words):
+        parse(tmp_path, "a.csv", "id,time,x\n" + "".join(f"a,{cell},1\n" for cell in cells))
+
+
+def test_an_npz_of_other_arrays_says_what_is_in_it(tmp_path) -> None:
+    np.savez(tmp_path / "a.npz", X_train=np.ones(3), y_train=np.ones(3))
+    with pytest.raises(FormatError, match="has no array 'values' but 'X_train', 'y_train': expected sequences"):
+        read(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", values=np.ones(3), offsets=[0, 1, 3], split=[0, 2])
+    with pytest.raises(FormatError, match=r"split\[1\] is 2: expected 0 \(train\) or 1 \(test\)"):
+        read(tmp_path / "b.npz")
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch) -> None:
@@ -378,7 +508,7 @@ RELATIONAL = "@relation r\n@attribute x relational\n@attribute a numeric\n@end x
         ("a.csv", "id,x\n,2\n", "line 2: no id"),
         ("a.csv", "id,x,x\n1,2,3\n", "line 1: the column names"),
         ("a.csv", "id,time,x\n1,,2\n", "line 2: no time"),
-        ("a.csv", "id,time,x\n1,soon,2\n", "column 'time' holds something"),
+        ("a.csv", "id,time,x\n1,soon,2\n", "line 2: column 'time' holds 'soon'"),
         ("a.csv", "id,time,x\n1,0,2\n1,0,3\n", "times of sequence 0 repeats"),
         ("a.csv", "id,x,label\n1,2,a\n1,3,b\n", "changes from"),
     ],

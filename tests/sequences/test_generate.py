@@ -432,7 +432,7 @@ def test_the_crescent_is_shaded_and_the_spiral_fades():
         (
             lambda g: g.moving_digits(digits=(np.zeros((9, 3)), range(9))),
             ValueError,
-            r"digits has images \(8, 3\)|\(7, 3\)",
+            r"digits has images \(9, 3\)",
         ),
         (lambda g: g.draw_digits(np.ones((1, 1, 2, 2)), [[[[3.0, 0.0]]]], size=4), ValueError, r"digits leave a frame"),
         (lambda g: g.draw_digits(np.ones((2, 2)), [[[[3.0, 0.0]]]], size=4), ValueError, r"patches \(2, 2\)"),
@@ -452,3 +452,23 @@ def test_the_crescent_is_shaded_and_the_spiral_fades():
 def test_bad_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call(generate)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: generate.moving_digits(5, 2, digits=(np.ones((3, 8, 8)), [1, 2])),
+            r"images \(3, 8, 8\) and labels \(2,\)",
+        ),
+        (lambda: generate.moving_digits(1, 2, dtype="foo"), "dtype='foo': expected float32, float64 or uint8"),
+        (
+            lambda: generate.moving_digits(1, 2, speed=1e9, stochastic=True),
+            r"speed=1e\+09.* bounces: expected at most 100000",
+        ),
+        (lambda: generate.pendulum(1, 3, interval=1e6), r"interval=1e\+06 and length=3 take .* steps"),
+    ],
+)
+def test_what_cannot_be_made_in_time_or_at_all_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -62,7 +62,9 @@ def test_a_folder_with_a_pair_gives_both(suffix, tmp_path) -> None:
 
 
 def test_classes_that_only_one_part_has_are_known_to_both(tmp_path) -> None:
-    pair(tmp_path / "Demo", suffix=".csv")
+    (tmp_path / "Demo").mkdir()
+    for part, data in (("TRAIN", TRAIN), ("TEST", TEST.replace(labels=TEST.labels))):
+        data.save(tmp_path / "Demo" / f"Demo_{part}.csv")
     train, test = tl.load(tmp_path / "Demo")
     assert train.class_names == test.class_names == ("a", "b")
 
@@ -153,6 +155,34 @@ def test_a_damaged_har_folder_names_the_file(file, content, words, tmp_path) -> 
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("file", ["activity_labels.txt", "train/y_train.txt", "test/subject_test.txt"])
+def test_a_uci_har_folder_without_one_of_its_files_says_which(file, tmp_path) -> None:
+    (har(tmp_path / "har") / file).unlink()
+    with pytest.raises(FileNotFoundError, match=f"the UCI HAR folder .* has no {file}: unpack"):
+        tl.load(tmp_path / "har")
+
+
+@pytest.mark.parametrize("given", [None, 3, b"Demo"])
+def test_what_is_neither_a_name_nor_a_path_is_refused(given) -> None:
+    with pytest.raises(TypeError, match=f"name_or_path={given!r}: expected the name of a data set"):
+        tl.load(given)
+
+
+@pytest.mark.parametrize("given", ["a" * 300, "a" * 300 + ".npz", "x/" * 3000])
+def test_a_name_that_no_file_can_have_is_refused(given) -> None:
+    with pytest.raises(ValueError, match=f"{len(given)} characters: expected the name of a data set"):
+        tl.load(given)
+
+
+def test_only_files_that_can_be_loaded_are_suggested(tmp_path) -> None:
+    (tmp_path / "GunPoint.pyz").write_text("")
+    with pytest.raises(FileNotFoundError, match="GunPoint.npz$"):
+        tl.load(tmp_path / "GunPoint.npz")
+    (tmp_path / "GunPoint.npy").write_text("")
+    with pytest.raises(FileNotFoundError, match="did you mean 'GunPoint.npy'"):
+        tl.load(tmp_path / "GunPoint.npz")
+
+
 # --- names --------------------------------------------------------------------------------------------------------
 
 
@@ -187,9 +217,28 @@ def test_the_data_folder_comes_before_the_cache_and_that_before_packages(tmp_pat
     assert tl.load("Demo")[0].item() == 1
     monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "data"))
     assert tl.load("Demo")[0].item() == 0
-    monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "missing"))
+    monkeypatch.delenv("TIMELIKE_DATA")
     monkeypatch.setenv("TIMELIKE_CACHE", str(tmp_path / "missing too"))
     assert tl.load("Demo")[0].item() == 2
+
+
+def test_a_file_of_other_arrays_is_described_and_nothing_is_downloaded(tmp_path, monkeypatch) -> None:
+    (tmp_path / "data" / "digits").mkdir(parents=True)
+    np.savez(tmp_path / "data" / "digits" / "mnist.npz", X_train=np.ones(3), y_train=np.ones(3))
+    monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(archive, "fetch", lambda name: pytest.fail("went to the network"))
+    with pytest.raises(
+        FormatError, match=r"\$TIMELIKE_DATA has .*mnist.npz, but it does not hold .* 'X_train', 'y_train'"
+    ):
+        tl.load("mnist")
+
+
+def test_a_data_folder_that_is_not_there_is_an_error(tmp_path, monkeypatch) -> None:
+    pair(tmp_path / "cache" / "Demo")
+    monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "missing"))
+    for call in (lambda: tl.load("Demo"), available):
+        with pytest.raises(FileNotFoundError, match="TIMELIKE_DATA='.*missing' is not a folder: make it, or unset"):
+            call()
 
 
 def test_packages_are_looked_into_but_not_imported() -> None:

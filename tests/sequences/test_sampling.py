@@ -220,3 +220,14 @@ free = labelled.replace(groups=None)
 def test_what_cannot_be_done_is_said_at_once(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("call", [lambda s: s.split(), lambda s: s.folds(2), lambda s: s.episodes(1, 1)])
+def test_nothing_cannot_be_divided(call):
+    with pytest.raises(ValueError, match="there are no sequences"):
+        call(tl.Sequences([[1.0], [2.0]], labels=["a", "b"], groups=[0, 1])[:0])
+
+
+def test_the_old_random_state_is_sent_to_the_new_one():
+    with pytest.raises(TypeError, match=r"random_state is a RandomState.*default_rng\(random_state.randint"):
+        tl.Sequences([[1.0], [2.0]]).split(random_state=np.random.RandomState(0))

@@ -256,3 +256,28 @@ def test_datetimes_that_nanoseconds_cannot_count_are_refused() -> None:
     table = pl.DataFrame({"id": [1], "t": ["1066-10-14"], "x": [1.0]}).with_columns(pl.col("t").str.to_date())
     with pytest.raises(ValueError, match="1678 to 2261"):
         tl.Sequences.from_frame(table, id="id", time="t")
+
+
+def test_pandas_columns_may_be_called_by_numbers() -> None:
+    table = pd.DataFrame([[7, 2.0, 0], [7, 3.0, 1]])
+    s = tl.Sequences.from_frame(table, id=0, time=2)
+    assert s.channel_names == ("1",)
+    assert s[0].ravel().tolist() == [2, 3]
+    assert tl.Sequences.from_frame(table, id=0, values=[2, 1])[0].tolist() == [[0, 2], [1, 3]]
+
+
+def test_columns_of_the_same_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="table has the column 'x' twice"):
+        tl.Sequences.from_frame(pd.DataFrame([[1, 2.0, 3.0]], columns=["id", "x", "x"]), id="id")
+
+
+@both
+def test_integer_nanoseconds_are_not_taken_for_exact_times(kind) -> None:
+    table = KINDS[kind]({"id": [1, 1], "t": [1704067200000000000, 1704067200000000001], "x": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="integers beyond 2"):
+        tl.Sequences.from_frame(table, id="id", time="t")
+
+
+def test_time_cannot_be_the_item_too() -> None:
+    with pytest.raises(ValueError, match="item='time' is also the time"):
+        tl.Sequences.from_xarray(xr.DataArray(np.ones((2, 3)), dims=("time", "x")), item="time")

@@ -154,8 +154,10 @@ def test_derivatives_are_exact_on_parabolas_and_follow_keogh_on_request():
         (lambda s: s.resample(), "give exactly one of them"),
         (lambda s: s.resample(3, rate=2), "give exactly one of them"),
         (lambda s: s.resample(0), "length=0: expected at least 1"),
-        (lambda s: s.resample(rate=-1.0), "rate=-1.0: expected a positive"),
-        (lambda s: s.windows(0), "size=0, step=1: expected both at least 1"),
+        (lambda s: s.resample(rate=-1.0), "rate=-1.0: expected a finite number greater than 0"),
+        (lambda s: s.windows(0), "size=0: expected at least 1"),
+        (lambda s: s.windows(2, 0), "step=0: expected at least 1"),
+        (lambda s: s.resample(rate=1e300), "rate=1e\\+300 asks for 2e\\+300 samples"),
         (lambda s: s.derivative(rule="up"), "rule='up': expected"),
         (lambda s: tl.Sequences([[1.0], [NAN]]).interpolate(), "sequence 1 has no value at all in channel 0"),
     ],
@@ -163,3 +165,83 @@ def test_derivatives_are_exact_on_parabolas_and_follow_keogh_on_request():
 def test_bad_options_are_named(call, words):
     with pytest.raises(ValueError, match=words):
         call(tl.Sequences([[1.0, 2.0, 3.0]]))
+
+
+def test_large_integers_are_computed_exactly():
+    assert tl.Sequences([[100_000_000, 100_000_001, 100_000_002]]).derivative()[0].ravel().tolist() == [1, 1, 1]
+    assert tl.Sequences(np.array([[16777217, 16777219]])).resample(2)[0].ravel().tolist() == [16777217, 16777219]
+    scaled = tl.Sequences(np.array([[16777217, 16777219]], np.uint32)).standardize()
+    assert scaled.dtype == np.float64
+    assert scaled[0].ravel().tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("stored", "computed"),
+    [(np.int32, np.float64), (np.uint64, np.float64), (np.float64, np.float64)]
+    + [(kind, np.float32) for kind in (bool, np.int8, np.uint16, np.float16, np.float32)],
+)
+def test_small_numbers_are_computed_in_float32_and_large_ones_in_float64(stored, computed):
+    s = tl.Sequences(np.array([[0, 1, 1]], stored))
+    for done in (s.standardize(), s.standardize(per="sequence"), s.resample(2), s.derivative(), s[:0].resample(2)):
+        assert done.dtype == computed
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-170, 1.0, 1e200, 1.7e308])
+def test_standardizing_neither_overflows_nor_vanishes(size):
+    s = tl.Sequences([[size, -size]])
+    for scaled in (s.standardize(), s.standardize(per="sequence"), s.standardize(like=s)):
+        assert scaled[0].ravel().tolist() == [1, -1]
+    assert s.statistics().std.tolist() == [size]
+
+
+def test_a_scale_that_makes_values_infinite_is_refused():
+    with pytest.raises(ValueError, match="like has a standard deviation of 1e-30, by which"):
+        tl.Sequences(np.array([[1e30, 0]], np.float32)).standardize(like=tl.Sequences([[1e-30, -1e-30]]))
+
+
+@pytest.mark.parametrize("call", ["resample(3)", "resample(rate=2)", "interpolate()", "derivative()", "crop(1)"])
+@pytest.mark.parametrize(
+    "known", [{}, {"times": [0.0, 1.0, 2.0]}, {"times": ["2024-01-01", "2024-01-02", "2024-01-03"]}]
+)
+def test_nothing_stays_nothing(call, known):
+    empty = tl.Sequences(np.ones((2, 3)), labels=["a", "b"], **known)[:0]
+    done = eval(f"empty.{call}", {"empty": empty})
+    assert len(done) == 0
+    assert (done.times is None) == (empty.times is None)
+    assert done.class_names == ("a", "b")
+
+
+@pytest.mark.parametrize("call", ["statistics()", "standardize()", "standardize(per='sequence')", "windows(2)"])
+def test_what_needs_a_sequence_says_that_there_are_none(call):
+    with pytest.raises(ValueError, match="there are no sequences"):
+        eval(f"empty.{call}", {"empty": tl.Sequences(np.ones((2, 3)))[:0]})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s: s.crop(1.5), "start=1.5: expected an integer"),
+        (lambda s: s.crop(stop="2"), "stop='2': expected an integer"),
+        (lambda s: s.windows(2.0), "size=2.0: expected an integer"),
+        (lambda s: s.windows(2, "1"), "step='1': expected an integer"),
+        (lambda s: s.resample(2.5), "length=2.5: expected an integer"),
+        (lambda s: s.resample(rate="fast"), "rate='fast': expected a number"),
+        (lambda s: s.standardize("sequence"), r"did you mean standardize\(per='sequence'\)"),
+        (lambda s: s.standardize(like=np.ones(3)), r"like is a ndarray: .* wrap it in Sequences"),
+    ],
+)
+def test_options_of_the_wrong_type_are_named(call, words):
+    with pytest.raises(TypeError, match=words):
+        call(tl.Sequences([[1.0, 2.0, 3.0]]))
+
+
+def test_numpy_integers_and_far_bounds_are_fine():
+    s = tl.Sequences([[1.0, 2.0, 3.0]])
+    assert s.crop(np.int64(1), 10**40).lengths.tolist() == [2]
+    assert s.windows(np.int8(2), np.uint8(1)).lengths.tolist() == [2, 2]
+    assert s.resample(np.int32(5)).lengths.tolist() == [5]
+
+
+def test_resampling_lands_on_samples_despite_rounding():
+    x = np.array([0.0, NAN, NAN, 3.0, NAN, NAN, 6.0])
+    assert tl.Sequences([x]).resample(rate=1 / 3)[0].ravel().tolist() == [0, 3, 6]

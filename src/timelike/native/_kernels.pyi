@@ -25,3 +25,28 @@ def dtw_path(
 ) -> tuple[NDArray[Any], float]: ...
 def isa() -> str: ...
 def isas() -> list[str]: ...
+def advance(
+    query: NDArray[Any],
+    samples: NDArray[Any],
+    cost: int,
+    threshold: float,
+    column: NDArray[Any],
+    column_starts: NDArray[Any],
+    pending: NDArray[Any],
+    place: NDArray[Any],
+    /,
+) -> list[tuple[int, int, float]]: ...
+def scan(
+    query: NDArray[Any],
+    samples: NDArray[Any],
+    begin: int,
+    end: int,
+    earliest: int,
+    cost: int,
+    column: NDArray[Any],
+    column_starts: NDArray[Any],
+    distances: NDArray[Any],
+    starts: NDArray[Any],
+    floors: NDArray[Any],
+    /,
+) -> int: ...

@@ -13,6 +13,8 @@
 namespace nb = nanobind;
 using namespace timelike;
 
+namespace timelike { void define_stream(nb::module_& module); }  // stream.cpp
+
 template <class T> using Steps = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Marks = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -96,6 +98,7 @@ NB_MODULE(_kernels, module) {
     module.doc() = "Compiled kernels of timelike; use them through timelike.native.";
     define<float>(module);
     define<double>(module);
+    define_stream(module);
     module.def("isa", [] { return std::string(chosen().name); }, "The instruction set in use.");
     module.def("isas", [] {
         std::vector<std::string> runnable;

@@ -1,5 +1,7 @@
 """Sequences, maybe labels → a decision."""
 
-from .neighbors import Neighbors
+from .clustering import KMeans, KMedoids
+from .kernels import ElasticKernel
+from .neighbors import Neighbors, NeighborsRegressor
 
-__all__ = ["Neighbors"]
+__all__ = ["ElasticKernel", "KMeans", "KMedoids", "Neighbors", "NeighborsRegressor"]

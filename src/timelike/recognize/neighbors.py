@@ -2,31 +2,87 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import column_or_1d
 
-from .. import align
-from ..align import Metric
-from ..sequences import as_sequences
+from ..align import Matches, Metric
+from ..sequences import Sequences
+from ..sequences.arguments import one_of
+from .parameters import MetricParameters, resolve
 
-_NAMES = {"dtw": align.DTW}
+Weights = Literal["uniform", "distance"]
 
 
-class Neighbors(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Nearest(MetricParameters):
+    """What classifying and regressing by neighbours have in common."""
+
+    k: int
+    weights: Weights
+
+    def _keep(self, X: Any, y: Any, what: str) -> NDArray[Any]:
+        """Keep the sequences and the metric; give what is known about each sequence."""
+        one_of(self.weights, "weights", get_args(Weights))
+        sequences = self._learn_from(X)
+        targets = self._targets(sequences, y, what)
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k <= len(sequences):
+            raise ValueError(
+                f"k={self.k!r}: expected an integer from 1 to {len(sequences)}, the number of training sequences"
+            )
+        self.metric_, self.sequences_ = resolve(self.metric), sequences
+        return targets
+
+    def _targets(self, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
+        if y is None and sequences.labels is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None and X carries no labels: "
+                f"give the {what} of every sequence"
+            )
+        targets: NDArray[Any] = np.asarray(sequences.labels) if y is None else column_or_1d(y, warn=True)
+        if targets.dtype == object:
+            targets = np.array(targets.tolist())  # numbers or strings in a column of a table
+        if len(targets) != len(sequences):
+            raise ValueError(
+                f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
+                "(inconsistent numbers of samples)"
+            )
+        if targets.dtype.kind == "f" and not np.isfinite(targets).all():
+            bad = int(np.flatnonzero(~np.isfinite(targets))[0])
+            raise ValueError(f"y[{bad}] is {targets[bad]} (NaN or infinity): expected finite numbers")
+        return targets
+
+    def kneighbors(self, X: Any, k: int | None = None) -> Matches:
+        """The k (by default the estimator's) training sequences nearest to each of X: `ids` and `distances`."""
+        asked = self._asked(X)
+        return self.metric_.neighbors(self.sequences_, asked, k=self.k if k is None else k)
+
+    def _weighted(self, distances: NDArray[Any]) -> NDArray[np.float64]:
+        """How much each neighbour counts, (item, k)."""
+        if self.weights == "uniform":
+            return np.ones(distances.shape)
+        same = distances == 0  # a sequence that is there decides alone
+        with np.errstate(divide="ignore", over="ignore"):
+            closeness = np.minimum(1 / distances.astype(np.float64), np.finfo(np.float64).max / distances.shape[1])
+        return np.where(same.any(axis=1, keepdims=True), same.astype(np.float64), closeness)
+
+
+class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
     """Classify a sequence by a vote of its k nearest; equal votes go to the nearer neighbours.
 
     Parameters
     ----------
     metric : Metric or str
-        Any metric of the library, or its name: `"dtw"`. Its options are parameters too: `metric__window` works in
-        `set_params` and GridSearchCV.
+        Any metric of the library, or the name of its class in lower case: `"dtw"`. Its options are parameters too:
+        `metric__window` works in `set_params` and GridSearchCV.
     k : int
         How many neighbours vote.
+    weights : {"uniform", "distance"}
+        Every vote counts the same, or as much as the inverse of the distance.
+    select_window : bool
+        Let `fit` choose the window of the metric by leave-one-out on the training data (`metric_` has it).
 
     Examples
     --------
@@ -36,75 +92,85 @@ class Neighbors(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array(['low', 'high'], dtype='<U4')
     """
 
-    def __init__(self, metric: Metric | str = "dtw", *, k: int = 1) -> None:
+    def __init__(
+        self,
+        metric: Metric | str = "dtw",
+        *,
+        k: int = 1,
+        weights: Weights = "uniform",
+        select_window: bool = False,
+    ) -> None:
         self.metric = metric
         self.k = k
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, the metric's own among them as `metric__…`."""
-        own: dict[str, Any] = super().get_params(deep=False)
-        metric = _NAMES[self.metric]() if self.metric in _NAMES else self.metric
-        if deep and dataclasses.is_dataclass(metric):
-            own |= {f"metric__{field.name}": getattr(metric, field.name) for field in dataclasses.fields(metric)}
-        return own
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; a metric is a value, so changing one of its options puts a new metric in its place."""
-        inner = {
-            name.removeprefix("metric__"): params.pop(name) for name in list(params) if name.startswith("metric__")
-        }
-        super().set_params(**params)
-        if inner:
-            self.metric = _changed(resolve(self.metric), inner)
-        return self
+        self.weights = weights
+        self.select_window = select_window
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences and their labels: `y`, or the ones that X carries."""
-        sequences = as_sequences(X, "X")
-        if y is None and sequences.labels is None:
-            raise ValueError("y is None and X carries no labels: give the class of every sequence")
-        labels = np.asarray(sequences.labels if y is None else y)
-        if labels.shape != (len(sequences),):
-            raise ValueError(f"y has shape {labels.shape} for {len(sequences)} sequences: expected one label each")
-        if not 1 <= self.k <= len(sequences):
-            raise ValueError(f"k={self.k}: expected 1 to {len(sequences)}, the number of training sequences")
-        self.metric_ = resolve(self.metric)
-        self.sequences_ = sequences
+        labels = self._keep(X, y, "class")
+        if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+            fraction = labels[labels != np.floor(labels)][0]
+            raise ValueError(
+                f"Unknown label type: y holds {fraction}: expected classes; for numbers NeighborsRegressor"
+            )
         self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
+        if self.select_window:
+            if not hasattr(self.metric_, "select_window"):
+                raise ValueError(
+                    f"select_window=True: {type(self.metric_).__name__} has no window to select; use False"
+                )
+            self.metric_ = self.metric_.select_window(self.sequences_, labels)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Share of the k neighbours in every class, (item, class)."""
-        check_is_fitted(self)
-        return self._votes(X)[0] / self.k
+        """Share of the k neighbours' votes in every class, (item, class)."""
+        votes = self._votes(X)[0]
+        return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every sequence."""
-        check_is_fitted(self)
         votes, total = self._votes(X)
         best = votes == votes.max(axis=1, keepdims=True)
         return np.asarray(self.classes_[np.where(best, total, np.inf).argmin(axis=1)])
 
     def _votes(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Votes and summed distances of the voters, each (item, class)."""
-        ids, distances = self.metric_.neighbors(self.sequences_, X, k=self.k)
+        ids, distances = self.kneighbors(X)
         chosen = self.codes_[ids][:, :, None] == np.arange(len(self.classes_))
-        return chosen.sum(axis=1).astype(np.float64), (chosen * distances[:, :, None]).sum(axis=1)
+        votes = (chosen * self._weighted(distances)[:, :, None]).sum(axis=1)
+        return votes, (chosen * distances[:, :, None]).sum(axis=1)
 
 
-def _changed(metric: Any, options: dict[str, Any]) -> Metric:
-    known = [field.name for field in dataclasses.fields(metric)] if dataclasses.is_dataclass(metric) else []
-    for name in options:
-        if name not in known:
-            raise ValueError(f"metric has no option {name!r}: {type(metric).__name__} has {', '.join(known)}")
-    changed: Metric = dataclasses.replace(metric, **options)
-    return changed
+class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]
+    """Predict a number as the mean over the k nearest sequences.
 
+    Parameters
+    ----------
+    metric, k, weights
+        As in `Neighbors`; `"distance"` weighs the mean by the inverse of the distance.
 
-def resolve(metric: Metric | str) -> Metric:
-    """The metric a name stands for."""
-    if isinstance(metric, Metric):
-        return metric
-    if isinstance(metric, str) and metric in _NAMES:
-        return _NAMES[metric]()
-    raise ValueError(f"metric={metric!r}: expected a Metric such as timelike.DTW(), or one of {', '.join(_NAMES)}")
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> train = tl.Sequences([[0, 0, 1], [0, 1, 1], [5, 5, 4]], labels=[1.0, 2.0, 10.0])
+    >>> tl.NeighborsRegressor("dtw", k=2).fit(train).predict([[0, 0, 0]])
+    array([1.5])
+    """
+
+    def __init__(self, metric: Metric | str = "dtw", *, k: int = 1, weights: Weights = "uniform") -> None:
+        self.metric = metric
+        self.k = k
+        self.weights = weights
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the sequences and their targets: `y`, or the labels that X carries."""
+        targets = self._keep(X, y, "target")
+        if targets.dtype.kind not in "biuf":
+            raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use Neighbors")
+        self.targets_ = targets.astype(np.float64)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number for every sequence, (item,)."""
+        ids, distances = self.kneighbors(X)
+        return np.asarray(np.average(self.targets_[ids], axis=1, weights=self._weighted(distances)))

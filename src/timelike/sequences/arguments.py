@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-def whole(value: Any, name: str, least: int) -> int:
+def whole(value: Any, name: str, least: float = -math.inf) -> int:
     """An integer of at least `least`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}={value!r}: expected an integer")

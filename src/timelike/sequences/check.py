@@ -12,12 +12,19 @@ Layout = Literal["ntc", "nct"]
 _CHUNK = 1 << 20  # values looked at in one go, so that checking 1 GB needs no second gigabyte
 
 
+def computed_dtype(*dtypes: Any) -> np.dtype[Any]:
+    """What numbers of these dtypes are computed in: float64 where float32 could not hold them, otherwise float32.
+
+    >>> computed_dtype(np.int64), computed_dtype(np.uint8, np.float16)
+    (dtype('float64'), dtype('float32'))
+    """
+    return np.result_type(*(np.result_type(dtype, np.float32) for dtype in dtypes))
+
+
 def plain_array(value: Any, name: str) -> NDArray[Any]:
-    """A numeric NumPy array over the caller's memory (no copy where that is possible)."""
-    if hasattr(value, "detach"):  # a torch tensor, recognised without importing torch
-        value = value.detach().cpu().numpy()
-    if isinstance(value, str | bytes | dict | set) or hasattr(value, "columns"):
-        raise TypeError(f"{name} is a {type(value).__name__}: expected an array of numbers")
+    """A numeric NumPy array over the caller's memory (no copy where that is possible); what is masked is missing."""
+    if type(value) is not np.ndarray:
+        value = _opened(value, name)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -31,6 +38,45 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
     if array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _opened(value: Any, name: str) -> Any:
+    """What NumPy can read without losing anything: tensors as arrays, masked entries as NaN; the rest is refused."""
+    if value is None:
+        raise TypeError(f"{name} is None: expected an array of numbers")
+    if hasattr(value, "detach"):
+        return from_torch(value, name)
+    if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        raise TypeError(f"{name} is a sparse {type(value).__name__}: expected a dense array; use its toarray()")
+    if isinstance(value, str | bytes | dict | set):
+        raise TypeError(f"{name} is a {type(value).__name__}: expected an array of numbers")
+    if hasattr(value, "columns"):
+        raise TypeError(
+            f"{name} is a table ({type(value).__name__}): expected an array of numbers; put all rows into one table "
+            "with a column that tells the sequences apart, and use Sequences.from_frame(table, id=..., time=...)"
+        )
+    if hasattr(value, "buffers") and hasattr(value, "offsets"):
+        raise TypeError(f"{name} is a collection ({type(value).__name__}): join several with timelike.concat([...])")
+    if isinstance(value, np.ma.MaskedArray):
+        return _unmasked(value)
+    if isinstance(value, list | tuple) and len(value) and isinstance(value[0], np.ndarray):
+        return [_unmasked(row) if isinstance(row, np.ma.MaskedArray) else row for row in value]
+    return value
+
+
+def from_torch(tensor: Any, name: str) -> NDArray[Any]:
+    """A tensor as an array, recognised without importing torch; bfloat16, which NumPy lacks, as float32."""
+    if "strided" not in str(tensor.layout):
+        raise TypeError(f"{name} is a sparse tensor ({tensor.layout}): expected a dense one; use to_dense()")
+    tensor = tensor.detach().cpu()
+    array: NDArray[Any] = (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
+    return array
+
+
+def _unmasked(array: Any) -> NDArray[Any]:
+    if not np.ma.is_masked(array):
+        return np.asarray(array.data)
+    return np.asarray((array if array.dtype.kind == "f" else array.astype(np.float64)).filled(np.nan))
 
 
 def _from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
@@ -52,6 +98,8 @@ def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any],
         raise TypeError(f"{name} is an xarray {type(data).__name__}: use Sequences.from_xarray(data)")
     if isinstance(data, str | bytes):
         raise TypeError(f"{name} is text ({data!r:.60}): use timelike.load(path_or_name) to read a file")
+    if hasattr(data, "toarray"):
+        data = _opened(data, name)
     if hasattr(data, "detach") or (isinstance(data, np.ndarray) and data.dtype != object):
         return _packed_block(plain_array(data, name), layout, name)
     if not isinstance(data, Iterable):
@@ -80,7 +128,9 @@ def _packed_block(block: NDArray[Any], layout: Layout, name: str) -> tuple[NDArr
         )
     if 0 in frame:
         raise ValueError(f"{name} has an empty frame (shape {block.shape}): expected at least one channel")
-    return np.ascontiguousarray(block).reshape(n_items * length, *frame), np.full(n_items, length, np.int64)
+    if not block.flags.c_contiguous:
+        block = locked(np.ascontiguousarray(block))
+    return block.reshape(n_items * length, *frame), np.full(n_items, length, np.int64)
 
 
 def _packed_list(items: list[Any], layout: Layout, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -95,7 +145,7 @@ def _packed_list(items: list[Any], layout: Layout, name: str) -> tuple[NDArray[A
                 'channels; if your arrays are (channel, time), pass layout="nct"'
             )
     lengths = np.array([len(a) for a in arrays], np.int64)
-    return np.ascontiguousarray(arrays[0]) if len(arrays) == 1 else np.concatenate(arrays), lengths
+    return np.ascontiguousarray(arrays[0]) if len(arrays) == 1 else locked(np.concatenate(arrays)), lengths
 
 
 def one_sequence(value: Any, name: str, layout: Layout = "ntc") -> NDArray[Any]:
@@ -133,11 +183,12 @@ def refuse_inf(values: NDArray[Any], starts: NDArray[np.int64], name: str = "dat
     """Infinity is never data; NaN is, and means missing."""
     step = first_step(values, np.isinf)
     if step is not None:
-        item, time = _locate(step, starts)
+        item, time = locate(step, starts)
         raise ValueError(f"{name}[{item}] is infinite at time step {time}: expected finite values; nan means missing")
 
 
-def _locate(step: int, starts: NDArray[np.int64]) -> tuple[int, int]:
+def locate(step: int, starts: NDArray[np.int64]) -> tuple[int, int]:
+    """The sequence that a packed time step belongs to, and the step inside it."""
     item = int(np.searchsorted(starts, step, side="right")) - 1
     return item, step - int(starts[item])
 
@@ -147,88 +198,36 @@ def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
     if value is None:
         return None
     if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
+        value = from_torch(value, name)
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} is masked at some sequence: expected an entry for every one; drop those without")
+    entries = value if isinstance(value, list | tuple) else None
     array = np.array(value)
     if array.ndim != 1 or len(array) != n_items:
         raise ValueError(f"{name} has shape {array.shape} for {n_items} sequences: expected one entry per sequence")
-    if array.dtype.kind in "OT":
-        array = _from_entries(array, name)
+    if array.dtype.kind in "OT" or (array.dtype.kind == "U" and entries is not None):
+        # NumPy turns [1, "1"] into strings, so the list itself is looked at
+        array = _from_entries(array.tolist() if entries is None else entries, name)
     if array.dtype.kind not in "biufU":
         raise TypeError(f"{name} has dtype {array.dtype}: expected numbers or strings")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(f"{name}[{bad}] is {array[bad]}: expected finite numbers; drop the sequences without one")
-    return frozen(array)
+    return locked(array)
 
 
-def _from_entries(array: NDArray[Any], name: str) -> NDArray[Any]:
-    entries = array.tolist()
+def _from_entries(entries: Sequence[Any], name: str) -> NDArray[Any]:
     if all(isinstance(entry, str) for entry in entries):
         return np.array(entries, dtype=str)
     for i, entry in enumerate(entries):
-        if not isinstance(entry, int | float | np.number | np.bool_):
+        if not isinstance(entry, str | int | float | np.number | np.bool_):
             raise TypeError(f"{name}[{i}] is {entry!r} ({type(entry).__name__}): expected all numbers or all strings")
-    return np.array(entries)
-
-
-def packed_times(times: Any, lengths: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Timestamps of all sequences in one row, strictly increasing inside each: float64 or datetime64."""
-    if times is None:
-        return None
-    n_items, total = len(lengths), int(lengths.sum())
-    if not isinstance(times, np.ndarray) and isinstance(times, Sequence) and len(times) and np.ndim(times[0]) > 0:
-        rows = [_clock(row, f"times[{i}]") for i, row in enumerate(times)]
-        if len(rows) != n_items:
-            raise ValueError(f"times holds {len(rows)} arrays for {n_items} sequences: expected one per sequence")
-        for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
-            if row.shape != (length,):
-                raise ValueError(f"times[{i}] has shape {row.shape}: sequence {i} has {length} time steps")
-        clock = np.concatenate(rows)
-    else:
-        clock = _clock(times, "times")
-        if clock.ndim == 2 and clock.shape == (n_items, total // n_items) and total == n_items * int(lengths[0]):
-            clock = clock.reshape(-1)
-        elif clock.ndim == 1 and (lengths == len(clock)).all():
-            clock = np.tile(clock, n_items)
-        elif clock.shape != (total,):  # packed like the values
-            raise ValueError(
-                f"times has shape {clock.shape} for {n_items} sequences of lengths {lengths.min()} to {lengths.max()}: "
-                "expected one array per sequence, or one for all when they have equal lengths"
-            )
-    refuse_disorder(clock, lengths)
-    return frozen(clock)
-
-
-def _clock(value: Any, name: str) -> NDArray[Any]:
-    array = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
-    if array.dtype.kind == "M":
-        if np.isnat(array).any():
-            raise ValueError(f"{name} holds NaT (no time) at {int(np.flatnonzero(np.isnat(array))[0])}: expected times")
-        exact = array.astype("datetime64[ns]")  # beyond the years 1678 to 2261 NumPy wraps around silently
-        if (exact.astype(array.dtype) != array).any():
-            bad = array[exact.astype(array.dtype) != array].ravel()[0]
-            raise ValueError(f"{name} holds {bad}: expected datetimes in nanoseconds, from 1678 to 2261")
-        return exact
-    array = plain_array(array, name).astype(np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} is {array[~np.isfinite(array)][0]} at one step: expected finite times")
-    return array
-
-
-def refuse_disorder(clock: NDArray[Any], lengths: NDArray[np.int64]) -> None:
-    """Time runs forward inside every sequence."""
-    ends = np.cumsum(lengths)
-    inside = np.ones(max(len(clock) - 1, 0), bool)
-    inside[ends[:-1] - 1] = False
-    bad = np.flatnonzero(inside & (clock[1:] <= clock[:-1]))
-    if bad.size:
-        step = int(bad[0]) + 1
-        item, time = _locate(step, ends - lengths)
-        how = "repeats" if clock[step] == clock[step - 1] else "decreases"
-        raise ValueError(
-            f"times of sequence {item} {how} at time step {time} ({clock[step - 1]} then {clock[step]}): "
-            "expected strictly increasing times; sort the samples and merge duplicates first"
+    odd = next((i for i, entry in enumerate(entries) if isinstance(entry, str) != isinstance(entries[0], str)), None)
+    if odd is not None:
+        raise TypeError(
+            f"{name}[{odd}] is {entries[odd]!r} but {name}[0] is {entries[0]!r}: expected all numbers or all strings"
         )
+    return np.array(entries)
 
 
 def names(value: Any, name: str, expected: int | None = None) -> tuple[str, ...] | None:
@@ -251,3 +250,9 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def locked(array: NDArray[Any]) -> NDArray[Any]:
+    """An array of our own making, closed for writing; for one that may be the caller's, use `frozen`."""
+    array.flags.writeable = False
+    return array

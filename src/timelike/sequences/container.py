@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -9,12 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check, grids, sampling, tables, transforms
+from . import check, clocks, grids, sampling, tables, transforms
+from .arguments import whole
 
 if TYPE_CHECKING:
     import torch
 
     from .check import Layout
+
+
+_PER_ITEM = ("labels", "groups", "ids")
 
 
 class Padded(NamedTuple):
@@ -48,7 +53,8 @@ class Sequences:
     labels, groups, ids : array of n entries, optional
         Numbers or strings: the class or target, what must stay on one side of a split (a subject), a name.
     times : list of arrays, optional
-        Strictly increasing timestamps, numbers or datetimes; one array serves all when the lengths are equal.
+        Strictly increasing timestamps: numbers, datetimes (with a time zone: in UTC), ISO text, or durations (in
+        seconds); one array serves all when the lengths are equal.
     channel_names, class_names : list of str, optional
     layout : {"ntc", "nct"}
         `"nct"` for arrays in the (item, channel, time) order of aeon and sktime.
@@ -110,7 +116,7 @@ class Sequences:
         )
         self._groups = check.per_item(groups, "groups", n_items)
         self._ids = check.per_item(ids, "ids", n_items)
-        self._clock = check.packed_times(times, self._lengths)
+        self._clock = clocks.packed_times(times, self._lengths)
         self.channel_names = check.names(channel_names, "channel_names", self.frame[0])
 
     def _copy_from(self, other: Sequences) -> None:
@@ -173,8 +179,8 @@ class Sequences:
     def _gathered(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         if self._packed is None:
             rows = self._rows()
-            clock = None if self._clock is None else check.frozen(self._clock[rows])
-            self._packed = check.frozen(self._base[rows]), clock
+            clock = None if self._clock is None else check.locked(self._clock[rows])
+            self._packed = check.locked(self._base[rows]), clock
         return self._packed
 
     def _rows(self) -> slice | NDArray[np.int64]:
@@ -208,9 +214,10 @@ class Sequences:
         if self._labels is None:
             raise ValueError("these sequences have no labels: give them with replace(labels=...)")
         if self._class_names is None:
-            return np.unique(self._labels, return_inverse=True)[1].astype(np.int64)
+            return check.locked(np.unique(self._labels, return_inverse=True)[1].astype(np.int64))
         order = np.argsort(self._class_names)
-        return np.asarray(order[np.searchsorted(np.array(self._class_names)[order], self._labels)], np.int64)
+        codes = order[np.searchsorted(np.array(self._class_names)[order], self._labels)]
+        return check.locked(codes.astype(np.int64))
 
     @property
     def groups(self) -> NDArray[Any] | None:
@@ -291,14 +298,26 @@ class Sequences:
     @overload
     def __getitem__(self, key: Any) -> Sequences: ...
     def __getitem__(self, key: Any) -> NDArray[Any] | Sequences:
-        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError(
+                    f"s[{', '.join(map(repr, key))[:80]}]: index the sequence first, then its steps: s[i][t]"
+                )
             key = key[0]  # scikit-learn indexes arrays as X[rows, ...]
-        if isinstance(key, int | np.integer):
+        if not isinstance(key, int | np.integer) and getattr(key, "ndim", 1) == 0:
+            key = _one_position(key)
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"position {key} is out of range for {len(self)} sequences")
             start = int(self._starts[key])
             return self._base[start : start + int(self._lengths[key])]
         return self._take(key if isinstance(key, slice) else _positions(key, len(self)))
+
+    def __contains__(self, key: object) -> bool:
+        raise TypeError(
+            f"{str(key)[:40]!r} in sequences: membership is not defined for arrays; look in labels, groups or ids, or "
+            "use any(np.array_equal(x, y) for y in sequences)"
+        )
 
     def _take(self, key: slice | NDArray[np.int64]) -> Sequences:
         taken = self._spawn(self._starts[key], self._lengths[key])
@@ -316,11 +335,11 @@ class Sequences:
         return other
 
     def _rebuilt(self, values: NDArray[Any], lengths: NDArray[np.int64], clock: NDArray[Any] | None) -> Sequences:
-        """The same items with other values, packed."""
+        """The same items with other values, packed: our own arrays, which are locked."""
         other = Sequences.__new__(Sequences)
         other._copy_from(self)
-        other._fill(values, lengths)
-        other._clock = None if clock is None else check.frozen(clock)
+        other._fill(check.locked(values), lengths)
+        other._clock = None if clock is None else check.locked(clock)
         return other
 
     def replace(self, **known: Any) -> Sequences:
@@ -348,9 +367,13 @@ class Sequences:
     # --- turning into something else -----------------------------------------------------------------------------
 
     def padded(self, *, fill: float = 0.0, length: int | None = None) -> Padded:
-        """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.padded()`."""
+        """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.padded()`.
+
+        The dtype is that of the values where it can hold `fill`.
+        """
+        dtype = _holding(self.dtype, fill)
         longest = self.shape[1]
-        length = longest if length is None else length
+        length = longest if length is None else whole(length, "length", 0)
         if length < longest:
             raise ValueError(
                 f"length={length} is shorter than the longest sequence ({longest}): crop or resample first"
@@ -358,20 +381,19 @@ class Sequences:
         lengths = self._lengths.copy()
         if self.equal_length and length == longest:
             return Padded(self.values.reshape(self.shape).copy(), lengths)
-        block = np.full(
-            (len(self), length, *self.frame), fill, dtype=np.result_type(self.dtype, np.min_scalar_type(fill))
-        )
+        block = np.full((len(self), length, *self.frame), fill, dtype)
         block[np.arange(length) < lengths[:, None]] = self.values
         return Padded(block, lengths)
 
-    def tensor(self, device: Any = None, *, dtype: torch.dtype | None = None) -> PaddedTensor:
-        """The padded batch as torch tensors, float32 unless the values are float64; lengths come along."""
+    def tensor(self, device: Any = None, *, dtype: torch.dtype | str | None = None) -> PaddedTensor:
+        """The padded batch as torch tensors with its lengths; float64 where the values need it, otherwise float32."""
         import torch
 
+        kind = _torch_dtype(check.computed_dtype(self.dtype) if dtype is None else dtype)
         values, lengths = self.padded()
         if dtype is None:
-            dtype = torch.float64 if values.dtype == np.float64 else torch.float32
-        return PaddedTensor(torch.from_numpy(values).to(device, dtype), torch.from_numpy(lengths).to(device))
+            values = values.astype(check.computed_dtype(self.dtype), copy=False)
+        return PaddedTensor(torch.from_numpy(values).to(device, kind), torch.from_numpy(lengths).to(device))
 
     def to_list(self, *, layout: Layout = "ntc") -> list[NDArray[Any]]:
         """One array per sequence, (time, *frame), or (channel, time) with `layout="nct"`; read-only views."""
@@ -393,10 +415,10 @@ class Sequences:
 
     @property
     def elapsed(self) -> NDArray[np.float64] | None:
-        """Timestamps as numbers, (total_time,): `times` itself, or seconds since 1970 where they are datetimes."""
+        """Timestamps as numbers, (total_time,): `times`, or for datetimes seconds since the first of their sequence."""
         if self.times is None or self.times.dtype.kind == "f":
             return self.times
-        return np.asarray(self.times.astype(np.int64) / 1e9)
+        return clocks.since_first(self.times, self._lengths)
 
     def copy(self) -> Sequences:
         """The same sequences in memory of their own, packed: for when the original array is about to change."""
@@ -433,12 +455,26 @@ class Sequences:
         return f"Sequences({', '.join(parts)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        own = self.copy()  # a worker process must not receive the whole buffer for a few sequences
+        own = self._covered()
         return {slot: getattr(own, slot) for slot in self.__slots__}
+
+    def _covered(self) -> Sequences:
+        """Without the rest of the buffer, which a worker process must not receive for a few sequences.
+
+        Windows that overlap stay views: end to end they would take more than the stretch that they cover.
+        """
+        begin, end = int(self._starts.min(initial=len(self._base))), int((self._starts + self._lengths).max(initial=0))
+        if not 0 < end - begin < int(self._lengths.sum()):
+            return self.copy()
+        other = self._spawn(self._starts - begin, self._lengths)
+        other._labels, other._groups, other._ids = self._labels, self._groups, self._ids
+        other._base, other._base_missing = self._base[begin:end], []
+        other._clock = None if self._clock is None else self._clock[begin:end]
+        return other
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for slot, value in state.items():
-            setattr(self, slot, check.frozen(value) if isinstance(value, np.ndarray) else value)
+            setattr(self, slot, check.locked(value) if isinstance(value, np.ndarray) else value)
 
     def save(self, path: str | Path, *, test: Sequences | None = None) -> Path:
         """Write a file; its suffix says the format: `.npz`, `.npy`, `.ts`, `.tsv`, `.txt`, `.arff`, `.csv`, `.parquet`.
@@ -447,7 +483,9 @@ class Sequences:
         """
         from .formats import write
 
-        return write(self, Path(path), test=test)
+        if not isinstance(path, str | Path):
+            raise TypeError(f"path={path!r:.80}: expected a string or a Path whose suffix says the format")
+        return write(self, Path(path).expanduser(), test=test)
 
     statistics = transforms.statistics
     standardize = transforms.standardize
@@ -505,37 +543,40 @@ def concat(parts: Iterable[Sequences]) -> Sequences:
     several = list(parts)
     if not several:
         raise ValueError("parts is empty: expected at least one Sequences to concatenate")
+    return joined(several, [f"parts[{i}]" for i in range(len(several))])
+
+
+def joined(several: list[Sequences], called: list[str]) -> Sequences:
+    """The same for parts that an error shall call by other names."""
     first = several[0]
-    for i, part in enumerate(several):
+    for part, name in zip(several, called, strict=True):
         if not isinstance(part, Sequences):
-            raise TypeError(f"parts[{i}] is a {type(part).__name__}: expected Sequences")
+            raise TypeError(f"{name} is a {type(part).__name__}: expected Sequences")
         if part.frame != first.frame or part.channel_names != first.channel_names:
             raise ValueError(
-                f"parts[{i}] has frames {part.frame} named {part.channel_names}, parts[0] {first.frame} named "
+                f"{name} has frames {part.frame} named {part.channel_names}, {called[0]} {first.frame} named "
                 f"{first.channel_names}: expected the same channels"
             )
     whole = Sequences.__new__(Sequences)
-    whole._fill(np.concatenate([part.values for part in several]), np.concatenate([part.lengths for part in several]))
-    whole._describe(
-        **{name: _joined([getattr(part, name) for part in several], name) for name in ("labels", "groups", "ids")},
-        times=None,
-        channel_names=first.channel_names,
-    )
-    clock = _joined([part.times for part in several], "times")
-    whole._clock = None if clock is None else check.frozen(clock)
+    values = check.locked(np.concatenate([part.values for part in several]))
+    whole._fill(values, np.concatenate([part.lengths for part in several]))
+    known = {name: _joined([getattr(part, name) for part in several], name, called) for name in _PER_ITEM}
+    whole._describe(**known, times=None, channel_names=first.channel_names)
+    clock = _joined([part.times for part in several], "times", called)
+    whole._clock = None if clock is None else check.locked(clock)
     if whole._labels is not None and whole._labels.dtype.kind == "U":
         names = [name for part in several for name in part.class_names or ()]
         whole._class_names = tuple(dict.fromkeys(names))
     return whole
 
 
-def _joined(entries: list[NDArray[Any] | None], name: str) -> NDArray[Any] | None:
+def _joined(entries: list[NDArray[Any] | None], name: str, called: list[str]) -> NDArray[Any] | None:
     present = [entry for entry in entries if entry is not None]
     if not present:
         return None
     if len(present) < len(entries):
         missing = next(i for i, entry in enumerate(entries) if entry is None)
-        raise ValueError(f"parts[{missing}] has no {name} but others have: drop them with replace({name}=None)")
+        raise ValueError(f"{called[missing]} has no {name} but others have: drop them with replace({name}=None)")
     if (
         len({entry.dtype.kind in "U" for entry in present}) > 1
         or len({entry.dtype.kind == "M" for entry in present}) > 1
@@ -570,8 +611,20 @@ def _vocabulary(
     return labels, names
 
 
+def _one_position(key: Any) -> int:
+    """An array or tensor without axes that holds an integer."""
+    if "bool" in str(getattr(key, "dtype", "")) or not hasattr(key, "__index__"):
+        raise IndexError(
+            f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
+        )
+    try:
+        return int(operator.index(key))
+    except TypeError:
+        raise IndexError(f"position {key!r:.80}: expected an integer") from None
+
+
 def _positions(key: Any, n_items: int) -> NDArray[np.int64]:
-    index = np.asarray(key)
+    index = check.from_torch(key, "positions") if hasattr(key, "detach") else np.asarray(key)
     if index.ndim != 1:
         raise IndexError(
             f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
@@ -588,6 +641,35 @@ def _positions(key: Any, n_items: int) -> NDArray[np.int64]:
     if outside.size:
         raise IndexError(f"position {outside[0]} is out of range for {n_items} sequences")
     return index.astype(np.int64)
+
+
+def _holding(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
+    """The dtype itself if it holds the number exactly, otherwise one that holds both."""
+    if not isinstance(fill, int | float | np.integer | np.floating | np.bool_):
+        raise TypeError(f"fill={fill!r:.40}: expected a number")
+    kind = np.min_scalar_type(fill)
+    if kind.kind == "O":
+        raise ValueError(f"fill={fill}: expected a number within the range of 64 bits")
+    if dtype.kind in "biu" and fill == int(fill if np.isfinite(fill) else -1):
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if low <= fill <= high:
+            return dtype
+    return np.result_type(dtype, kind)
+
+
+def _torch_dtype(wanted: Any) -> torch.dtype:
+    import torch
+
+    if isinstance(wanted, torch.dtype):
+        return wanted
+    try:
+        name = wanted if isinstance(wanted, str) else np.dtype(wanted).name
+    except TypeError:
+        name = ""
+    found = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"dtype={wanted!r:.60}: expected a torch dtype or its name, such as 'float32'")
+    return found
 
 
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:

@@ -25,6 +25,8 @@ def from_xarray(cls: type[Sequences], grid: Any, *, time: str = "time", item: st
     """
     if not (hasattr(grid, "dims") and hasattr(grid, "coords")):
         raise TypeError(f"grid is a {type(grid).__name__}: expected an xarray DataArray or Dataset")
+    if item == time:
+        raise ValueError(f"item={item!r} is also the time: expected another dimension, or None for one sequence")
     block, channel_names = _dataset(grid, time, item) if hasattr(grid, "data_vars") else _array(grid, time, item)
     return cls(
         block,

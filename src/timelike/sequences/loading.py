@@ -20,6 +20,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 _WHOLE = (".npz", ".ts", ".parquet", ".arff")  # a file of one of these alone is a data set; .txt may be anything
 _NAMED = tuple(s for s in formats.SUFFIXES if s not in (".csv", ".npy"))  # many a .csv is not a long table
 
+_PATH = 4000  # characters, more than operating systems take
+
 Files = dict[str, Path]  # "train" and "test", or "all"
 
 
@@ -44,9 +46,12 @@ def load(name_or_path: str | os.PathLike[str], *, split: Literal["train", "test"
     """
     if split not in (None, "train", "test"):
         raise ValueError(f'split={split!r}: expected "train", "test" or None for all there is')
-    given = os.fspath(name_or_path)
-    if not isinstance(given, str) or given == "":
-        raise ValueError(f"name_or_path={given!r}: expected the name of a data set, or the path of a file or folder")
+    given = os.fspath(name_or_path) if isinstance(name_or_path, os.PathLike) else name_or_path
+    if not isinstance(given, str):
+        raise TypeError(f"name_or_path={given!r:.80}: expected the name of a data set, or the path of a file or folder")
+    if given == "" or max(len(os.fsencode(part)) for part in given.split("/")) > formats.LONGEST or len(given) > _PATH:
+        what = f"{given[:40]!r}…, {len(given)} characters" if given else "''"
+        raise ValueError(f"name_or_path={what}: expected the name of a data set, or the path of a file or folder")
     parts = _from_path(Path(given).expanduser()) if _is_path(name_or_path) else _from_name(given)
     return _chosen(parts, split, given)
 
@@ -96,7 +101,10 @@ def _from_path(path: Path) -> dict[str, Sequences]:
 
 
 def _listing(folder: Path) -> list[str]:
-    return os.listdir(folder) if folder.is_dir() else []
+    """What could be loaded from a folder."""
+    if not folder.is_dir():
+        return []
+    return [entry.name for entry in folder.iterdir() if entry.suffix.lower() in formats.SUFFIXES or entry.is_dir()]
 
 
 def _in_folder(path: Path) -> Files:
@@ -168,7 +176,10 @@ def _roots() -> Iterator[tuple[str, Path]]:
     """Where names are looked for, in order, with what to call the place."""
     chosen = os.environ.get("TIMELIKE_DATA")
     if chosen:
-        yield "$TIMELIKE_DATA", Path(chosen).expanduser()
+        folder = Path(chosen).expanduser()
+        if not folder.is_dir():
+            raise FileNotFoundError(f"TIMELIKE_DATA={chosen!r} is not a folder: make it, or unset the variable")
+        yield "$TIMELIKE_DATA", folder
     yield "the cache", archive.cache_folder()
     for package in ("aeon", "sktime"):
         try:
@@ -202,10 +213,22 @@ def _from_name(name: str) -> dict[str, Sequences]:
             return _read(catalogue[name])
         known |= set(catalogue)
         searched.append(f"{place} ({root}{'' if root.is_dir() else ', which does not exist'})")
+    _refuse_arrays(name)
     try:
         return _read(_in_folder(archive.fetch(name)))
     except archive.DownloadError as error:
         raise FileNotFoundError(_advice(name, searched, known, str(error))) from None
+
+
+def _refuse_arrays(name: str) -> None:
+    """Nobody who has a file of that name meant to download another: say what is in it instead."""
+    for place, root in _roots():
+        for pattern in (f"{name}.npz", f"*/{name}.npz", f"*/*/{name}.npz"):
+            for file in root.glob(pattern):
+                try:
+                    formats.read(file)
+                except formats.FormatError as error:
+                    raise formats.FormatError(f"{place} has {file}, but it does not hold sequences: {error}") from None
 
 
 def _advice(name: str, searched: list[str], known: set[str], reason: str) -> str:

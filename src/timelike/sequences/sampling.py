@@ -33,8 +33,11 @@ def generator(random_state: RandomState) -> np.random.Generator:
     if random_state is None:
         return np.random.default_rng()
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        old = isinstance(random_state, np.random.RandomState)
+        hint = "; make one with numpy.random.default_rng(random_state.randint(2**31))" if old else ""
         raise TypeError(
             f"random_state is a {type(random_state).__name__}: expected None, an integer or a numpy.random.Generator"
+            + hint
         )
     if random_state < 0:
         raise ValueError(f"random_state={random_state}: expected a seed of at least 0")
@@ -92,7 +95,8 @@ def folds(
     """
     k = whole(k, "k", 2)
     if len(self) < k:
-        raise ValueError(f"k={k} folds of {len(self)} sequences: expected at least one sequence for every fold")
+        have = f"{len(self)} sequences" if len(self) else "nothing: there are no sequences"
+        raise ValueError(f"k={k} folds of {have}: expected at least one sequence for every fold")
     group, classes = _grouping(self, groups), _classes(self, stratify)
     rng = generator(random_state)
     if group is not None:
@@ -127,6 +131,8 @@ def episodes(
     rounds = count() if n_episodes is None else range(whole(n_episodes, "n_episodes", 1))
     if self.labels is None:
         raise ValueError("these sequences have no labels to draw classes from: give them with replace(labels=...)")
+    if len(self) == 0:
+        raise ValueError("there are no sequences to draw episodes from: expected at least one")
     classes, members = np.unique(self.labels, return_inverse=True)
     if len(classes) < n_way:
         raise ValueError(f"n_way={n_way} but these sequences have {len(classes)} classes")
@@ -163,7 +169,7 @@ def _test_size(test: Any, n_items: int) -> int:
     if isinstance(test, bool | np.bool_) or not isinstance(test, int | float | np.integer | np.floating):
         raise TypeError(f"test={test!r}: expected a fraction between 0 and 1 or a number of sequences")
     if n_items < 2:
-        raise ValueError(f"there is {n_items} sequence to split: expected at least 2")
+        raise ValueError(f"there {'is 1 sequence' if n_items else 'are no sequences'} to split: expected at least 2")
     if isinstance(test, int | np.integer):
         if not 0 < test < n_items:
             raise ValueError(f"test={test} of {n_items} sequences: expected 1 to {n_items - 1}, or a fraction")

@@ -51,6 +51,7 @@ def from_frame(
     """
     frame = _opened(table)
     named = {"id": id, "time": time, "label": label, "group": group}
+    named = {role: None if column is None else str(column) for role, column in named.items()}
     for role, column in named.items():
         if column is not None and column not in frame.columns:
             raise _absent(role, column, frame.columns)
@@ -58,21 +59,23 @@ def from_frame(
     channels = _channels(frame, values, taken)
     if len(frame) == 0:
         raise ValueError("table has no rows: expected at least one")
-    codes, ids = _coded(frame[id], id)
+    codes, ids = _coded(frame[str(id)], str(id))
     columns = Columns(
         codes,
         ids,
         np.column_stack([_numbers(frame[name]) for name in channels]),
-        None if time is None else _clock(frame[time], time),
-        None if label is None else _entries(frame[label], "label", label),
-        None if group is None else _entries(frame[group], "group", group),
+        None if time is None else _clock(frame[str(time)], str(time)),
+        None if label is None else _entries(frame[str(label)], "label", str(label)),
+        None if group is None else _entries(frame[str(group)], "group", str(group)),
     )
-    return grouped(cls, columns, channels, class_names=None if label is None else _categories(frame[label]))
+    return grouped(cls, columns, channels, class_names=None if label is None else _categories(frame[str(label)]))
 
 
 def _opened(table: Any) -> Any:
     import narwhals as nw
 
+    if hasattr(table, "iloc") and hasattr(table, "columns"):  # pandas, whose column names may be anything
+        table = _named(table)
     try:
         return nw.from_native(table, eager_only=True)
     except TypeError:
@@ -80,6 +83,14 @@ def _opened(table: Any) -> Any:
             f"table is a {type(table).__module__}.{type(table).__qualname__}: expected a pandas or polars DataFrame "
             "(call collect() on a lazy one)"
         ) from None
+
+
+def _named(table: Any) -> Any:
+    names = [str(name) for name in table.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"table has the column {twice!r} twice: expected distinct names; rename or drop one")
+    return table if names == list(table.columns) else table.set_axis(names, axis=1)
 
 
 def _absent(role: str, column: str, available: list[str]) -> ValueError:
@@ -95,7 +106,7 @@ def _channels(frame: Any, values: str | Iterable[str] | None, taken: list[str]) 
                 f"values=[...]; it has {', '.join(map(repr, frame.columns))}"
             )
         return found
-    chosen = [values] if isinstance(values, str) else list(values)
+    chosen = [values] if isinstance(values, str) else [str(name) for name in values]
     if not chosen:
         raise ValueError("values is empty: expected at least one column")
     for name in chosen:
@@ -146,7 +157,8 @@ def _clock(column: Any, name: str) -> NDArray[Any]:
             f"time column {name!r} has dtype {column.dtype}: expected numbers or datetimes; convert text with "
             "pandas.to_datetime or polars' str.to_datetime, a duration to seconds"
         )
-    return np.asarray(column.to_numpy()).astype(np.float64)
+    times = np.asarray(column.to_numpy())
+    return times if times.dtype.kind in "iu" else times.astype(np.float64)
 
 
 def _entries(column: Any, role: str, name: str) -> NDArray[Any]:

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import check, clocks
+from .arguments import one_of, real, whole
+
 if TYPE_CHECKING:
     from .container import Sequences
+
+
+_MOST = 1e10  # samples of one sequence; 80 GB
 
 
 class Statistics(NamedTuple):
@@ -25,6 +31,8 @@ def statistics(self: Sequences) -> Statistics:
     >>> tl.Sequences([[1.0, 3.0], [5.0]]).statistics().mean
     array([3.])
     """
+    if len(self) == 0:
+        raise ValueError("there are no sequences to take statistics of: expected at least one")
     return Statistics(*(moment[0] for moment in _moments(self.values, np.zeros(1, np.int64))))
 
 
@@ -32,16 +40,26 @@ def _moments(values: NDArray[Any], starts: NDArray[np.int64]) -> tuple[NDArray[n
     """Mean and standard deviation of every stretch, in float64.
 
     Values are taken relative to the first of their stretch and in two passes, so that a large offset does no harm and
-    a constant has a spread of exactly 0.
+    a constant has a spread of exactly 0. Very large and very small ones are scaled by a power of two first, since
+    their squares would overflow or vanish.
     """
-    present = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
+    absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     lengths = np.diff(np.append(starts, len(values)))
-    count = np.maximum(np.add.reduceat(present, starts, dtype=np.float64), 1)
-    first = np.where(present[starts], values[starts], 0).astype(np.float64)
-    shifted = np.where(present, values - np.repeat(first, lengths, axis=0), 0)
-    shift = np.add.reduceat(shifted, starts) / count
-    centred = np.where(present, shifted - np.repeat(shift, lengths, axis=0), 0)
-    return first + shift, np.sqrt(np.add.reduceat(centred * centred, starts) / count)
+    count = np.maximum(np.add.reduceat(~absent, starts, dtype=np.float64), 1)
+    known = values.astype(np.float64)
+    known[absent] = 0
+    peak = np.maximum.reduceat(np.abs(known), starts)
+    exponent = np.where((peak > 1e-100) & (peak < 1e100), 0, np.frexp(peak)[1].clip(-1000, 1000))
+    if exponent.any():
+        known *= np.repeat(np.exp2(-exponent), lengths, axis=0)
+    first = known[starts]
+    known -= np.repeat(first, lengths, axis=0)
+    known[absent] = 0
+    shift = np.add.reduceat(known, starts) / count
+    known -= np.repeat(shift, lengths, axis=0)
+    known[absent] = 0
+    spread = np.sqrt(np.add.reduceat(known * known, starts) / count)
+    return np.ldexp(first + shift, exponent), np.ldexp(spread, exponent)
 
 
 def standardize(
@@ -60,20 +78,38 @@ def standardize(
     >>> test.standardize(like=train)[0]
     array([[2.]])
     """
-    dtype = np.float64 if self.dtype == np.float64 else np.float32
-    if per == "sequence":
-        if like is not None:
-            raise ValueError('like goes with per="collection": per="sequence" scales every sequence by itself')
-        mean, std = (np.repeat(m, self.lengths, axis=0) for m in _moments(self.values, self.offsets[:-1]))
-    elif per == "collection":
-        given = self.statistics() if like is None else like if isinstance(like, tuple) else like.statistics()
-        mean, std = given
-        if np.shape(mean) != self.frame or np.shape(std) != self.frame:
-            raise ValueError(f"like has frames {np.shape(mean)} but these sequences have {self.frame}")
+    if isinstance(like, str):
+        raise TypeError(f"like={like!r}: expected Sequences or Statistics; did you mean standardize(per={like!r})?")
+    if one_of(per, "per", ("collection", "sequence")) == "collection":
+        mean, std = _collected(self, like)
+    elif like is not None:
+        raise ValueError('like goes with per="collection": per="sequence" scales every sequence by itself')
+    elif len(self) == 0:
+        raise ValueError("there are no sequences to standardize: expected at least one")
     else:
-        raise ValueError(f'per={per!r}: expected "collection" or "sequence"')
-    scaled = (self.values - mean) / np.where(std > 0, std, 1)
-    return self._rebuilt(scaled.astype(dtype), self.lengths, self.times)
+        mean, std = (np.repeat(m, self.lengths, axis=0) for m in _moments(self.values, self.offsets[:-1]))
+    unit = np.where(std > 0, std, 1)
+    values, dtype = self.values, check.computed_dtype(self.dtype)
+    if max(np.abs(mean).max(initial=0), unit.max(initial=0)) > 1e300:  # a difference of such numbers may overflow
+        values, mean, unit = values / 4, mean / 4, unit / 4
+    with np.errstate(over="ignore"):
+        scaled = ((values - mean) / unit).astype(dtype, copy=False)
+    if np.isinf(scaled).any():
+        raise ValueError(f"like has a standard deviation of {unit.min():.3g}, by which these values become infinite")
+    return self._rebuilt(scaled, self.lengths, self.times)
+
+
+def _collected(self: Sequences, like: Sequences | Statistics | None) -> Statistics:
+    """The statistics that a collection is scaled by."""
+    if like is None:
+        return statistics(self)
+    if not isinstance(like, tuple):
+        like = like.statistics() if hasattr(like, "statistics") else like
+    if not isinstance(like, tuple) or len(like) != 2:
+        raise TypeError(f"like is a {type(like).__name__}: expected Sequences or Statistics; wrap it in Sequences(...)")
+    if np.shape(like[0]) != self.frame or np.shape(like[1]) != self.frame:
+        raise ValueError(f"like has frames {np.shape(like[0])} but these sequences have {self.frame}")
+    return Statistics(*(np.asarray(moment, np.float64) for moment in like))
 
 
 def interpolate(self: Sequences) -> Sequences:
@@ -87,7 +123,7 @@ def interpolate(self: Sequences) -> Sequences:
         return self
     values = self.values.reshape(len(self.values), -1).copy()
     gaps = np.isnan(values)
-    clock = np.arange(len(values), dtype=np.float64) if self.elapsed is None else self.elapsed
+    clock = _clock(self)
     begins = self.offsets[:-1]
     for item, channel in np.argwhere(np.logical_or.reduceat(gaps, begins)):
         rows = slice(begins[item], begins[item] + self.lengths[item])
@@ -115,28 +151,75 @@ def resample(self: Sequences, length: int | None = None, *, rate: float | None =
     """
     if (length is None) == (rate is None):
         raise ValueError(f"length={length}, rate={rate}: give exactly one of them")
-    if length is not None and length < 1:
-        raise ValueError(f"length={length}: expected at least 1")
-    if rate is not None and not 0 < rate < np.inf:
-        raise ValueError(f"rate={rate}: expected a positive number of samples per unit of time")
-    clock = self.elapsed
-    positions, new_times = [], []
-    for begin, old in zip(self.offsets[:-1], self.lengths, strict=True):
-        now = np.arange(old, dtype=np.float64) if clock is None else clock[begin : begin + old]
-        wanted = _even(now, length, rate)
-        positions.append(begin + (wanted if clock is None else np.interp(wanted, now, np.arange(old))))
-        new_times.append(wanted)
-    values = _between(self.values, np.concatenate(positions))
-    lengths = np.array([len(wanted) for wanted in new_times], np.int64)
-    return self._rebuilt(values, lengths, None if clock is None else _clock_like(self.times, np.concatenate(new_times)))
+    length = None if length is None else whole(length, "length", 1)
+    rate = None if rate is None else real(rate, "rate", above=0.0)
+    times, clock = self.times, _clock(self)
+    positions, new_times = [np.empty(0)], [np.empty(0) if times is None else times[:0]]
+    lengths = np.empty(len(self), np.int64)
+    for item, (begin, old) in enumerate(zip(self.offsets[:-1].tolist(), self.lengths.tolist(), strict=True)):
+        rows = slice(begin, begin + old)
+        grain = _grain(clock[rows], None if times is None else times[rows])
+        wanted = _even(clock[begin + old - 1], length, rate, grain)
+        positions.append(begin + _positions(wanted, None if times is None else clock[rows], grain))
+        lengths[item] = len(wanted)
+        if times is not None:
+            new_times.append(_stamped(wanted, times[rows], length))
+    new = None if times is None else np.concatenate(new_times)
+    if new is not None:
+        _refuse_dense(new, lengths, f"length={length}" if rate is None else f"rate={rate}")
+    return self._rebuilt(_between(self.values, np.concatenate(positions)), lengths, new)
 
 
-def _even(now: NDArray[np.float64], length: int | None, rate: float | None) -> NDArray[np.float64]:
+def _clock(self: Sequences) -> NDArray[np.float64]:
+    """Time since the first sample of each sequence, (total_time,); steps where there are no timestamps."""
+    steps = np.arange(len(self.values), dtype=np.float64)
+    return clocks.since_first(steps if self.times is None else self.times, self.lengths)
+
+
+def _grain(now: NDArray[np.float64], times: NDArray[Any] | None) -> float:
+    """Times closer than this are the same up to rounding."""
+    if times is not None and times.dtype.kind == "M":
+        return max(0.5e-9, 4 * float(np.spacing(now[-1])))
+    return 4 * float(np.spacing(np.abs(now if times is None else times).max()))
+
+
+def _even(end: float, length: int | None, rate: float | None, grain: float) -> NDArray[np.float64]:
+    """Evenly spaced times from 0 to `end`; the last is reached although end · rate may be just below an integer."""
     if length is not None:
-        return np.linspace(now[0], now[-1], length)
+        return np.linspace(0, end, length)
     assert rate is not None
-    # the last sample is reached although (now[-1] - now[0]) * rate may round to just below an integer
-    return np.asarray(now[0] + np.arange(int((now[-1] - now[0]) * rate + 1e-9) + 1) / rate)
+    count = end * rate
+    if count > _MOST:
+        raise ValueError(
+            f"rate={rate} asks for {count:.3g} samples of a sequence that lasts {end:.6g}: use a lower rate"
+        )
+    slack = min(0.5, grain * rate + 4 * float(np.spacing(count)))
+    return np.asarray(np.arange(int(count + slack) + 1) / rate)
+
+
+def _positions(wanted: NDArray[np.float64], now: NDArray[np.float64] | None, grain: float) -> NDArray[np.float64]:
+    """Where the wanted times are among the samples, on a sample exactly if they are so up to rounding."""
+    found = wanted if now is None else np.interp(wanted, now, np.arange(len(now)))
+    nearest = np.round(found)
+    there = nearest if now is None else now[nearest.astype(np.int64)]
+    return np.where(np.abs(there - wanted) <= grain, nearest, found)
+
+
+def _stamped(wanted: NDArray[np.float64], times: NDArray[Any], length: int | None) -> NDArray[Any]:
+    """The wanted times as timestamps; the last sample, if kept, has its own."""
+    new = clocks.later(times[0], wanted)
+    if length is not None and length > 1:
+        new[-1] = times[-1]
+    return new
+
+
+def _refuse_dense(clock: NDArray[Any], lengths: NDArray[np.int64], asked: str) -> None:
+    try:
+        clocks.refuse_disorder(clock, lengths)
+    except ValueError:
+        raise ValueError(
+            f"{asked} puts samples closer together than timestamps can tell apart: ask for fewer"
+        ) from None
 
 
 def _between(values: NDArray[Any], positions: NDArray[np.float64]) -> NDArray[Any]:
@@ -144,16 +227,9 @@ def _between(values: NDArray[Any], positions: NDArray[np.float64]) -> NDArray[An
     low = np.floor(positions).astype(np.int64)
     share = (positions - low).reshape(-1, *[1] * (values.ndim - 1))
     high = np.minimum(low + 1, len(values) - 1)
-    dtype = np.float64 if values.dtype == np.float64 else np.float32
     # on a sample exactly, its neighbour must not count at all: it may be missing, or belong to the next sequence
     mixed = np.where(share == 0, values[low], values[low] * (1 - share) + values[high] * share)
-    return np.asarray(mixed, dtype)
-
-
-def _clock_like(times: NDArray[Any] | None, elapsed: NDArray[np.float64]) -> NDArray[Any]:
-    if times is None or times.dtype.kind == "f":
-        return elapsed
-    return np.round(elapsed * 1e9).astype(np.int64).astype("datetime64[ns]")
+    return np.asarray(mixed, check.computed_dtype(values.dtype))
 
 
 def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
@@ -166,8 +242,9 @@ def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
     >>> tl.Sequences([[1.0, 2.0, 3.0, 4.0]]).windows(2, 2)
     Sequences(2 sequences, length 2, 1 channel, float64, 1 group)
     """
-    if size < 1 or step < 1:
-        raise ValueError(f"size={size}, step={step}: expected both at least 1")
+    size, step = whole(size, "size", 1), whole(step, "step", 1)
+    if len(self) == 0:
+        raise ValueError("there are no sequences to cut windows from: expected at least one")
     counts = np.maximum(0, (self.lengths - size) // step + 1)
     if counts.sum() == 0:
         raise ValueError(f"size={size} is longer than every sequence (the longest has {self.shape[1]} steps)")
@@ -189,7 +266,7 @@ def crop(self: Sequences, start: int | None = None, stop: int | None = None) -> 
     >>> tl.Sequences([[1.0, 2.0, 3.0], [4.0, 5.0]]).crop(-2).lengths
     array([2, 2])
     """
-    first, last = (_clip(bound, self.lengths, default) for bound, default in ((start, 0), (stop, self.lengths)))
+    first, last = _bound(start, "start", self.lengths, 0), _bound(stop, "stop", self.lengths, self.lengths)
     lengths = last - first
     if (lengths < 1).any():
         item = int(np.flatnonzero(lengths < 1)[0])
@@ -202,9 +279,12 @@ def crop(self: Sequences, start: int | None = None, stop: int | None = None) -> 
     return cut
 
 
-def _clip(bound: int | None, lengths: NDArray[np.int64], default: Any) -> NDArray[np.int64]:
-    wanted = np.broadcast_to(default if bound is None else bound + lengths * (bound < 0), lengths.shape)
-    return np.clip(wanted, 0, lengths)
+def _bound(value: int | None, name: str, lengths: NDArray[np.int64], default: Any) -> NDArray[np.int64]:
+    """One end of a slice in every sequence."""
+    if value is None:
+        return np.broadcast_to(default, lengths.shape)
+    step = min(max(whole(value, name), -(2**62)), 2**62)
+    return np.clip(step + lengths * (step < 0), 0, lengths)
 
 
 def derivative(self: Sequences, *, rule: Literal["central", "keogh"] = "central") -> Sequences:
@@ -220,9 +300,9 @@ def derivative(self: Sequences, *, rule: Literal["central", "keogh"] = "central"
     """
     if rule not in ("central", "keogh"):
         raise ValueError(f'rule={rule!r}: expected "central" or "keogh"')
-    dtype = np.float64 if self.dtype == np.float64 else np.float32
+    dtype = check.computed_dtype(self.dtype)
     result = np.empty(self.values.shape, dtype)
-    clock = self.elapsed if rule == "central" else None
+    clock = _clock(self) if rule == "central" and self.times is not None else None
     for begin, length in zip(self.offsets[:-1], self.lengths, strict=True):
         rows = slice(begin, begin + length)
         x = self.values[rows].astype(dtype)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import check
+from .. import check, clocks
 from ..container import Sequences
 from ..sampling import RandomState, generator
 
@@ -68,7 +68,7 @@ class Temporal(Augmentation):
 
 
 def _floating(x: NDArray[Any]) -> NDArray[Any]:
-    return np.array(x, np.float64 if x.dtype == np.float64 else np.float32)
+    return np.array(x, check.computed_dtype(x.dtype))
 
 
 def _mixed(alignment: Matrix, x: NDArray[Any]) -> NDArray[Any]:
@@ -91,7 +91,7 @@ def _each(augmentation: Augmentation, s: Sequences, rng: np.random.Generator) ->
     if s.times is not None:
         old = np.split(s.times, s.offsets[1:-1])
         clock = np.concatenate([_mixed_times(a, times) for a, times in zip(alignments, old, strict=True)])
-        check.refuse_disorder(clock, lengths)
+        clocks.refuse_disorder(clock, lengths)
     return AugmentedSequences(s._rebuilt(np.concatenate([one.values for one in done]), lengths, clock), alignments)
 
 

@@ -44,6 +44,12 @@ class Choice(_Several):
         return self.steps[int(rng.integers(len(self.steps)))]._apply(x, rng)
 
 
+def _listed(steps: Any) -> tuple[Augmentation, ...]:
+    if not isinstance(steps, Iterable):
+        raise TypeError(f"steps is {steps!r:.60}: expected a list of augmentations, such as [Crop(), Jitter()]")
+    return tuple(steps)
+
+
 def compose(steps: Iterable[Augmentation]) -> Chain:
     """All `steps` in order; their alignments multiply, the last one leftmost.
 
@@ -53,7 +59,7 @@ def compose(steps: Iterable[Augmentation]) -> Chain:
     array([[0., 0., 1., 0.],
            [0., 0., 0., 1.]])
     """
-    return Chain(tuple(steps))
+    return Chain(_listed(steps))
 
 
 def choose(steps: Iterable[Augmentation]) -> Choice:
@@ -63,4 +69,4 @@ def choose(steps: Iterable[Augmentation]) -> Choice:
     >>> choose([Blur(), Merge()])
     Choice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
     """
-    return Choice(tuple(steps))
+    return Choice(_listed(steps))

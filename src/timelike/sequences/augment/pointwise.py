@@ -26,8 +26,9 @@ class Jitter(Augmentation):
         real(self.std, "std", 0.0)
 
     def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
-        noisy = x + self.std * rng.normal(size=x.shape)
-        return Augmented(noisy.astype(x.dtype), np.eye(len(x)))
+        with np.errstate(over="ignore"):
+            noisy = (x + self.std * rng.normal(size=x.shape)).astype(x.dtype)
+        return _finite(noisy, self.std)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,5 +45,15 @@ class Scaling(Augmentation):
         real(self.std, "std", 0.0)
 
     def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
-        factors = np.exp(self.std * rng.normal(size=(x.shape[1], *[1] * (x.ndim - 2))))
-        return Augmented((x * factors).astype(x.dtype), np.eye(len(x)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            factors = np.exp(self.std * rng.normal(size=(x.shape[1], *[1] * (x.ndim - 2))))
+            scaled = (x * factors).astype(x.dtype)
+        return _finite(np.where(x == 0, x, scaled), self.std)
+
+
+def _finite(values: NDArray[Any], std: float) -> Augmented:
+    if np.isinf(values).any():
+        raise ValueError(
+            f"std={std} makes values infinite in {values.dtype}: use a smaller one, or standardize() first"
+        )
+    return Augmented(values, np.eye(len(values)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -14,11 +15,12 @@ from .text import FormatError, wrong
 if TYPE_CHECKING:
     from ..container import Sequences
 
-__all__ = ["SUFFIXES", "FormatError", "read", "write"]
+__all__ = ["LONGEST", "SUFFIXES", "FormatError", "read", "write"]
 
 _FAMILY = {".ts": "ts", ".tsv": "ucr", ".txt": "ucr", ".arff": "arff", ".npz": "arrays", ".npy": "arrays"}
 _FAMILY |= {".csv": "long", ".parquet": "long"}
 SUFFIXES = tuple(_FAMILY)
+LONGEST = 255  # bytes in the name of a file
 
 
 def read(path: Path) -> dict[str, Sequences]:
@@ -48,7 +50,13 @@ def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> Path
     """
     if test is not None and path.suffix.lower() != ".npz":
         raise ValueError(f"test goes with .npz, which marks the two parts: save {path.suffix} files one by one")
+    if test is not None and not hasattr(test, "buffers"):
+        raise TypeError(f"test is a {type(test).__name__}: expected Sequences")
     writer: Callable[..., None] = _family(path).write
+    if len(os.fsencode(path.name)) > LONGEST:
+        raise ValueError(
+            f"the name {path.name[:40]}… has {len(os.fsencode(path.name))} bytes: expected at most {LONGEST}"
+        )
     if test is None:
         writer(data, path)
     else:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..container import Sequences, concat
+from ..container import Sequences, joined
 from . import text
 from .atomic import replacing
 
@@ -36,11 +36,6 @@ def _read_npy(path: Path) -> dict[str, Sequences]:
 
 def _read_npz(path: Path) -> dict[str, Sequences]:
     arrays = _members(path)
-    absent = [name for name in ("values", "offsets") if name not in arrays]
-    if absent:
-        raise text.wrong(
-            path, f"has no array {absent[0]!r} but {', '.join(map(repr, arrays))[:200]}: expected values and offsets"
-        )
     known = {name: arrays[name] for name in _KNOWN if name in arrays}
     for name in ("channel_names", "class_names"):
         if name in known and (known[name].ndim != 1 or known[name].dtype.kind != "U"):
@@ -51,10 +46,11 @@ def _read_npz(path: Path) -> dict[str, Sequences]:
     if "split" not in arrays:
         return {"all": whole}
     split = arrays["split"]
-    if split.shape != (len(whole),) or not np.isin(split, (0, 1)).all():
-        raise text.wrong(
-            path, f"split has shape {split.shape}: expected 0 (train) or 1 (test) for {len(whole)} sequences"
-        )
+    if split.shape != (len(whole),):
+        raise text.wrong(path, f"split has shape {split.shape} for {len(whole)} sequences: expected one entry for each")
+    strange = np.flatnonzero(~np.isin(split, (0, 1)))
+    if strange.size:
+        raise text.wrong(path, f"split[{strange[0]}] is {split[strange[0]]}: expected 0 (train) or 1 (test)")
     return {name: whole[split == code] for code, name in enumerate(("train", "test")) if (split == code).any()}
 
 
@@ -62,6 +58,7 @@ def _members(path: Path) -> dict[str, NDArray[Any]]:
     arrays = {}
     try:
         with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
             for info in archive.infolist():
                 name = info.filename.removesuffix(".npy")
                 if name in ("values", "offsets", "split", *_KNOWN):
@@ -71,7 +68,19 @@ def _members(path: Path) -> dict[str, NDArray[Any]]:
         if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
             raise
         raise text.wrong(path, f"is not a whole .npz file ({error}): get it again") from None
+    _refuse_foreign(names, path)
     return arrays
+
+
+def _refuse_foreign(members: list[str], path: Path) -> None:
+    names = [member.removesuffix(".npy") for member in members]
+    absent = [name for name in ("values", "offsets") if name not in names]
+    if absent:
+        raise text.wrong(
+            path,
+            f"has no array {absent[0]!r} but {', '.join(map(repr, names))[:200] or 'nothing'}: expected sequences "
+            "(values and offsets); open other arrays with numpy.load and pass them to Sequences(...)",
+        )
 
 
 def _one_array(file: IO[bytes], size: int, path: Path, name: str) -> NDArray[Any]:
@@ -122,7 +131,7 @@ def _write_npy(data: Sequences, path: Path) -> None:
 
 
 def _write_npz(data: Sequences, path: Path, test: Sequences | None) -> None:
-    whole = data if test is None else concat([data, test])
+    whole = data if test is None else joined([data, test], ["the training part", "test"])
     arrays = {"values": whole.values, "offsets": whole.offsets}
     for name in ("labels", "groups", "ids", "times"):
         entries = getattr(whole, name)

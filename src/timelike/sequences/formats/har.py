@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from ..container import Sequences
 from . import text
 
+_NEEDED = ["activity_labels.txt"]
+_NEEDED += [f"{part}/{kind}_{part}.txt" for part in ("train", "test") for kind in ("y", "subject")]
+
 
 def folder(path: Path) -> Path | None:
     """The folder that holds train/ and test/: `path` itself, or `UCI HAR Dataset` inside it; None if there is none."""
@@ -21,6 +24,9 @@ def folder(path: Path) -> Path | None:
 
 def read(path: Path) -> dict[str, Sequences]:
     """Train and test of the folder: groups are the subjects, labels the activities, channels the signals."""
+    for file in _NEEDED:
+        if not (path / file).is_file():
+            raise FileNotFoundError(f"the UCI HAR folder {path} has no {file}: unpack all of the archive into it again")
     names = _activities(path / "activity_labels.txt")
     return {part: _part(path / part, part, names) for part in ("train", "test")}
 

@@ -1,8 +1,8 @@
 """Long tables, one row per sequence and time step: .csv and .parquet.
 
 The columns are `id`, and where known `time`, `label` and `group`; every other column is a channel. Sequences without
-ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars; it keeps labels, ids and groups but not
-the list of classes, which is what occurs in the file. A .parquet keeps everything.
+ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars; it keeps labels, ids and groups,
+and refuses a list of classes other than those that occur, sorted. A .parquet keeps everything.
 """
 
 from __future__ import annotations
@@ -131,15 +131,20 @@ def _clock(cells: list[str], path: Path) -> NDArray[Any]:
     try:
         return text.clock(cells, path, 0)
     except text.FormatError:
-        raise text.wrong(
-            path, "column 'time' holds something that is neither a number nor a datetime (2007-01-31 23:59:59), or both"
-        ) from None
+        for row, cell in enumerate(cells):
+            try:
+                text.clock([cell], path, 0)
+            except text.FormatError:
+                problem = f"column 'time' holds {cell[:40]!r}: expected a number up to 2**53 or a datetime"
+                raise text.wrong(path, f"{problem} (2007-01-31 23:59:59)", _line(path, row + 1)) from None
+        kinds = "numbers, datetimes, and datetimes with a time zone"
+        raise text.wrong(path, f"column 'time' mixes {kinds}: expected one kind") from None
 
 
 def _entries(tokens: list[str]) -> NDArray[Any]:
     """Labels, groups and ids: integers if all are, numbers if all are, otherwise strings."""
     distinct = dict.fromkeys(tokens)
-    if all(token.lstrip("-").isdecimal() for token in distinct):
+    if all(token.removeprefix("-").isdecimal() for token in distinct):
         meaning = text.whole_numbers(distinct)
         if meaning is not None:
             return np.array([meaning[token] for token in tokens], np.int64)
@@ -151,6 +156,7 @@ def _write_csv(data: Sequences, path: Path) -> None:
     columns = tables.long_columns(data, "a .csv")
     for name in columns:
         text.refuse_name(name, "a .csv", "")
+    _refuse_classes(data)
     for name in ("ids", "labels", "groups"):
         _refuse_unclear(getattr(data, name), name)
     written = [_column(column, name) for name, column in columns.items()]
@@ -160,10 +166,18 @@ def _write_csv(data: Sequences, path: Path) -> None:
         writer.writerows(zip(*written, strict=True))
 
 
+def _refuse_classes(data: Sequences) -> None:
+    if data.class_names is not None and data.class_names != data.replace(labels=data.labels).class_names:
+        raise ValueError(
+            f"class_names {data.class_names[:5]} cannot be stored in .csv, which knows the classes that occur, in "
+            "alphabetical order: use .parquet, .npz or .ts, or forget the others with replace(labels=s.labels)"
+        )
+
+
 def _refuse_unclear(entries: NDArray[Any] | None, name: str) -> None:
     if entries is None:
         return
-    if entries.dtype.kind == "b" or (entries.dtype.kind == "u" and entries.max() > 10**18):
+    if entries.dtype.kind == "b" or (entries.dtype.kind == "u" and entries.max() > 2**63 - 1):
         raise ValueError(f"{name} of dtype {entries.dtype} cannot be stored in .csv: use .parquet or .npz")
     if entries.dtype.kind == "U":
         if _entries(np.unique(entries).tolist()).dtype.kind != "U":

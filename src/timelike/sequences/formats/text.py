@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..clocks import stamps
+
 if TYPE_CHECKING:
     from ..container import Sequences
 
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\.0*|-?\d(\.\d*)?[eE][+-]?\d{1,3}", re.ASCII)
 # possessive (*+, ++): a million digits that are no number after all must not take a million squared steps
 _REAL = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", re.ASCII)
-
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?", re.ASCII)
 
 
 class FormatError(ValueError):
@@ -74,17 +75,16 @@ def _not_number(cells: list[str], path: Path, line: int) -> FormatError:
 
 
 def clock(cells: list[str], path: Path, line: int) -> NDArray[Any]:
-    """Timestamps: all numbers, or all datetimes like 2007-01-01 00:00:00."""
+    """Timestamps: all numbers, or all datetimes like 2007-01-01 00:00:00; Z or an offset (+01:00) gives UTC."""
     cells = [cell.strip() for cell in cells]
     if all(map(_REAL.fullmatch, cells)):
-        return numbers(cells, path, line)
-    if all(map(_STAMP.fullmatch, cells)):
-        try:
-            coarse = np.array(cells, dtype="datetime64[s]")
-            if (np.abs(coarse.astype(np.int64)) < 9.2e9).all():  # what nanoseconds can count, 1678 to 2261
-                return np.array(cells, dtype="datetime64[ns]")
-        except ValueError:  # the 31st of February
-            pass
+        found = numbers(cells, path, line)
+        if np.abs(found).max(initial=0) > 2**53 and any(cell.isdecimal() and int(cell) > 2**53 for cell in cells):
+            raise wrong(path, "a time is an integer beyond 2**53, which is not exact: write it as a datetime", line)
+        return found
+    dated = stamps(cells)
+    if dated is not None:
+        return dated
     raise wrong(
         path, f"the times {', '.join(cells[:2])[:60]!r} … are neither numbers nor datetimes (2007-01-31 23:59:59)", line
     )
@@ -103,7 +103,7 @@ def whole_numbers(tokens: Iterable[str]) -> dict[str, int] | None:
     for token in tokens:
         if _WHOLE.fullmatch(token) and float(token).is_integer() and abs(float(token)) < 2**53:
             found[token] = int(float(token))
-        elif token.lstrip("-").isdecimal() and token.isascii() and len(token) < 19 and str(int(token)) == token:
+        elif _INTEGER.fullmatch(token) and -(2**63) <= int(token) < 2**63:
             found[token] = int(token)
         else:
             return None
@@ -139,7 +139,7 @@ def refuse(data: Sequences, what: str, unable: Iterable[str], instead: str) -> N
             raise ValueError(
                 f"{name} cannot be stored in {what}: use {instead}, or drop them with replace({name}=None)"
             )
-    if data.dtype.kind in "iu" and data.dtype.itemsize == 8 and (np.abs(data.values.astype(np.float64)) > 2**53).any():
+    if data.dtype.kind in "iu" and max(int(data.values.max()), -int(data.values.min())) > 2**53:
         raise ValueError(f"integers beyond 2**53 are not exact in {what}, which is read as float64: use .npz")
 
 
@@ -168,7 +168,7 @@ def label_tokens(data: Sequences, what: str, forbidden: str = "") -> tuple[list[
     if data.class_names is None:
         classes = np.unique(data.labels)
         if data.labels.dtype.kind == "u" and classes[-1] > 2**63 - 1:
-            raise ValueError(f"the label {classes[-1]} is too large for {what}: use .npz")
+            raise ValueError(f"the label {classes[-1]} is beyond 2**63 - 1, too large for {what}: use .npz")
         return [str(label) for label in data.labels.tolist()], [str(label) for label in classes.tolist()]
     if whole_numbers(data.class_names) is not None:
         raise ValueError(

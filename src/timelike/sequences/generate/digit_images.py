@@ -29,11 +29,15 @@ def digit_images(source: Any, split: str) -> tuple[NDArray[Any], NDArray[Any], f
         images, labels = _from_folder(path, split) if path.is_dir() else _from_npz(path, split)
     else:
         images, labels = _part(*_given(source), split)
+    _refuse_mismatch(images, labels)
+    return images, labels, 255.0 if images.dtype.kind in "iu" else 1.0
+
+
+def _refuse_mismatch(images: NDArray[Any], labels: NDArray[Any]) -> None:
     if images.ndim != 3 or labels.shape != images.shape[:1] or not images.size:
         raise ValueError(
             f"digits has images {images.shape} and labels {labels.shape}: expected (image, height, width) and (image,)"
         )
-    return images, labels, 255.0 if images.dtype.kind in "iu" else 1.0
 
 
 def _part(images: NDArray[Any], labels: NDArray[Any], split: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -46,7 +50,9 @@ def _part(images: NDArray[Any], labels: NDArray[Any], split: str) -> tuple[NDArr
 def _given(source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if not isinstance(source, tuple) or len(source) != 2:
         raise TypeError(f"digits is a {type(source).__name__}: expected None, a path, or a pair (images, labels)")
-    return np.asarray(source[0]), np.asarray(source[1])
+    images, labels = np.asarray(source[0]), np.asarray(source[1])
+    _refuse_mismatch(images, labels)  # before they are cut into parts, which would hide it
+    return images, labels
 
 
 def _from_npz(path: Path, split: str) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -13,6 +13,8 @@ from ..sampling import RandomState, generator
 from .bouncing import bounced, inwards, random_velocities, reflected
 from .digit_images import digit_images, resized
 
+_MOST_BOUNCES = 100_000  # some seconds
+
 
 class MovingDigits(NamedTuple):
     """What `moving_digits` made.
@@ -75,7 +77,7 @@ def moving_digits(
     ((2, 5, 2, 2), (2, 2))
     """
     n, length, n_digits = whole(n, "n", 1), whole(length, "length", 1), whole(n_digits, "n_digits", 1)
-    size = whole(size, "size", 8)
+    size, dtype = whole(size, "size", 8), _dtype(dtype)
     digit_size = max(1, round(size * 28 / 64)) if digit_size is None else whole(digit_size, "digit_size", 1)
     if digit_size >= size:
         raise ValueError(f"digit_size={digit_size}, size={size}: expected digits smaller than the frame")
@@ -88,12 +90,33 @@ def moving_digits(
     start = rng.uniform(0, limit, size=(n * n_digits, 2))
     velocity = random_velocities(n * n_digits, speeds, rng)
     if stochastic:
+        _refuse_many(speeds[1], interval, length, limit)
         paths = bounced(start, velocity, limit, times, inwards(speeds, rng))
     else:
         paths = reflected(start, velocity, limit, times)
     positions = paths.reshape(n, n_digits, length, 2).swapaxes(1, 2)
     frames = draw_digits(patches, positions, size=size, subpixel=subpixel, dtype=dtype)
     return MovingDigits(Sequences(frames), positions, names[images], images, patches)
+
+
+def _refuse_many(speed: float, interval: float, length: int, limit: float) -> None:
+    bounces = speed * interval * (length - 1) / limit
+    if bounces > _MOST_BOUNCES:
+        raise ValueError(
+            f"speed={speed:g}, interval={interval:g} and length={length} make {bounces:.2g} bounces: expected at most "
+            f"{_MOST_BOUNCES} with stochastic=True"
+        )
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    known = {name: np.dtype(name) for name in ("float32", "float64", "uint8")}
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = f"{dtype!r:.40}"
+    if name not in known:
+        raise ValueError(f"dtype={name}: expected float32, float64 or uint8")
+    return known[name]
 
 
 def draw_digits(
@@ -110,9 +133,7 @@ def draw_digits(
            [0. , 0. , 0. , 0. ]], dtype=float32)
     """
     patches, positions = np.asarray(patches, np.float32), np.asarray(positions, np.float64)
-    size, kind = whole(size, "size", 1), np.dtype(dtype)
-    if kind not in (np.float32, np.float64, np.uint8):
-        raise ValueError(f"dtype={kind}: expected float32, float64 or uint8")
+    size, kind = whole(size, "size", 1), _dtype(dtype)
     if (
         patches.ndim != 4
         or positions.ndim != 4

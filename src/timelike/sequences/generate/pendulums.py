@@ -12,6 +12,7 @@ from ..container import Sequences
 from ..sampling import RandomState, generator
 
 _STEP = 0.02  # of the time constant √(l/g): the energy then drifts by a few 1e-8 in a hundred swings
+_MOST_STEPS = 5e6  # some minutes
 
 
 class Pendulum(NamedTuple):
@@ -62,6 +63,7 @@ def pendulum(
     rods = rng.uniform(*rods_range, size=n)
     start = rng.uniform(*angle_range, size=n) * rng.choice([-1.0, 1.0], size=n)
     pull = gravity / rods
+    _refuse_many(interval, pull.max(), length)
     states = _swung(start, pull, damping, interval, length)
     theta, omega = states[..., 0], states[..., 1]
     energies = omega**2 / 2 + pull[:, None] * (1 - np.cos(theta))
@@ -69,6 +71,15 @@ def pendulum(
     names = ("angle", "velocity") if observe == "state" else ("x", "y")
     seen = seen + noise * rng.normal(size=seen.shape)
     return Pendulum(Sequences(seen, channel_names=names), states, rods, energies)
+
+
+def _refuse_many(interval: float, pull: float, length: int) -> None:
+    steps = interval * np.sqrt(pull) / _STEP * (length - 1)
+    if steps > _MOST_STEPS:
+        raise ValueError(
+            f"interval={interval:g} and length={length} take {steps:.2g} steps of {_STEP}·√(l/g): expected at most "
+            f"{_MOST_STEPS:.0g}; use a shorter interval, fewer frames or a longer rod"
+        )
 
 
 def _swung(

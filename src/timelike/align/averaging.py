@@ -1,0 +1,185 @@
+"""The mean of sequences under an elastic distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences, as_one, as_sequences
+from ..sequences.arguments import real, whole
+from .base import Aligner, computed
+from .dtw import DTW
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_CANDIDATES = 50  # members among which the medoid is looked for
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Barycenter:
+    """A mean sequence (time, *frame), the weighted sum of the members' distances from it, and how it was reached.
+
+    `costs` has that sum for every average on the way, the first being the one to start from.
+    """
+
+    sequence: NDArray[Any]
+    cost: float
+    costs: NDArray[np.float64]
+    n_iter: int
+    converged: bool
+    members: Sequences
+
+    def plot(self, *, channel: int = 0) -> Figure:
+        """The members as thin lines and the barycenter as a thick one."""
+        from ..draw import signals
+
+        return signals.average(self.members.to_list(), self.sequence, channel=channel)
+
+    def __repr__(self) -> str:
+        how = "converged" if self.converged else "not converged"
+        return f"Barycenter(cost={self.cost:.6g}, {len(self.sequence)} steps, {how} after {self.n_iter} iterations)"
+
+
+def barycenter(
+    X: Any,
+    *,
+    metric: Aligner | None = None,
+    weights: Any = None,
+    length: int | None = None,
+    init: Any = None,
+    max_iter: int = 30,
+    tolerance: float = 1e-5,
+    random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
+) -> Barycenter:
+    """The sequence nearest to all of X: DTW barycenter averaging (DBA; Petitjean, Ketterlin and Gançarski, 2011).
+
+    Every member is aligned with the average, then each step of the average becomes the weighted mean of all it is
+    matched with, and so on. With `DTW(cost="sqeuclidean")` the mean minimises Σ w_i d(average, x_i) for given
+    alignments, so that no iteration raises the cost. For another metric (a root, another cost, gaps with a price) the
+    mean is a heuristic: the cost may rise, and the best average met is given.
+
+    Parameters
+    ----------
+    X : Sequences
+    metric : Aligner, optional
+        `DTW()` unless given.
+    weights : array (item,), optional
+        How much each member counts, 1 unless given; those with weight 0 are left out.
+    length : int, optional
+        Time steps of the barycenter: the start is resampled to it. Otherwise it keeps the length of the start.
+    init : array (time, channel), optional
+        Where to start. Otherwise it is the medoid: the member with the least summed distance from the others, looked
+        for among at most 50, drawn at random.
+    max_iter : int
+        Averages made at most.
+    tolerance : float
+        Stop when an iteration takes away no more than this share of the cost.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> mean = tl.barycenter([[0, 0, 1, 3, 1], [0, 1, 5, 1], [0, 1, 1, 4, 1]])
+    >>> mean
+    Barycenter(cost=2, 5 steps, converged after 1 iterations)
+    >>> mean.sequence.ravel()
+    array([0., 1., 1., 4., 1.], dtype=float32)
+    """
+    sequences = as_sequences(X, "X")
+    sequences.refuse_missing("barycenter", "X")
+    shares = _weights(weights, len(sequences))
+    sequences, shares = sequences[shares > 0], shares[shares > 0]
+    aligner = DTW() if metric is None else metric
+    if not isinstance(aligner, Aligner):
+        raise TypeError(f"metric={metric!r}: expected an Aligner such as timelike.DTW(), which says how steps match")
+    whole(max_iter, "max_iter", 1)
+    real(tolerance, "tolerance", 0)
+    average = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
+    costs: list[float] = []
+    best, converged = average, False
+    for _ in _rounds(max_iter + 1, progress):  # the last only measures
+        cost, following = _round(aligner, average, sequences, shares)
+        if not costs or cost < min(costs):
+            best = average
+        costs.append(cost)
+        if len(costs) > 1 and costs[-2] - cost <= tolerance * costs[-2]:
+            converged = True
+            break
+        average = following
+    return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, sequences)
+
+
+def _round(
+    aligner: Aligner, average: NDArray[Any], sequences: Sequences, weights: NDArray[np.float64]
+) -> tuple[float, NDArray[Any]]:
+    """The cost of an average and the average after it."""
+    sums, mass, cost = np.zeros(average.shape), np.zeros(len(average)), 0.0
+    for sequence, weight in zip(sequences, weights.tolist(), strict=True):
+        alignment = aligner.align(average, sequence)
+        if alignment.path is None:
+            raise TypeError(f"{type(aligner).__name__} gives no path: expected an aligner that matches steps, as DTW")
+        steps, matched = alignment.path.T
+        np.add.at(sums, steps, weight * sequence[matched].astype(np.float64, copy=False))
+        np.add.at(mass, steps, weight)
+        cost += weight * alignment.cost
+    known = mass > 0  # a step that is matched with nothing (a gap everywhere) stays as it is
+    following = average.astype(np.float64)
+    following[known] = sums[known] / mass[known].reshape(-1, *[1] * (average.ndim - 1))
+    return cost, following.astype(average.dtype)
+
+
+def _weights(weights: Any, n_items: int) -> NDArray[np.float64]:
+    if n_items == 0:
+        raise ValueError("X holds no sequences: expected at least one")
+    if weights is None:
+        return np.ones(n_items)
+    array = np.asarray(weights, np.float64)
+    if array.shape != (n_items,):
+        raise ValueError(f"weights has shape {array.shape} for {n_items} sequences: expected one weight each")
+    if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
+        raise ValueError(f"weights={weights!r:.80}: expected finite numbers, none negative and not all zero")
+    return array
+
+
+def _start(
+    sequences: Sequences,
+    weights: NDArray[np.float64],
+    aligner: Aligner,
+    length: int | None,
+    init: Any,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    start = _medoid(sequences, weights, aligner, rng) if init is None else as_one(init, "init").replace(times=None)
+    start.refuse_missing("barycenter", "init")
+    if start.frame != sequences.frame:
+        raise ValueError(
+            f"init has frames of shape {start.frame} and X of {sequences.frame}: expected the same channels"
+        )
+    if length is not None:
+        start = start.resample(whole(length, "length", 1))
+    return start[0].astype(computed(sequences, start))
+
+
+def _medoid(
+    sequences: Sequences, weights: NDArray[np.float64], aligner: Aligner, rng: np.random.Generator
+) -> Sequences:
+    chosen = np.arange(len(sequences))
+    if len(sequences) > _CANDIDATES:
+        chosen = np.sort(rng.choice(len(sequences), _CANDIDATES, replace=False))
+    few = sequences[chosen]
+    position = int((aligner.pairwise(few) @ weights[chosen]).argmin()) if len(few) > 1 else 0
+    return few[position : position + 1].replace(times=None)
+
+
+def _rounds(count: int, progress: bool) -> Iterable[int]:
+    if not progress:
+        return range(count)
+    from tqdm.auto import tqdm
+
+    rounds: Iterable[int] = tqdm(range(count), desc="barycenter")
+    return rounds

@@ -1,0 +1,244 @@
+"""Groups of alike sequences, without labels."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClusterMixin
+from sklearn.utils import check_random_state
+
+from ..align import Aligner, Metric, barycenter
+from ..sequences import Sequences, as_sequences
+from ..sequences.arguments import one_of, real, whole
+from .medoids import Seeds, better_medoids, first_medoids, spread_out
+from .parameters import MetricParameters, resolve
+
+
+class _Clusters(ClusterMixin, MetricParameters):  # type: ignore[misc]
+    """What both kinds of clustering have in common."""
+
+    k: int
+    n_init: int
+    max_iter: int
+
+    def _begin(self, X: Any) -> Sequences:
+        for name in ("k", "n_init", "max_iter"):
+            whole(getattr(self, name), name, 1)
+        sequences = self._learn_from(X)
+        if self.k > len(sequences):
+            raise ValueError(
+                f"k={self.k}: expected at most the number of sequences, n_samples = {len(sequences)}; use a smaller k"
+            )
+        return sequences
+
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
+        """The cluster of every sequence that was fitted."""
+        labels: NDArray[np.int64] = self.fit(X).labels_
+        return labels
+
+
+class KMedoids(_Clusters):
+    """k of the sequences, chosen so that the others are near one of them: FasterPAM (Schubert and Rousseeuw, 2021).
+
+    inertia = Σ_i min_m d(x_i, m) over medoids m; one is exchanged for another sequence as long as that lowers it.
+    Distances are computed once, so it works with any metric and needs memory for all pairs.
+
+    Parameters
+    ----------
+    k : int
+        How many clusters.
+    metric : Metric or str
+        As in `Neighbors`.
+    init : {"k-medoids++", "random", "build"} or array of k positions
+        Seeds far from each other, any seeds, seeds that each lower the inertia most, or the ones given.
+    n_init : int
+        Random beginnings tried; the best result is kept.
+    max_iter : int
+        Passes over all sequences at most, looking for an exchange.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> groups = tl.KMedoids(2, random_state=0).fit([[0, 0, 1], [0, 1], [9, 8], [9, 9, 8], [0, 1, 1]])
+    >>> groups.labels_
+    array([1, 1, 0, 0, 1])
+    >>> groups.inertia_
+    0.0
+    """
+
+    def __init__(
+        self,
+        k: int = 8,
+        *,
+        metric: Metric | str = "dtw",
+        init: Seeds | Any = "k-medoids++",
+        n_init: int = 5,
+        max_iter: int = 100,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.metric = metric
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the medoids of X."""
+        sequences, metric, rng = self._begin(X), resolve(self.metric), check_random_state(self.random_state)
+        if isinstance(self.init, str):
+            one_of(self.init, "init", get_args(Seeds))
+        distances = metric.pairwise(sequences)
+        chance = isinstance(self.init, str) and self.init != "build"
+        tries = [
+            better_medoids(distances, first_medoids(distances, self.k, self.init, rng), self.max_iter)
+            for _ in range(self.n_init if chance else 1)
+        ]
+        best = min(tries, key=lambda found: found.inertia)
+        self.metric_, self.medoid_indices_ = metric, np.sort(best.medoids)
+        self.medoids_ = sequences[self.medoid_indices_]
+        self.labels_ = distances[:, self.medoid_indices_].argmin(axis=1)
+        self.labels_[self.medoid_indices_] = np.arange(self.k)  # copies of a sequence: each medoid is in its own
+        self.inertia_, self.n_iter_ = best.inertia, best.n_iter
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The cluster with the nearest medoid."""
+        asked = self._asked(X)
+        return np.asarray(self.metric_.pairwise(asked, self.medoids_).argmin(axis=1))
+
+
+class KMeans(_Clusters):
+    """k mean sequences under an elastic distance: Lloyd's iteration with barycenters (Petitjean et al., 2011).
+
+    Every sequence joins the nearest center, every center becomes the barycenter of its sequences. With `DTW()` on
+    sequences of length 1 it is ordinary k-means. A cluster that runs empty is given the sequence farthest from its
+    center.
+
+    Parameters
+    ----------
+    k : int
+        How many clusters.
+    metric : Aligner or str
+        One that says how steps match; see `barycenter` for what a mean is under metrics other than `DTW()`.
+    init : {"k-means++", "random"} or list of k sequences
+        Seeds far from each other, any seeds, or centers to begin with.
+    n_init : int
+        Random beginnings tried; the best result is kept.
+    max_iter : int
+        Rounds of assignment at most.
+    length : int, optional
+        Time steps of every center; otherwise each has the length of the sequence it began from.
+    barycenter_iter : int
+        Averages made for a center in one round.
+    tolerance : float
+        Stop when a round takes away no more than this share of the inertia.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> groups = tl.KMeans(2, random_state=0).fit([[0, 0, 1], [0, 1], [9, 8], [9, 9, 8], [0, 1, 1]])
+    >>> groups.labels_
+    array([0, 0, 1, 1, 0])
+    >>> groups.inertia_
+    0.0
+    """
+
+    def __init__(
+        self,
+        k: int = 8,
+        *,
+        metric: Metric | str = "dtw",
+        init: Literal["k-means++", "random"] | Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 50,
+        length: int | None = None,
+        barycenter_iter: int = 5,
+        tolerance: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.metric = metric
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.length = length
+        self.barycenter_iter = barycenter_iter
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the centers of X."""
+        sequences, metric, rng = self._begin(X), resolve(self.metric), check_random_state(self.random_state)
+        if not isinstance(metric, Aligner):
+            raise TypeError(f"metric={self.metric!r}: expected an Aligner such as timelike.DTW(); KMedoids takes any")
+        whole(self.barycenter_iter, "barycenter_iter", 1)
+        real(self.tolerance, "tolerance", 0)
+        if isinstance(self.init, str):
+            one_of(self.init, "init", ("k-means++", "random"))
+        tries = [self._run(sequences, metric, rng) for _ in range(self.n_init if isinstance(self.init, str) else 1)]
+        best = min(tries, key=lambda run: run.inertia)
+        self.metric_, self.cluster_centers_, self.labels_ = metric, best.centers, best.labels
+        self.inertia_, self.n_iter_ = best.inertia, best.n_iter
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The cluster with the nearest center."""
+        asked = self._asked(X)
+        return np.asarray(self.metric_.pairwise(asked, self.cluster_centers_).argmin(axis=1))
+
+    def _run(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState) -> _Run:
+        centers = self._seeds(sequences, metric, rng)
+        before: float | None = None
+        for n_iter in range(1, self.max_iter + 1):
+            labels, distances = _assigned(sequences, centers, metric)
+            inertia = float(distances.sum())
+            settled = before is not None and before - inertia <= self.tolerance * before
+            if settled or n_iter == self.max_iter:
+                break
+            before = inertia
+            centers = [self._moved(sequences[labels == c], center, metric) for c, center in enumerate(centers)]
+        return _Run(centers, labels, inertia, n_iter)
+
+    def _moved(self, members: Sequences, center: NDArray[Any], metric: Aligner) -> NDArray[Any]:
+        return barycenter(members, metric=metric, init=center, max_iter=self.barycenter_iter).sequence
+
+    def _seeds(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState) -> list[NDArray[Any]]:
+        if not isinstance(self.init, str):
+            given = as_sequences(self.init, "init")
+            if len(given) != self.k:
+                raise ValueError(f"init holds {len(given)} sequences: expected k={self.k}")
+        elif self.init == "random":
+            given = sequences[rng.choice(len(sequences), self.k, replace=False)]
+        else:
+            given = sequences[
+                spread_out(lambda i: metric.pairwise(sequences, sequences[[i]])[:, 0], len(sequences), self.k, rng)
+            ]
+        given = given.replace(times=None)
+        if self.length is not None:
+            given = given.resample(whole(self.length, "length", 1))
+        return given.to_list()
+
+
+class _Run(NamedTuple):
+    centers: list[NDArray[Any]]
+    labels: NDArray[np.int64]
+    inertia: float
+    n_iter: int
+
+
+def _assigned(
+    sequences: Sequences, centers: list[NDArray[Any]], metric: Metric
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The nearest center of every sequence and its distance; `centers` is changed where one had no sequence."""
+    every = metric.pairwise(sequences, centers)
+    labels = every.argmin(axis=1)
+    distances = np.take_along_axis(every, labels[:, None], axis=1)[:, 0]
+    for empty in sorted(set(range(len(centers))) - set(labels.tolist())):
+        shared = np.bincount(labels, minlength=len(centers))[labels] > 1
+        farthest = int(np.where(shared, distances, -1).argmax())
+        centers[empty] = sequences[farthest]
+        labels[farthest], distances[farthest] = empty, 0
+    return labels, distances

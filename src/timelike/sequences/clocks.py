@@ -1,0 +1,186 @@
+"""Timestamps at the door: numbers, datetimes of any kind or text become one row of float64 or datetime64[ns]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import check
+
+_DATE_TIME = r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?"
+_PLAIN = re.compile(_DATE_TIME, re.ASCII)
+_ZONED = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:[Zz]|([+-]\d\d):?([0-5]\d))", re.ASCII)
+_SECONDS = 9.2e9  # on either side of 1970 are what nanoseconds can count: 1678 to 2261
+_EXACT = 2**53  # integers beyond it are not all float64
+
+
+def packed_times(times: Any, lengths: NDArray[np.int64]) -> NDArray[Any] | None:
+    """Timestamps of all sequences in one row, strictly increasing inside each: float64 or datetime64."""
+    if times is None:
+        return None
+    n_items, total = len(lengths), int(lengths.sum())
+    if _is_several(times):
+        rows = [_clock(row, f"times[{i}]") for i, row in enumerate(times)]
+        if len(rows) != n_items:
+            raise ValueError(f"times holds {len(rows)} arrays for {n_items} sequences: expected one per sequence")
+        for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+            if row.shape != (length,):
+                raise ValueError(f"times[{i}] has shape {row.shape}: sequence {i} has {length} time steps")
+            if row.dtype != rows[0].dtype:
+                raise TypeError(f"times[{i}] is {row.dtype} but times[0] {rows[0].dtype}: expected one kind")
+        clock = np.concatenate(rows)
+    else:
+        clock = _clock(times, "times")
+        if clock.ndim == 2 and clock.shape == (n_items, total // n_items) and total == n_items * int(lengths[0]):
+            clock = clock.reshape(-1)
+        elif clock.ndim == 1 and (lengths == len(clock)).all():
+            clock = np.tile(clock, n_items)
+        elif clock.shape != (total,):  # packed like the values
+            raise ValueError(
+                f"times has shape {clock.shape} for {n_items} sequences of lengths {lengths.min()} to {lengths.max()}: "
+                "expected one array per sequence, or one for all when they have equal lengths"
+            )
+    refuse_disorder(clock, lengths)
+    return check.frozen(clock)
+
+
+def _is_several(times: Any) -> bool:
+    """Whether there is one row per sequence, rather than an array for all."""
+    if isinstance(times, np.ndarray):
+        return times.dtype == object and times.ndim == 1 and len(times) > 0 and np.ndim(times[0]) > 0
+    return isinstance(times, Sequence) and len(times) > 0 and np.ndim(times[0]) > 0
+
+
+def _clock(value: Any, name: str) -> NDArray[Any]:
+    if hasattr(value, "detach"):
+        value = check.from_torch(value, name)
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} is masked at some step: expected a time for every one; drop those steps")
+    if getattr(value, "tz", None) is not None and hasattr(value, "tz_convert"):
+        value = value.tz_convert("UTC").tz_localize(None)  # pandas
+    array = np.asarray(value)
+    if array.dtype == object:
+        array = _from_objects(array, name)
+    if array.dtype.kind in "UT":
+        array = _from_text(array, name)
+    if array.dtype.kind in "mM" and np.isnat(array).any():
+        raise ValueError(f"{name} holds NaT (no time) at {int(np.flatnonzero(np.isnat(array))[0])}: expected times")
+    if array.dtype.kind == "m":
+        return np.asarray(array / np.timedelta64(1, "s"))
+    return _nanoseconds(array, name) if array.dtype.kind == "M" else _numbers(array, name)
+
+
+def _nanoseconds(array: NDArray[Any], name: str) -> NDArray[Any]:
+    exact = array.astype("datetime64[ns]")  # beyond the years 1678 to 2261 NumPy wraps around silently
+    if (exact.astype(array.dtype) != array).any():
+        bad = array[exact.astype(array.dtype) != array].ravel()[0]
+        raise ValueError(f"{name} holds {bad}: expected datetimes in nanoseconds, from 1678 to 2261")
+    return exact
+
+
+def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+    array = check.plain_array(array, name)
+    if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT:
+        raise ValueError(
+            f"{name} holds integers beyond 2**53, such as {array.ravel()[-1]}, which float64 cannot tell apart: "
+            'nanoseconds since 1970 are given as times.astype("datetime64[ns]")'
+        )
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} is {array[~np.isfinite(array)][0]} at one step: expected finite times")
+    return array
+
+
+def _from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Python's and pandas' datetimes (with a time zone: in UTC) and durations; other objects are left for later."""
+    entries = array.ravel().tolist()
+    if all(isinstance(entry, timedelta) for entry in entries):
+        return np.array([entry.total_seconds() for entry in entries]).reshape(array.shape)
+    if not all(isinstance(entry, date | np.datetime64) for entry in entries):
+        return np.array(entries, dtype=str).reshape(array.shape) if _all_text(entries) else array
+    if len({getattr(entry, "tzinfo", None) is None for entry in entries}) > 1:
+        raise TypeError(f"{name} mixes datetimes with and without a time zone: expected one kind")
+    return np.array([_instant(entry) for entry in entries], "datetime64").reshape(array.shape)
+
+
+def _all_text(entries: list[Any]) -> bool:
+    return len(entries) > 0 and all(isinstance(entry, str) for entry in entries)
+
+
+def _instant(entry: Any) -> np.datetime64:
+    if hasattr(entry, "to_datetime64"):  # pandas: to the nanosecond, in UTC
+        return np.datetime64(entry.to_datetime64())
+    if isinstance(entry, datetime) and entry.tzinfo is not None:
+        entry = entry.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(entry)
+
+
+def _from_text(array: NDArray[Any], name: str) -> NDArray[Any]:
+    cells = array.ravel().tolist()
+    found = stamps(cells)
+    if found is None:
+        raise ValueError(
+            f"{name} is text such as {cells[0]!r:.40}: expected numbers, or datetimes like 2007-01-31 23:59:59 (all or "
+            "none with a time zone: Z or +01:00), from 1678 to 2261"
+        )
+    return found.reshape(array.shape)
+
+
+def stamps(cells: list[str]) -> NDArray[np.datetime64] | None:
+    """Datetimes in text, those with an offset from UTC as UTC; None if some are not, or have no offset where others do.
+
+    >>> stamps(["2024-01-01T00:30:00+01:00"])
+    array(['2023-12-31T23:30:00.000000000'], dtype='datetime64[ns]')
+    """
+    if all(map(_PLAIN.fullmatch, cells)):
+        return _parsed(cells)
+    zoned = list(filter(None, map(_ZONED.fullmatch, cells)))
+    if len(zoned) < len(cells):
+        return None
+    local = _parsed([found[1] for found in zoned])
+    minutes = [60 * int(found[2] or 0) + int((found[2] or "+")[0] + (found[3] or "0")) for found in zoned]
+    return None if local is None else local - np.array(minutes, "timedelta64[m]")
+
+
+def _parsed(cells: list[str]) -> NDArray[np.datetime64] | None:
+    try:
+        coarse = np.array(cells, dtype="datetime64[s]")
+        within = (np.abs(coarse.astype(np.int64)) < _SECONDS).all()
+        return np.array(cells, dtype="datetime64[ns]") if within else None
+    except ValueError:  # the 31st of February
+        return None
+
+
+def since_first(clock: NDArray[Any], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Time since the first sample of each sequence: datetimes in seconds, exact to the nanosecond for 100 days."""
+    first = clock[np.cumsum(lengths) - lengths]
+    passed = clock - np.repeat(first, lengths)
+    return np.asarray(passed.astype(np.int64) / 1e9 if clock.dtype.kind == "M" else passed)
+
+
+def later(first: Any, passed: NDArray[np.float64]) -> NDArray[Any]:
+    """The inverse for one sequence: datetimes rounded to the nanosecond."""
+    if isinstance(first, np.datetime64):
+        return np.asarray(first + np.round(passed * 1e9).astype("timedelta64[ns]"))
+    return np.asarray(first + passed)
+
+
+def refuse_disorder(clock: NDArray[Any], lengths: NDArray[np.int64]) -> None:
+    """Time runs forward inside every sequence."""
+    ends = np.cumsum(lengths)
+    inside = np.ones(max(len(clock) - 1, 0), bool)
+    inside[ends[:-1] - 1] = False
+    bad = np.flatnonzero(inside & (clock[1:] <= clock[:-1]))
+    if bad.size:
+        step = int(bad[0]) + 1
+        item, time = check.locate(step, ends - lengths)
+        how = "repeats" if clock[step] == clock[step - 1] else "decreases"
+        raise ValueError(
+            f"times of sequence {item} {how} at time step {time} ({clock[step - 1]} then {clock[step]}): "
+            "expected strictly increasing times; sort the samples and merge duplicates first"
+        )

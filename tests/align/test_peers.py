@@ -1,0 +1,83 @@
+"""The table of docs/migration.md: our calls give the numbers other libraries gave, or differ from them as it says."""
+
+import ast
+import inspect
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import timelike as tl
+from naive import calls
+
+FACTS = json.loads(Path(__file__).with_name("peers.json").read_text(encoding="utf-8"))
+SERIES = {name: np.array(values) for name, values in FACTS["series"].items()}
+PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
+LIVE = ("tslearn", "dtaidistance")  # what the test extra installs
+
+every_row = pytest.mark.parametrize("row", FACTS["rows"], ids=lambda row: f"{row['peer']}: {row['call']}")
+
+
+def answer(text, library):
+    return eval(text, {"tl": library, **SERIES})
+
+
+def expected(row):
+    return row["value"] if row["kind"] == "same" else row["our_value"]
+
+
+def missing(text):
+    """What the library does not have yet of the `tl.Name(option=...)` in the text."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "tl"):
+                continue
+            kind = getattr(tl, node.func.attr, None)
+            if kind is None:
+                return f"tl.{node.func.attr}"
+            known = inspect.signature(kind).parameters
+            unknown = [option.arg for option in node.keywords if option.arg not in known]
+            if unknown:
+                return f"tl.{node.func.attr}({unknown[0]}=…)"
+    return None
+
+
+@every_row
+def test_our_call_gives_the_number_of_the_table(row):
+    absent = missing(row["ours"])
+    if absent:
+        pytest.skip(f"{absent} is not there yet")
+    assert answer(row["ours"], tl) == pytest.approx(expected(row), rel=1e-9)
+
+
+@every_row
+def test_the_formula_gives_the_number_of_the_table(row):
+    assert answer(row["ours"], calls) == pytest.approx(expected(row), rel=1e-9)
+
+
+def test_a_row_that_is_said_to_differ_does():
+    for row in FACTS["rows"]:
+        if row["kind"] == "differs":
+            assert not math.isclose(row["value"], row["our_value"], rel_tol=1e-6), row["call"]
+            assert row["reason"]
+
+
+@pytest.mark.parametrize("row", [row for row in FACTS["rows"] if row["peer"] in LIVE], ids=lambda row: row["call"])
+def test_the_installed_library_still_gives_the_recorded_number(row):
+    scope = dict(SERIES)
+    exec(FACTS["setup"][row["peer"]], scope)
+    assert float(eval(row["call"], scope)) == pytest.approx(row["value"], rel=1e-9)
+
+
+@every_row
+def test_the_page_shows_the_row(row):
+    if not PAGE.exists():
+        pytest.skip("the documentation is not part of this source")
+    if row["kind"] == "same":
+        line = f"| `{row['call']}` | `{row['ours']}` | {row['value']:.6g} |"
+    else:
+        theirs, ours = f"{row['value']:.6g}", f"{row['our_value']:.6g}"
+        line = f"| `{row['call']}` | {theirs} | `{row['ours']}` | {ours} | {row['reason']} |"
+    assert line in PAGE.read_text(encoding="utf-8").splitlines()

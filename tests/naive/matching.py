@@ -1,0 +1,48 @@
+"""Subsequence search by looking at every stretch, and SPRING as its paper writes it."""
+
+import numpy as np
+
+from . import elastic
+
+
+def stretches(query, stream, k=1, cost="sqeuclidean", exclusion=0):
+    """The nearest of all stretches inside what is left, k times; equal ones by earlier end, then by later start."""
+    n = len(stream)
+    every = [
+        (elastic.dtw(query, stream[start:stop], cost=cost), stop, -start)
+        for start in range(n)
+        for stop in range(start + 1, n + 1)
+    ]
+    free, found = [True] * n, []
+    while len(found) < k:
+        inside = [one for one in every if all(free[-one[2] : one[1]])]
+        if not inside:
+            break
+        distance, stop, start = min(inside)
+        found.append((-start, stop, distance))
+        for t in range(max(0, -start - exclusion), min(n, stop + exclusion)):
+            free[t] = False
+    return found
+
+
+def spring(query, stream, threshold, cost="sqeuclidean"):
+    """Figure 5 of Sakurai, Faloutsos and Yamamuro (2007): (start, stop, distance, samples seen when reported)."""
+    m = len(query)
+    before, starts_before = [np.inf] * m, [-1] * m
+    best, first, last, found = np.inf, -1, -1, []
+    for t, sample in enumerate(stream):
+        now, starts = [], []
+        for i in range(m):
+            ways = [(before[i], -starts_before[i])]
+            ways += [(now[i - 1], -starts[i - 1]), (before[i - 1], -starts_before[i - 1])] if i else [(0.0, -t)]
+            value, start = min(ways)
+            now.append(elastic.COSTS[cost](sample, query[i]) + value)
+            starts.append(-start)
+        if best <= threshold and all(d >= best or s > last for d, s in zip(now, starts, strict=True)):
+            found.append((first, last + 1, best, t + 1))
+            best = np.inf
+            now = [np.inf if s <= last else d for d, s in zip(now, starts, strict=True)]
+        if now[-1] <= threshold and now[-1] < best:
+            best, first, last = now[-1], starts[-1], t
+        before, starts_before = now, starts
+    return found + ([(first, last + 1, best, len(stream))] if best <= threshold else [])
