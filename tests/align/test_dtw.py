@@ -108,7 +108,7 @@ def test_dtype_follows_the_input():
          "window=3 admits no path between lengths 60 and 30: use window >= 30"),
         (lambda: tl.DTW(window=0.1).distance(np.zeros(60), np.zeros(30)), ValueError, "use window >= 0.5"),
         (lambda: tl.DTW(window=-1), ValueError, "window=-1: expected 0 or more cells"),
-        (lambda: tl.DTW(window=1.5), ValueError, "window=1.5: a float is a share of the longer length, 0 to 1"),
+        (lambda: tl.DTW(window=1.5), ValueError, "window=1.5: a float is a share of the length, 0 to 1"),
         (lambda: tl.DTW(window=float("nan")), ValueError, "window=nan"),
         (lambda: tl.DTW(window="wide"), TypeError, "window='wide': expected an int"),
         (lambda: tl.DTW(cost="cosine"), ValueError, "cost='cosine': expected one of 'sqeuclidean'"),

@@ -1,4 +1,9 @@
-"""Elastic distances, one cell at a time."""
+"""Elastic distances, one cell at a time.
+
+x is (n, channel) and y (m, channel). `allowed` says which cells (i, j) a path may use: a boolean matrix (n, m), for
+example `mask(n, m, window=3)`, or a function of i and j; None allows everything. Where no path is allowed the distance
+is inf. The distances with a border (ERP, EDR, LCSS, TWE) may always use it: only the cells inside are masked.
+"""
 
 import math
 
@@ -9,19 +14,211 @@ COSTS = {
     "euclidean": lambda a, b: math.sqrt(float(((a - b) ** 2).sum())),
     "manhattan": lambda a, b: float(np.abs(a - b).sum()),
 }
+norm = COSTS["euclidean"]
 
 
-def dtw(x, y, radius=None, cost="sqeuclidean"):
-    """D(i, j) = c(x_i, y_j) + min(D(i−1, j), D(i, j−1), D(i−1, j−1)) where |i − j| ≤ radius."""
-    n, m = len(x), len(y)
-    table = np.full((n + 1, m + 1), np.inf)
-    table[0, 0] = 0
+def mask(n, m, window=None, band="sakoe"):
+    """The cells (n, m) that a band leaves open; an int window counts cells, a float is a share.
+
+    sakoe: |i − j| ≤ r, where a share is of the longer length. slanted: at most r cells, plus half a cell of rounding,
+    from the straight line between the corners, measured along the shorter sequence, where a share is of the shorter
+    length. itakura: inside the parallelogram of slopes 1/S and S between the corners; the window is S, 2 by default.
+    """
+    cells = np.ones((n, m), bool)
+    if band == "itakura":
+        return cells if 1 in (n, m) else _parallelogram(n, m, 2.0 if window is None else window)
+    if window is None or (band == "slanted" and 1 in (n, m)):
+        return cells
+    whole = max(n, m) if band == "sakoe" else min(n, m)
+    r = math.floor(window * whole + 1e-9) if isinstance(window, float) else window
     for i in range(n):
         for j in range(m):
-            if radius is None or abs(i - j) <= radius:
-                best = min(table[i, j + 1], table[i + 1, j], table[i, j])
-                table[i + 1, j + 1] = COSTS[cost](x[i], y[j]) + best
-    return table[n, m]
+            if band == "sakoe":
+                cells[i, j] = abs(i - j) <= r
+            else:
+                cells[i, j] = 2 * abs(j * (n - 1) - i * (m - 1)) <= (2 * r + 1) * (max(n, m) - 1)
+    return cells
+
+
+def _parallelogram(n, m, slope):
+    cells = np.zeros((n, m), bool)
+    for i in range(n):
+        u = i / (n - 1)
+        low = math.ceil(max(u / slope, 1 - slope * (1 - u)) * (m - 1) - 1e-9)
+        high = math.floor(min(slope * u, 1 - (1 - u) / slope) * (m - 1) + 1e-9)
+        cells[i, low : high + 1] = True
+    return cells
+
+
+def _cells(allowed, n, m):
+    """`allowed`, whatever it is, as the list of open cells in the order of rows."""
+    if allowed is None:
+        return [(i, j) for i in range(n) for j in range(m)]
+    if not callable(allowed):
+        assert np.shape(allowed) == (n, m), f"a mask of {np.shape(allowed)} for lengths {n} and {m}"
+        return [(int(i), int(j)) for i, j in np.argwhere(allowed)]
+    return [(i, j) for i in range(n) for j in range(m) if allowed(i, j)]
+
+
+def _table(n, m):
+    """Row 0 and column 0 are the border; the cell (i, j) of the sequences is at [i + 1, j + 1]."""
+    table = np.full((n + 1, m + 1), np.inf)
+    table[0, 0] = 0
+    return table
+
+
+def dtw(x, y, radius=None, cost="sqeuclidean", *, allowed=None, step="symmetric1", normalize=None, root=False):
+    """D(i, j) = min(D(i−1, j) + c, D(i, j−1) + c, D(i−1, j−1) + w c), c = c(x_i, y_j), where |i − j| ≤ radius.
+
+    w is 1 for symmetric1 and 2 for symmetric2, and D(0, 0) = c(x_0, y_0) in both, as in dtw-python (Sakoe and Chiba
+    count the first cell twice). normalize="length" divides by n + m, "steps" by the number of cells on the path; of
+    paths of equal cost the one with fewest cells counts.
+    """
+    n, m = len(x), len(y)
+    w = {"symmetric1": 1, "symmetric2": 2}[step]
+    best, nowhere = {}, (np.inf, 0)  # cost and number of cells of the best path that ends here
+    for i, j in _cells(allowed, n, m):
+        if radius is None or abs(i - j) <= radius:
+            c = COSTS[cost](x[i], y[j])
+            above, left, before = (best.get(cell, nowhere) for cell in [(i - 1, j), (i, j - 1), (i - 1, j - 1)])
+            ways = [(above[0] + c, above[1]), (left[0] + c, left[1]), (before[0] + w * c, before[1])]
+            total, cells = min(ways) if (i, j) != (0, 0) else (c, 0)
+            best[i, j] = total, cells + 1
+    total, cells = best.get((n - 1, m - 1), nowhere)
+    if math.isinf(total):
+        return np.inf
+    total /= {None: 1, "length": n + m, "steps": cells}[normalize]
+    return math.sqrt(total) if root else total
+
+
+def adtw(x, y, penalty=1.0, *, allowed=None):
+    """Amerced DTW (Herrmann and Webb 2023): squared cost, and a penalty for every step that is not diagonal."""
+    table = _table(len(x), len(y))
+    for i, j in _cells(allowed, len(x), len(y)):
+        best = min(table[i, j], table[i, j + 1] + penalty, table[i + 1, j] + penalty)
+        table[i + 1, j + 1] = COSTS["sqeuclidean"](x[i], y[j]) + best
+    return float(table[-1, -1])
+
+
+def wdtw(x, y, g=0.05, *, allowed=None):
+    """Weighted DTW (Jeong et al. 2011): squared cost times 1 / (1 + exp(−g (|i − j| − max(n, m)/2)))."""
+    table = _table(len(x), len(y))
+    for i, j in _cells(allowed, len(x), len(y)):
+        weight = 1 / (1 + math.exp(-g * (abs(i - j) - max(len(x), len(y)) / 2)))
+        best = min(table[i, j], table[i, j + 1], table[i + 1, j])
+        table[i + 1, j + 1] = weight * COSTS["sqeuclidean"](x[i], y[j]) + best
+    return float(table[-1, -1])
+
+
+def derivative(x):
+    """Keogh and Pazzani's slope ((x_i − x_{i−1}) + (x_{i+1} − x_{i−1})/2)/2, the ends repeated.
+
+    Two steps have the slope x_1 − x_0 twice, one step has slope 0.
+    """
+    if len(x) == 1:
+        return np.zeros_like(x, float)
+    if len(x) == 2:
+        return np.array([x[1] - x[0], x[1] - x[0]], float)
+    inner = [((x[i] - x[i - 1]) + (x[i + 1] - x[i - 1]) / 2) / 2 for i in range(1, len(x) - 1)]
+    return np.array([inner[0], *inner, inner[-1]], float)
+
+
+def ddtw(x, y, **options):
+    """DTW of the slopes (Keogh and Pazzani 2001); the options are those of `dtw`."""
+    return dtw(derivative(x), derivative(y), **options)
+
+
+def erp(x, y, gap=0.0, *, allowed=None):
+    """Edit distance with real penalty (Chen and Ng 2004): D(i, −1) is the sum of ‖x_k − gap‖ over k ≤ i."""
+    g = np.broadcast_to(np.asarray(gap, float), x.shape[1])
+    table = _table(len(x), len(y))
+    for i in range(len(x)):
+        table[i + 1, 0] = table[i, 0] + norm(x[i], g)
+    for j in range(len(y)):
+        table[0, j + 1] = table[0, j] + norm(y[j], g)
+    for i, j in _cells(allowed, len(x), len(y)):
+        match = table[i, j] + norm(x[i], y[j])
+        table[i + 1, j + 1] = min(match, table[i, j + 1] + norm(x[i], g), table[i + 1, j] + norm(y[j], g))
+    return float(table[-1, -1])
+
+
+def edr(x, y, epsilon=None, *, allowed=None, normalized=False):
+    """Edit distance on real sequences (Chen et al. 2005): frames within epsilon are equal, every edit costs 1.
+
+    Without an epsilon it is a quarter of the larger standard deviation. `normalized` divides by the longer length.
+    """
+    epsilon = max(float(np.std(x)), float(np.std(y))) / 4 if epsilon is None else epsilon
+    table = _table(len(x), len(y))
+    table[:, 0] = range(len(x) + 1)
+    table[0, :] = range(len(y) + 1)
+    for i, j in _cells(allowed, len(x), len(y)):
+        change = 0 if norm(x[i], y[j]) <= epsilon else 1
+        table[i + 1, j + 1] = min(table[i, j] + change, table[i, j + 1] + 1, table[i + 1, j] + 1)
+    return float(table[-1, -1]) / (max(len(x), len(y)) if normalized else 1)
+
+
+def lcss(x, y, epsilon=1.0, *, allowed=None):
+    """1 − L / min(n, m), L the length of the longest common subsequence within epsilon (Vlachos et al. 2002)."""
+    table = np.full((len(x) + 1, len(y) + 1), -np.inf)
+    table[:, 0] = table[0, :] = 0
+    for i, j in _cells(allowed, len(x), len(y)):
+        match = 1 if norm(x[i], y[j]) <= epsilon else 0
+        table[i + 1, j + 1] = max(table[i, j + 1], table[i + 1, j], table[i, j] + match)
+    return float(1 - table[-1, -1] / min(len(x), len(y)))
+
+
+def msm(x, y, c=1.0, *, allowed=None):
+    """Move-split-merge (Stefan et al. 2013): a move costs ‖x_i − y_j‖, a split or merge C.
+
+    C(new, last, other) is c where `new` lies between the other two, and else c + min(‖new − last‖, ‖new − other‖). With
+    several channels "between" is inside the sphere of which the segment from last to other is a diameter.
+    """
+
+    def split(new, last, other):
+        if norm(new, (last + other) / 2) <= norm(last, other) / 2:
+            return c
+        return c + min(norm(new, last), norm(new, other))
+
+    def line(new, last, other):  # one channel: compare, so that rounding of the middle cannot matter
+        between = min(last, other) <= new <= max(last, other)
+        return c if between else c + min(abs(new - last), abs(new - other))
+
+    price = split if x.shape[1] > 1 else lambda *abc: float(line(*(v[0] for v in abc)))
+    table = {}
+    for i, j in _cells(allowed, len(x), len(y)):
+        ways = [norm(x[0], y[0])] if (i, j) == (0, 0) else [np.inf]
+        if i > 0 and j > 0:
+            ways.append(table.get((i - 1, j - 1), np.inf) + norm(x[i], y[j]))
+        if i > 0:
+            ways.append(table.get((i - 1, j), np.inf) + price(x[i], x[i - 1], y[j]))
+        if j > 0:
+            ways.append(table.get((i, j - 1), np.inf) + price(y[j], y[j - 1], x[i]))
+        table[i, j] = min(ways)
+    return float(table.get((len(x) - 1, len(y) - 1), np.inf))
+
+
+def twe(x, y, nu=0.001, lmbda=1.0, *, allowed=None):
+    """Time warp edit distance (Marteau 2009), times 1, 2, …; a zero frame before the first, an infinite border."""
+    zero = np.zeros((1, x.shape[1]))
+    before_x, before_y = np.concatenate([zero, x]), np.concatenate([zero, y])  # [i] is the frame before x[i]
+    table = _table(len(x), len(y))
+    for i, j in _cells(allowed, len(x), len(y)):
+        match = table[i, j] + norm(x[i], y[j]) + norm(before_x[i], before_y[j]) + 2 * nu * abs(i - j)
+        delete_x = table[i, j + 1] + norm(x[i], before_x[i]) + nu + lmbda
+        delete_y = table[i + 1, j] + norm(y[j], before_y[j]) + nu + lmbda
+        table[i + 1, j + 1] = min(match, delete_x, delete_y)
+    return float(table[-1, -1])
+
+
+def euclidean(x, y):
+    """The root of the sum of squared differences; equal lengths."""
+    assert len(x) == len(y), f"lengths {len(x)} and {len(y)} differ"
+    return math.sqrt(sum(COSTS["sqeuclidean"](a, b) for a, b in zip(x, y, strict=True)))
+
+
+def independent(f, x, y):
+    """Every channel warped by itself: the sum of f(x, y) over the channels, each (time, 1)."""
+    return sum(f(x[:, c : c + 1], y[:, c : c + 1]) for c in range(x.shape[1]))
 
 
 def path_cost(x, y, path, cost="sqeuclidean"):
