@@ -51,7 +51,7 @@ def refuse_infeasible(window: Window, band: Band, x_lengths: NDArray[np.int64], 
     n, m = np.unique(x_lengths), np.unique(y_lengths)
     if band == "sakoe":
         gaps = np.abs(n[:, None] - m)
-        blocked: Any = np.argwhere(gaps > limit.radius(n[:, None], m))
+        blocked: Any = np.argwhere(gaps > limit.radius(n[:, None], m)).tolist()
     else:
         blocked = [(a, b) for a, i in enumerate(n) for b, j in enumerate(m) if not _connected(limit, int(i), int(j))]
     if blocked:

@@ -107,7 +107,7 @@ class DTW(Elastic):
             raise ValueError("y is None and X carries no labels: give the class of every sequence")
         if len(labels) != len(sequences) or len(sequences) < 2:
             raise ValueError(
-                f"y has {len(labels)} labels for {len(sequences)} sequences: expected one each, two or more"
+                f"y has {len(labels)} labels for {len(sequences)} sequences: expected one each, and two or more"
             )
         best, best_score = None, -1.0
         for candidate in self._candidates(sequences) if windows is None else list(windows):

@@ -117,8 +117,8 @@ class Elastic(Aligner):
         refuse_infeasible(self.window, self.band, x.lengths, y.lengths)
         first, second = self._prepared(x), self._prepared(y)
         dtype = computed(first, second)
-        flat = (side.values.reshape(len(side.values), -1).astype(dtype, copy=False) for side in (first, second))
-        return self._program(first, second), *flat
+        one, two = (side.values.reshape(len(side.values), -1).astype(dtype, copy=False) for side in (first, second))
+        return self._program(first, second), one, two
 
 
 def steps(sequences: Sequences, dtype: np.dtype[Any]) -> native.Steps:

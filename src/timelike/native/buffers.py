@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -82,7 +82,7 @@ class Program:
     counted: bool = False
     first: float = 0.0
     second: float = 0.0
-    window: Window = Window()
+    window: Window = field(default_factory=Window)
     gap: NDArray[Any] | None = None
     thresholds: tuple[NDArray[Any], NDArray[Any]] | None = None
 

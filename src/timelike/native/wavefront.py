@@ -219,8 +219,8 @@ def _padded(steps: Steps, items: NDArray[np.int64]) -> torch.Tensor:
 
 def _single(program: Program, x: NDArray[Any], y: NDArray[Any]) -> Iterator[tuple[NDArray[np.int64], int, Diagonal]]:
     one = np.zeros(1, np.int64)
-    sides = (Steps(side, one, np.array([len(side)])) for side in (x, y))
-    for d, diagonal in Wave(program, _batch(program, *sides, one, one)).diagonals():
+    first, second = (Steps(side, one, np.array([len(side)])) for side in (x, y))
+    for d, diagonal in Wave(program, _batch(program, first, second, one, one)).diagonals():
         rows = np.arange(max(0, d - len(y) - 1), min(len(x), d - 1))
         if len(rows):
             yield rows, d, diagonal
