@@ -88,25 +88,34 @@ class Searcher {
         : queries_(queries), items_(items), program_(program), k_(k), rooted_(rooted), lanes_(kernel.lanes), boxes_(boxes),
           tile_(kernel, program, longest(queries.lengths, queries.count), longest(items.lengths, items.count),
                 items.channels, kernel.lanes),
-          bounds_(size_t(items.count), T(0)), order_(size_t(items.count), 0) {}
+          bounds_(size_t(items.count), T(0)) {}
 
     void run(int64_t query, int64_t* ids, T* distances, const volatile bool* stop) {
-        std::iota(order_.begin(), order_.end(), 0);
-        if (boxes_) {
-            boxes_->bounds(queries_.values + queries_.starts[query] * queries_.channels, bounds_);
-            std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) {
-                return bounds_[size_t(a)] < bounds_[size_t(b)] || (bounds_[size_t(a)] == bounds_[size_t(b)] && a < b);
-            });
-        }
+        if (boxes_) boxes_->bounds(queries_.values + queries_.starts[query] * queries_.channels, bounds_);
+        // a heap, because most candidates are never asked for
+        waiting_.resize(size_t(items_.count));
+        std::iota(waiting_.begin(), waiting_.end(), 0);
+        if (boxes_) std::make_heap(waiting_.begin(), waiting_.end(), later());
+        else std::reverse(waiting_.begin(), waiting_.end());
         best_.clear();
-        for (size_t at = 0; at < order_.size() && !*stop;) {
-            if (bounds_[size_t(order_[at])] > limit_of_totals()) break;
-            at += batch(query, at, stop);
-        }
+        while (!waiting_.empty() && bounds_[size_t(next())] <= limit_of_totals() && !*stop) batch(query, stop);
         for (int64_t r = 0; r < k_ && !*stop; r++) ids[r] = best_[size_t(r)].id, distances[r] = best_[size_t(r)].distance;
     }
 
   private:
+    auto later() const {
+        return [this](int64_t a, int64_t b) {
+            return bounds_[size_t(a)] > bounds_[size_t(b)] || (bounds_[size_t(a)] == bounds_[size_t(b)] && a > b);
+        };
+    }
+    int64_t next() const { return boxes_ ? waiting_.front() : waiting_.back(); }
+    int64_t take() {
+        if (boxes_) std::pop_heap(waiting_.begin(), waiting_.end(), later());
+        const int64_t item = waiting_.back();
+        waiting_.pop_back();
+        return item;
+    }
+
     // a path's mean need not grow as the path does, and minus a common subsequence falls
     bool abandons() const { return !program_.how.counted && program_.how.rule != Rule::lcss; }
     T limit() const { return int64_t(best_.size()) < k_ ? T(INFINITY) : best_.back().distance; }
@@ -115,21 +124,22 @@ class Searcher {
         return rooted_ ? limit() * limit() * (1 + 8 * std::numeric_limits<T>::epsilon()) : limit();
     }
 
-    // one register of candidates from position `at` of the order; gives how many
-    size_t batch(int64_t query, size_t at, const volatile bool* stop) {
+    // one register of candidates
+    void batch(int64_t query, const volatile bool* stop) {
         const bool alike = program_.window.by_length() || program_.how.rule == Rule::weighted;
-        size_t used = 1;
-        for (; used < size_t(lanes_) && at + used < order_.size(); used++) {
-            if (alike && items_.lengths[order_[at + used]] != items_.lengths[order_[at]]) break;
-            if (bounds_[size_t(order_[at + used])] > limit_of_totals()) break;
+        int64_t items[64] = {take()};
+        int used = 1;
+        for (; used < lanes_ && !waiting_.empty(); used++) {
+            if (alike && items_.lengths[next()] != items_.lengths[items[0]]) break;
+            if (bounds_[size_t(next())] > limit_of_totals()) break;
+            items[used] = take();
         }
         T found[64], limits[64];
         std::fill(limits, limits + lanes_, limit_of_totals());
-        tile_.set_columns(items_, order_.data() + at, int(used));
+        tile_.set_columns(items_, items, used);
         tile_.set_rows(queries_, query);
         tile_.run(found, abandons() && limit() < T(INFINITY) ? limits : nullptr, stop);
-        for (size_t l = 0; l < used; l++) offer({rooted_ ? std::sqrt(found[l]) : found[l], order_[at + l]});
-        return used;
+        for (int l = 0; l < used; l++) offer({rooted_ ? std::sqrt(found[l]) : found[l], items[l]});
     }
 
     void offer(Found<T> one) {
@@ -146,7 +156,7 @@ class Searcher {
     const Boxes<T>* boxes_;
     Tile<T> tile_;
     std::vector<T> bounds_;
-    std::vector<int64_t> order_;
+    std::vector<int64_t> waiting_;
     std::vector<Found<T>> best_;
 };
 
