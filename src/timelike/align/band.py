@@ -43,19 +43,18 @@ def bound(window: Window, band: Band = "sakoe") -> Bound:
     return Bound(band, share=float(window))
 
 
-def refuse_infeasible(window: Window, band: Band, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> None:
+def refuse_infeasible(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> None:
     """Raise if some pair of lengths has no path inside the band."""
-    limit = bound(window, band)
-    if limit.open or band == "slanted":  # the slanted band always holds the line between the corners
+    if limit.open or limit.shape == "slanted":  # the slanted band always holds the line between the corners
         return
     n, m = np.unique(x_lengths), np.unique(y_lengths)
-    if band == "sakoe":
+    if limit.shape == "sakoe":
         gaps = np.abs(n[:, None] - m)
         blocked: Any = np.argwhere(gaps > limit.radius(n[:, None], m)).tolist()
     else:
         blocked = [(a, b) for a, i in enumerate(n) for b, j in enumerate(m) if not _connected(limit, int(i), int(j))]
     if blocked:
-        _refuse(limit, window, int(n[blocked[0][0]]), int(m[blocked[0][1]]))
+        _refuse(limit, int(n[blocked[0][0]]), int(m[blocked[0][1]]))
 
 
 def _connected(limit: Bound, n: int, m: int) -> bool:
@@ -64,13 +63,13 @@ def _connected(limit: Bound, n: int, m: int) -> bool:
     return bool(lo[0] == 0 and hi[-1] == m - 1 and (lo <= hi).all() and steps.all())
 
 
-def _refuse(limit: Bound, window: Window, n: int, m: int) -> None:
+def _refuse(limit: Bound, n: int, m: int) -> None:
     if limit.shape == "itakura":
         raise ValueError(
             f'band="itakura" with slope {limit.share:g} admits no path between lengths {n} and {m}: use a larger '
             'window (the slope) or band="slanted"'
         )
-    gap = abs(n - m)
+    gap, window = abs(n - m), limit.cells if limit.share is None else limit.share
     # a share is cut down to whole cells, so the least one is rounded up
     least = str(gap) if limit.share is None else f"{math.ceil(1000 * gap / max(n, m)) / 1000:g}"
     raise ValueError(

@@ -40,7 +40,11 @@ class Metric(abc.ABC):
     def distance(self, x: Any, y: Any) -> float:
         """The distance of two sequences, each (time,) or (time, channel)."""
         first, second = as_one(x, "x"), as_one(y, "y")
-        return float(self._filled(first, second, ("x", "y"), threads=1)[0, 0])
+        self._refuse(first, second, ("x", "y"))
+        out = np.empty((1, 1), computed(first, second))
+        self._fill(first, second, out, 1, None)
+        _refuse_nonfinite(out, ("x", "y"))
+        return float(out[0, 0])
 
     def pairwise(
         self,

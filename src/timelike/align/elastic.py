@@ -25,16 +25,13 @@ class Elastic(Aligner):
     dependent: bool = True
     # 1 == 1.0 in Python, but one cell is not all of the length: metrics that differ so must not be equal
     _unit: str = field(init=False, repr=False, default="")
+    _bound: native.Window = field(init=False, repr=False, compare=False, default=native.Window())
 
     def __post_init__(self) -> None:
-        bound(self.window, self.band)
+        object.__setattr__(self, "_bound", bound(self.window, self.band))
         object.__setattr__(self, "_unit", type(self.window).__name__)
         if not isinstance(self.dependent, bool):
             raise TypeError(f"dependent={self.dependent!r}: expected True (one path) or False (one per channel)")
-
-    @property
-    def _bound(self) -> native.Window:
-        return bound(self.window, self.band)
 
     @abc.abstractmethod
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
@@ -57,7 +54,7 @@ class Elastic(Aligner):
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         other = x if y is None else y
-        refuse_infeasible(self.window, self.band, x.lengths, other.lengths)
+        refuse_infeasible(self._bound, x.lengths, other.lengths)
         first, second = self._prepared(x), None if y is None else self._prepared(y)
         if not self._split(x):
             self._fill_together(first, second, out, threads, report)
@@ -83,7 +80,7 @@ class Elastic(Aligner):
         rooted = self._rooted()
         if rooted is None or self._split(asked):
             return None
-        refuse_infeasible(self.window, self.band, asked.lengths, collection.lengths)
+        refuse_infeasible(self._bound, asked.lengths, collection.lengths)
         queries, items = self._prepared(asked), self._prepared(collection)
         dtype = computed(queries, items)
         program = self._program(queries, items)
@@ -114,7 +111,7 @@ class Elastic(Aligner):
             raise ValueError(
                 "dependent=False has a path for every channel: align one channel, x[:, [c]], or use dependent=True"
             )
-        refuse_infeasible(self.window, self.band, x.lengths, y.lengths)
+        refuse_infeasible(self._bound, x.lengths, y.lengths)
         first, second = self._prepared(x), self._prepared(y)
         dtype = computed(first, second)
         one, two = (side.values.reshape(len(side.values), -1).astype(dtype, copy=False) for side in (first, second))

@@ -20,7 +20,7 @@ def over_cluster(metric: Metric, x: Sequences, y: Sequences | None, out: NDArray
 
     Gives False, having done nothing, where none is: on this machine the kernels' own threads are faster.
     """
-    if "joblib" not in sys.modules:  # nobody can have configured it
+    if out.size < _SIDE or "joblib" not in sys.modules:  # not worth sending, or nobody can have configured it
         return False
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
