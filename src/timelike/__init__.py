@@ -7,7 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import align, draw, native, recognize, sequences
-    from .align import DTW, Alignment, Matches, Spring, barycenter, subsequence
+    from .align import (
+        ADTW,
+        DDTW,
+        DTW,
+        EDR,
+        ERP,
+        LCSS,
+        MSM,
+        TWE,
+        WDTW,
+        Alignment,
+        Euclidean,
+        Matches,
+        Spring,
+        barycenter,
+        subsequence,
+    )
     from .recognize import ElasticKernel, KMeans, KMedoids, Neighbors, NeighborsRegressor
     from .sequences import FormatError, Sequences, concat, load
 
@@ -16,9 +32,18 @@ __version__ = "0.1.0"
 _ROOMS = ("align", "draw", "native", "recognize", "report", "sequences")
 # where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
 _HOME = {
+    "ADTW": "align",
+    "DDTW": "align",
     "DTW": "align",
+    "EDR": "align",
+    "ERP": "align",
+    "LCSS": "align",
+    "MSM": "align",
+    "TWE": "align",
+    "WDTW": "align",
     "Alignment": "align",
     "ElasticKernel": "recognize",
+    "Euclidean": "align",
     "FormatError": "sequences",
     "KMeans": "recognize",
     "KMedoids": "recognize",

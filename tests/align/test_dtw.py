@@ -81,7 +81,7 @@ def test_apply_puts_y_on_the_time_of_x():
     assert tl.DTW().align([[0.0], [1.0]], [[0.0], [1.0]]).apply().shape == (2, 1)
     np.testing.assert_array_equal(alignment.apply([1.0, 3.0, 5.0, 7.0, 9.0]), [2, 5, 8])
     assert alignment.plan.sum() == len(alignment.path)
-    with pytest.raises(ValueError, match="y has 2 time steps: the alignment was made with 5"):
+    with pytest.raises(ValueError, match=r"y has shape \(2,\): the alignment was made with 5 time steps"):
         alignment.apply([1.0, 2.0])
 
 
@@ -97,7 +97,7 @@ def test_dtype_follows_the_input():
     x = np.zeros((2, 3))
     assert tl.DTW().pairwise(x).dtype == np.float64
     assert tl.DTW().pairwise(x, x.astype(np.float32)).dtype == np.float64
-    for kind in (np.float32, np.float16, np.int64, np.uint8):
+    for kind in (np.float32, np.float16, np.int16, np.uint8):
         assert tl.DTW().pairwise(x.astype(kind)).dtype == np.float32
 
 
@@ -108,7 +108,7 @@ def test_dtype_follows_the_input():
          "window=3 admits no path between lengths 60 and 30: use window >= 30"),
         (lambda: tl.DTW(window=0.1).distance(np.zeros(60), np.zeros(30)), ValueError, "use window >= 0.5"),
         (lambda: tl.DTW(window=-1), ValueError, "window=-1: expected 0 or more cells"),
-        (lambda: tl.DTW(window=1.5), ValueError, "window=1.5: a float is a share of the longer length, 0 to 1"),
+        (lambda: tl.DTW(window=1.5), ValueError, "window=1.5: a float is a share of the length, 0 to 1"),
         (lambda: tl.DTW(window=float("nan")), ValueError, "window=nan"),
         (lambda: tl.DTW(window="wide"), TypeError, "window='wide': expected an int"),
         (lambda: tl.DTW(cost="cosine"), ValueError, "cost='cosine': expected one of 'sqeuclidean'"),

@@ -1,4 +1,4 @@
-"""The compiled kernels against their naive twin and against the torch executor."""
+"""The compiled kernels: every rule on every instruction set against the torch executor and the naive twins."""
 
 import os
 import signal
@@ -9,124 +9,189 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timelike as tl
 from naive import elastic
-from timelike.native import Steps, Window, compiled, wavefront
+from timelike.native import Program, Steps, Window, compiled, wavefront
+from timelike.native.buffers import COSTS, RULES, SHAPES
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
-COSTS = ("sqeuclidean", "euclidean", "manhattan")
+
+PLAIN = [Program(rule=rule, cost=cost, counted=counted)
+         for rule in ("dtw", "symmetric2") for cost in COSTS for counted in (False, True)]  # fmt: skip
+OTHERS = [
+    Program(rule="amerced", first=0.4),
+    Program(rule="weighted", first=0.3),
+    Program(rule="erp", gap=np.array([0.2])),
+    Program(rule="edr", thresholds=(np.array([0.3]), np.array([0.5]))),
+    Program(rule="lcss", thresholds=(np.array([0.6]), np.array([0.5]))),
+    Program(rule="msm", first=0.3),
+    Program(rule="twe", first=0.05, second=0.7),
+]
+PROGRAMS = {f"{p.rule}-{p.cost}{'-counted' if p.counted else ''}": p for p in [*PLAIN, *OTHERS]}
 
 
 def ragged(rng, count, longest, channels, dtype):
     lengths = rng.integers(1, longest + 1, count)
     values = rng.standard_normal((lengths.sum(), channels)).astype(dtype)
-    return values, np.cumsum(lengths) - lengths, lengths
+    return Steps(values, np.cumsum(lengths) - lengths, lengths)
 
 
-def pairwise(x, y=None, *, cells=-1, share=-1.0, cost=0, threads=1, isa=None):
+def fitted(program, x, y, window=None):
+    """The program with arrays of the right sizes."""
+    from dataclasses import replace
+
+    changes = {"window": window or Window()}
+    if program.gap is not None:
+        changes["gap"] = np.resize(program.gap, x.values.shape[1])
+    if program.thresholds is not None:
+        first, second = program.thresholds
+        changes["thresholds"] = np.resize(first, len(x.lengths)), np.resize(second, len(y.lengths))
+    return replace(program, **changes)
+
+
+def pairwise(program, x, y=None, *, threads=1, isa=None):
     other = x if y is None else y
-    out = np.full((len(x[1]), len(other[1])), np.nan, x[0].dtype)
-    how = {"cells": cells, "share": share, "cost": cost, "threads": threads, "out": out, "report": None, "isa": isa}
-    kernels.dtw_pairwise(*x, *other, symmetric=y is None, **how)
+    program = fitted(program, x, other, program.window)
+    out = np.full((len(x.lengths), len(other.lengths)), np.nan, x.values.dtype)
+    how = {"threads": threads, "out": out, "report": None, "isa": isa}
+    kernels.pairwise(program.plan(), *x, *other, *program.arrays(out.dtype), symmetric=y is None, **how)
     return out
 
 
-def items(collection):
-    values, starts, lengths = collection
-    return [values[s : s + n] for s, n in zip(starts, lengths, strict=True)]
+def items(steps):
+    return [steps.values[s : s + n] for s, n in zip(steps.starts, steps.lengths, strict=True)]
+
+
+def alone(sequence):
+    return Steps(sequence, np.zeros(1, int), np.array([len(sequence)]))
+
+
+def test_all_rules_are_here():
+    assert {program.rule for program in PROGRAMS.values()} == set(RULES)
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=12)
 @given(data=st.data())
-def test_every_instruction_set_agrees_with_the_formula(isa, data):
+def test_every_instruction_set_agrees_with_the_torch_executor(isa, name, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    dtype = data.draw(st.sampled_from([np.float32, np.float64]))
     channels, longest = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 30))
-    cost = data.draw(st.integers(0, 2))
-    x = ragged(rng, data.draw(st.integers(1, 5)), longest, channels, dtype)
-    y = ragged(rng, data.draw(st.integers(1, 40)), longest, channels, dtype)
-    cells = data.draw(st.integers(0, longest) | st.just(-1))
-    radius = None if cells < 0 else max(cells, longest)  # wide enough for any pair of lengths here
-    found = pairwise(x, y, cells=-1 if radius is None else radius, cost=cost, isa=isa)
-    tolerance = 1e-5 if dtype == np.float32 else 1e-13
-    for i, a in enumerate(items(x)):
-        for j, b in enumerate(items(y)):
-            expected = elastic.dtw(a.astype(float), b.astype(float), radius, COSTS[cost])
-            assert found[i, j] == pytest.approx(expected, rel=tolerance, abs=tolerance)
+    x = ragged(rng, data.draw(st.integers(1, 4)), longest, channels, np.float64)
+    y = ragged(rng, data.draw(st.integers(1, 20)), longest, channels, np.float64)
+    window = data.draw(
+        st.sampled_from([Window(), Window(cells=longest), Window("slanted", 1), Window("slanted", None, 0.3)])
+    )
+    program = fitted(PROGRAMS[name], x, y, window)
+    expected = np.empty((len(x.lengths), len(y.lengths)))
+    wavefront.pairwise(program, x, y, symmetric=False, out=expected, report=None)
+    np.testing.assert_allclose(pairwise(program, x, y, isa=isa), expected, rtol=1e-12, atol=1e-12)
+    half = Steps(x.values.astype(np.float32), *x[1:]), Steps(y.values.astype(np.float32), *y[1:])
+    if program.thresholds is None:  # near a threshold a rounding decides
+        np.testing.assert_allclose(pairwise(program, *half, isa=isa), expected, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("isa", kernels.isas())
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@given(length=st.integers(1, 40), cells=st.integers(0, 45), channels=st.integers(1, 3), seed=st.integers(0, 2**32))
-def test_every_band_agrees_with_the_formula(isa, dtype, length, cells, channels, seed):
-    rng = np.random.default_rng(seed)
-    values = rng.standard_normal((5 * length, channels)).astype(dtype)
-    x = values, np.arange(5) * length, np.full(5, length)
-    found = pairwise(x, cells=cells, isa=isa)
-    for i, a in enumerate(items(x)):
-        for j, b in enumerate(items(x)):
-            expected = elastic.dtw(a.astype(float), b.astype(float), cells)
-            assert found[i, j] == pytest.approx(expected, rel=1e-5 if dtype == np.float32 else 1e-13, abs=1e-12)
-
-
-@given(n=st.integers(1, 30), extra=st.integers(0, 12), slack=st.integers(0, 5), seed=st.integers(0, 2**32))
-def test_a_band_between_unequal_lengths_agrees_with_the_formula(n, extra, slack, seed):
-    rng = np.random.default_rng(seed)
-    a, b = rng.standard_normal((n, 2)), rng.standard_normal((n + extra, 2))
-    radius = extra + slack
-    assert tl.DTW(window=radius).distance(a, b) == pytest.approx(elastic.dtw(a, b, radius), rel=1e-12)
-    assert tl.DTW(window=radius).distance(b, a) == pytest.approx(elastic.dtw(b, a, radius), rel=1e-12)
-
-
+@pytest.mark.parametrize("shape", SHAPES)
 @given(
-    seed=st.integers(0, 2**32), channels=st.integers(1, 3), cost=st.sampled_from(COSTS), share=st.none() | st.just(1.0)
+    n=st.integers(1, 40), m=st.integers(1, 40), cells=st.integers(0, 45), share=st.floats(0, 1), slope=st.floats(1, 4)
 )
-def test_the_torch_executor_agrees_with_the_kernels(seed, channels, cost, share):
+def test_the_bands_of_both_executors_are_the_naive_one(shape, n, m, cells, share, slope):
+    options = [slope] if shape == "itakura" else [cells, share]
+    for option in options:
+        whole = isinstance(option, int)
+        window = Window(shape, option if whole else None, None if whole else option)
+        lo, hi = window.bounds(n, m)
+        columns = np.arange(m)
+        found = (columns >= lo[:, None]) & (columns <= hi[:, None])
+        np.testing.assert_array_equal(found, elastic.mask(n, m, option, shape))
+        np.testing.assert_array_equal(found, elastic.mask(m, n, option, shape).T)
+        first, last = np.empty(n, np.int32), np.empty(n, np.int32)
+        kernels.bounds(SHAPES.index(shape), option if whole else -1, -1.0 if whole else option, first, last, m)
+        np.testing.assert_array_equal(first, lo)
+        np.testing.assert_array_equal(last, hi)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(name, channels):
+    for dtype in (np.float32, np.float64):
+        rng = np.random.default_rng(5)
+        x, y = ragged(rng, 30, 40, channels, dtype), ragged(rng, 50, 40, channels, dtype)
+        program = PROGRAMS[name]
+        together = pairwise(program, x, y, threads=2)
+        np.testing.assert_array_equal(together, pairwise(program, x, y, threads=1))
+        if program.thresholds is None:
+            np.testing.assert_array_equal(together, pairwise(program, y, x, threads=2).T)
+            np.testing.assert_array_equal(pairwise(program, x), pairwise(program, x, x))
+        for i, a in enumerate(items(x)[:6]):
+            for j, b in enumerate(items(y)[:6]):
+                assert pairwise(program, alone(a), alone(b))[0, 0] == together[i, j]
+                how = fitted(program, alone(a), alone(b))
+                _, total = kernels.path(how.plan(), a, b, *how.arrays(a.dtype), budget=1 << 20)
+                assert total == together[i, j]
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@given(
+    n=st.integers(1, 90),
+    m=st.integers(1, 90),
+    channels=st.integers(1, 3),
+    seed=st.integers(0, 2**32),
+    slack=st.integers(0, 20) | st.none(),
+)
+def test_the_schedule_for_one_pair_gives_the_bits_of_the_schedule_for_many(cost, n, m, channels, seed, slack):
     rng = np.random.default_rng(seed)
-    x, y = ragged(rng, 4, 25, channels, np.float64), ragged(rng, 5, 25, channels, np.float64)
-    window = Window(share=share)
-    expected = pairwise(x, y, share=-1.0 if share is None else share, cost=COSTS.index(cost))
-    found = np.empty_like(expected)
-    wavefront.dtw_pairwise(Steps(*x), Steps(*y), symmetric=False, window=window, cost=cost, out=found, report=None)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
-    pair = items(x)[0], items(y)[0]
-    path, total = wavefront.dtw_path(*pair, window=window, cost=cost)
-    other, also = kernels.dtw_path(*pair, cells=-1, share=-1.0, cost=COSTS.index(cost))
-    np.testing.assert_array_equal(path, other)
-    assert total == pytest.approx(also, rel=1e-12)
+    window = Window() if slack is None else Window(cells=abs(n - m) + slack)
+    program = Program(cost=cost, window=window)
+    for isa in kernels.isas():
+        for dtype in (np.float32, np.float64):
+            a, b = (
+                alone(rng.standard_normal((n, channels)).astype(dtype)),
+                alone(rng.standard_normal((m, channels)).astype(dtype)),
+            )
+            twice = Steps(b.values, np.zeros(2, int), np.array([m, m]))
+            many = pairwise(program, a, twice, isa=isa)
+            assert pairwise(program, a, b, isa=isa)[0, 0] == many[0, 0] == many[0, 1]
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32))
-def test_the_path_is_a_cheapest_one_among_all(seed):
+def test_a_path_is_the_same_within_any_memory_and_on_torch(name, seed):
     rng = np.random.default_rng(seed)
-    x, y = rng.standard_normal((rng.integers(1, 6), 2)), rng.standard_normal((rng.integers(1, 6), 2))
-    path, cost = kernels.dtw_path(x, y, cells=-1, share=-1.0, cost=0)
+    x, y = rng.standard_normal((rng.integers(1, 60), 2)), rng.standard_normal((rng.integers(1, 60), 2))
+    program = fitted(PROGRAMS[name], alone(x), alone(y))
+    arrays = (program.plan(), x, y, *program.arrays(x.dtype))
+    path, total = kernels.path(*arrays, budget=1 << 20)
+    for budget in (1, 64, 300):
+        again, same = kernels.path(*arrays, budget=budget)
+        np.testing.assert_array_equal(path, again)
+        assert total == same
+    other, also = wavefront.path(program, x, y)
+    assert total == pytest.approx(also, rel=1e-12)
+    np.testing.assert_array_equal(path, other)
     assert path[0].tolist() == [0, 0]
     assert path[-1].tolist() == [len(x) - 1, len(y) - 1]
-    steps = np.diff(path, axis=0)
-    assert np.isin(steps, (0, 1)).all()
-    assert steps.any(axis=1).all()
-    assert elastic.path_cost(x, y, path) == pytest.approx(cost, rel=1e-12)
-    assert cost == pytest.approx(elastic.cheapest_path(x, y), rel=1e-12)
+    moves = np.diff(path, axis=0)
+    assert np.isin(moves, (0, 1)).all()
+    assert moves.any(axis=1).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("channels", [1, 3])
-def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(dtype, channels):
-    rng = np.random.default_rng(5)
-    x, y = ragged(rng, 40, 60, channels, dtype), ragged(rng, 70, 60, channels, dtype)
-    together = pairwise(x, y, threads=2)
-    np.testing.assert_array_equal(together, pairwise(x, y, threads=1))
-    np.testing.assert_array_equal(together, pairwise(y, x, threads=2).T)
-    for i, a in enumerate(items(x)[:10]):
-        for j, b in enumerate(items(y)[:10]):
-            alone = pairwise((a, np.zeros(1, int), np.array([len(a)])), (b, np.zeros(1, int), np.array([len(b)])))
-            assert alone[0, 0] == together[i, j]
-            assert kernels.dtw_path(a, b, cells=-1, share=-1.0, cost=0)[1] == together[i, j]
-    np.testing.assert_array_equal(pairwise(x), pairwise(x, x))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((17, 2)), rng.standard_normal((13, 2))
+    program = fitted(PROGRAMS[name], alone(x), alone(y), Window("slanted", 3))
+    found, expected = np.empty((17, 13)), np.full((17, 13), np.inf)
+    kernels.matrix(program.plan(), x, y, *program.arrays(x.dtype), out=found)
+    wavefront.matrix(program, x, y, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    if not program.counted:
+        assert found[-1, -1] == pairwise(program, alone(x), alone(y))[0, 0]
+    np.testing.assert_array_equal(np.isfinite(found), elastic.mask(17, 13, 3, "slanted"))
 
 
 def test_fork_leaves_a_working_pool_in_the_child():
@@ -159,11 +224,19 @@ def test_several_python_threads_may_compute_at_once():
         np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("job", ["tl.DTW().pairwise(x)", "tl.DTW().align(long, long)"])
+@pytest.mark.parametrize(
+    "job",
+    [
+        "tl.DTW().pairwise(x)",
+        "tl.DTW().align(long, long)",
+        "tl.DTW().distance(long, long)",
+        "tl.MSM().neighbors(x, x, k=9)",
+    ],
+)
 def test_ctrl_c_stops_a_long_job_within_a_second(job):
     program = (
         "import numpy as np, timelike as tl; rng = np.random.default_rng(0); x = rng.standard_normal((3000, 3000));"
-        "long = rng.standard_normal(60000)[:, None];"
+        "long = rng.standard_normal(200000)[:, None];"
         f"tl.DTW().distance([0.0], [1.0]); print('ready', flush=True); {job}"
     )
     worker = subprocess.Popen(
@@ -180,20 +253,14 @@ def test_ctrl_c_stops_a_long_job_within_a_second(job):
 
 def test_the_processor_gets_its_best_kernels_and_a_wish_is_heard():
     assert compiled()
-    program = "from timelike.native import _kernels as k; print(k.isa())"
+    program = "from timelike import native; print(native.isa())"
     for isa in kernels.isas():
-        run = subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | {"TIMELIKE_ISA": isa},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        wish = os.environ | {"TIMELIKE_ISA": isa}
+        run = subprocess.run([sys.executable, "-c", program], env=wish, capture_output=True, text=True, check=True)
         assert run.stdout.strip() == isa
     program = "import timelike as tl; tl.DTW().distance([0], [1])"
-    run = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | {"TIMELIKE_ISA": "v9"}, capture_output=True, text=True
-    )
+    wish = os.environ | {"TIMELIKE_ISA": "v9"}
+    run = subprocess.run([sys.executable, "-c", program], env=wish, capture_output=True, text=True)
     assert "TIMELIKE_ISA='v9': this build and processor have" in run.stderr
     with pytest.raises(ValueError, match="isa='v9' is not built in"):
-        pairwise((np.zeros((1, 1)), np.zeros(1, int), np.ones(1, int)), isa="v9")
+        pairwise(Program(), alone(np.zeros((1, 1))), isa="v9")

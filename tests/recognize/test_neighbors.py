@@ -88,10 +88,14 @@ def test_every_metric_of_align_has_its_name(data):
 
 
 def is_metric(thing):
-    return isinstance(thing, type) and issubclass(thing, tl.align.Metric) and is_dataclass(thing)
+    return (
+        isinstance(thing, type)
+        and issubclass(thing, tl.align.Metric)
+        and is_dataclass(thing)
+        and not thing.__abstractmethods__
+    )
 
 
-@pytest.mark.skipif(not hasattr(tl.DTW, "select_window"), reason="DTW.select_window comes with the elastic engine")
 def test_the_window_can_be_chosen_by_leaving_one_out(data):
     even = data.resample(25)
     model = tl.Neighbors(select_window=True).fit(even)

@@ -142,7 +142,7 @@ def test_building_from_an_array_does_not_copy_it():
     block = np.random.default_rng(0).standard_normal((50, 20, 3))
     assert np.shares_memory(tl.Sequences(block).values, block)
     assert np.shares_memory(tl.Sequences(torch.from_numpy(block)).values, block)
-    assert np.shares_memory(tl.align.base.steps(tl.Sequences(block)[::-1], np.dtype(float))[0], block)
+    assert np.shares_memory(tl.align.elastic.steps(tl.Sequences(block)[::-1], np.dtype(float))[0], block)
 
 
 def test_labels_stay_in_the_words_of_the_caller():

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sequences import Sequences, as_one, check
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -21,6 +23,9 @@ class Alignment:
     x: NDArray[Any]
     y: NDArray[Any]
 
+    def __post_init__(self) -> None:
+        self.path.flags.writeable = False
+
     @property
     def plan(self) -> NDArray[np.float64]:
         """The path as a matrix (len x, len y), 1 where two steps are matched and 0 elsewhere."""
@@ -28,11 +33,18 @@ class Alignment:
         matrix[self.path[:, 0], self.path[:, 1]] = 1
         return matrix
 
+    @property
+    def warp(self) -> None:
+        """A warp in continuous time, which an alignment of steps does not have."""
+        return None
+
     def apply(self, y: Any = None) -> NDArray[Any]:
         """`y` (by default the one that was aligned) on x's time: at each step the mean of what it is matched with."""
-        y = self.y if y is None else np.asarray(y)
-        if len(y) != len(self.y):
-            raise ValueError(f"y has {len(y)} time steps: the alignment was made with {len(self.y)}")
+        if isinstance(y, Sequences):
+            y = as_one(y, "y")[0]
+        y = self.y if y is None else check.plain_array(y, "y")
+        if np.ndim(y) == 0 or len(y) != len(self.y):
+            raise ValueError(f"y has shape {np.shape(y)}: the alignment was made with {len(self.y)} time steps")
         steps, matched = self.path.T
         first = np.flatnonzero(np.diff(steps, prepend=-1))
         counts = np.diff(np.append(first, len(steps))).reshape(-1, *[1] * (y.ndim - 1))

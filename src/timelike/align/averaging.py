@@ -88,7 +88,7 @@ def barycenter(
     >>> mean
     Barycenter(cost=2, 5 steps, converged after 1 iterations)
     >>> mean.sequence.ravel()
-    array([0., 1., 1., 4., 1.], dtype=float32)
+    array([0., 1., 1., 4., 1.])
     """
     sequences = as_sequences(X, "X")
     sequences.refuse_missing("barycenter", "X")

@@ -1,44 +1,77 @@
-"""The `window` option of every elastic distance: what it may be, and whether it leaves a path."""
+"""The `window` and `band` options of every elastic distance: what they may be, and whether they leave a path."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..native import SHAPES, Shape
 from ..native import Window as Bound
 
 Window = int | float | None
+Band = Shape
 
 
-def bound(window: Window) -> Bound:
-    """An int is a number of cells, a float a share of the longer sequence, None no bound.
+def bound(window: Window, band: Band = "sakoe") -> Bound:
+    """What the executors understand.
 
     >>> bound(0.1).radius(60, 60)
     array(6)
     """
+    if band not in SHAPES:
+        raise ValueError(f"band={band!r}: expected one of {', '.join(map(repr, SHAPES))}")
+    if window is not None and (
+        isinstance(window, bool) or not isinstance(window, int | float | np.integer | np.floating)
+    ):
+        raise TypeError(f"window={window!r}: expected an int (cells), a float (share of the length) or None")
+    if band == "itakura":
+        slope = 2.0 if window is None else float(window)
+        if not 1 <= slope < math.inf:
+            raise ValueError(f'window={window}: with band="itakura" it is the largest slope, a number of at least 1')
+        return Bound(band, share=slope)
     if window is None:
-        return Bound()
-    if isinstance(window, bool) or not isinstance(window, int | float | np.integer | np.floating):
-        raise TypeError(f"window={window!r}: expected an int (cells), a float (share of the longer length) or None")
+        return Bound(band)
     if isinstance(window, int | np.integer):
         if window < 0:
             raise ValueError(f"window={window}: expected 0 or more cells")
-        return Bound(cells=int(window))
+        return Bound(band, cells=min(int(window), 2**31 - 1))
     if not 0 <= window <= 1:
-        raise ValueError(f"window={window}: a float is a share of the longer length, 0 to 1; use an int for cells")
-    return Bound(share=float(window))
+        raise ValueError(f"window={window}: a float is a share of the length, 0 to 1; use an int for cells")
+    return Bound(band, share=float(window))
 
 
-def refuse_infeasible(window: Window, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> None:
-    """Raise if some pair of lengths has no path inside the window."""
-    if window is None:
+def refuse_infeasible(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> None:
+    """Raise if some pair of lengths has no path inside the band."""
+    if limit.open or limit.shape == "slanted":  # the slanted band always holds the line between the corners
         return
-    limit = bound(window)
-    n, m = np.unique(x_lengths)[:, None], np.unique(y_lengths)[None, :]
-    blocked = np.argwhere(np.abs(n - m) > limit.radius(n, m))
-    if blocked.size:
-        a, b = int(n[blocked[0][0], 0]), int(m[0, blocked[0][1]])
+    n, m = np.unique(x_lengths), np.unique(y_lengths)
+    if limit.shape == "sakoe":
+        gaps = np.abs(n[:, None] - m)
+        blocked: Any = np.argwhere(gaps > limit.radius(n[:, None], m)).tolist()
+    else:
+        blocked = [(a, b) for a, i in enumerate(n) for b, j in enumerate(m) if not _connected(limit, int(i), int(j))]
+    if blocked:
+        _refuse(limit, int(n[blocked[0][0]]), int(m[blocked[0][1]]))
+
+
+def _connected(limit: Bound, n: int, m: int) -> bool:
+    lo, hi = limit.bounds(n, m)
+    steps = lo[1:] <= hi[:-1] + 1
+    return bool(lo[0] == 0 and hi[-1] == m - 1 and (lo <= hi).all() and steps.all())
+
+
+def _refuse(limit: Bound, n: int, m: int) -> None:
+    if limit.shape == "itakura":
         raise ValueError(
-            f"window={window} admits no path between lengths {a} and {b}: use window >= {limit.narrowest(a, b)}, "
-            "window=None, or resample to equal lengths"
+            f'band="itakura" with slope {limit.share:g} admits no path between lengths {n} and {m}: use a larger '
+            'window (the slope) or band="slanted"'
         )
+    gap, window = abs(n - m), limit.cells if limit.share is None else limit.share
+    # a share is cut down to whole cells, so the least one is rounded up
+    least = str(gap) if limit.share is None else f"{math.ceil(1000 * gap / max(n, m)) / 1000:g}"
+    raise ValueError(
+        f'window={window} admits no path between lengths {n} and {m}: use window >= {least} or band="slanted"'
+    )

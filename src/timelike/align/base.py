@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import abc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import Field, fields, is_dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from .. import native
 from ..sequences import Sequences, as_one, as_sequences
+from ..sequences.arguments import whole
+from ..sequences.check import computed_dtype
+from . import spread
 from .alignment import Alignment
 
-Report = Callable[[int, int], None] | None
+Report = native.Report
 
 
 class Matches(NamedTuple):
@@ -31,6 +34,12 @@ class Metric(abc.ABC):
 
     symmetric: ClassVar[bool] = True
 
+    def __repr__(self) -> str:
+        """The options that differ from the defaults, as one would write them."""
+        options: list[Field[Any]] = [field for field in fields(self) if field.init] if is_dataclass(self) else []
+        said = (f"{o.name}={getattr(self, o.name)!r}" for o in options if getattr(self, o.name) != o.default)
+        return f"{type(self).__name__}({', '.join(said)})"
+
     @abc.abstractmethod
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         """Distances of all pairs into `out`; y is None when the collection is compared with itself."""
@@ -38,7 +47,11 @@ class Metric(abc.ABC):
     def distance(self, x: Any, y: Any) -> float:
         """The distance of two sequences, each (time,) or (time, channel)."""
         first, second = as_one(x, "x"), as_one(y, "y")
-        return float(self._filled(first, second, ("x", "y"), threads=1)[0, 0])
+        self._refuse(first, second, ("x", "y"))
+        out = np.empty((1, 1), computed(first, second))
+        self._fill(first, second, out, 1, None)
+        _refuse_nonfinite(out, ("x", "y"))
+        return float(out[0, 0])
 
     def pairwise(
         self,
@@ -70,8 +83,10 @@ class Metric(abc.ABC):
     ) -> NDArray[Any]:
         self._refuse(x, y, names)
         shape, dtype = (len(x), len(x if y is None else y)), computed(x, x if y is None else y)
-        out = _room(shape, dtype) if out is None else _checked(out, shape, dtype)
-        self._fill(x, y if y is not None or self.symmetric else x, out, threads, report)
+        out = _room(shape, dtype) if out is None else _checked(out, shape, dtype, x, y)
+        other = y if y is not None or self.symmetric else x
+        if not spread.over_cluster(self, x, other, out):
+            self._fill(x, other, out, threads, report)
         _refuse_nonfinite(out, names if y is not None else (names[0], names[0]))
         return out
 
@@ -91,8 +106,17 @@ class Metric(abc.ABC):
     def neighbors(self, X: Any, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
         """The k sequences of X nearest to every query; equal distances in the order of X."""
         collection, asked = as_sequences(X, "X"), as_sequences(queries, "queries")
-        if not 1 <= k <= len(collection):
+        self._refuse(asked, collection, ("queries", "X"))
+        if whole(k, "k", 1) > len(collection):
             raise ValueError(f"k={k}: expected 1 to {len(collection)}, the number of sequences in X")
+        found = self._nearest(collection, asked, k, _threads(n_jobs))
+        return self._brute_force(collection, asked, k, n_jobs) if found is None else found
+
+    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches | None:
+        """A faster way to the same answer, where a metric has one."""
+        return None
+
+    def _brute_force(self, collection: Sequences, asked: Sequences, k: int, n_jobs: int | None) -> Matches:
         rows = max(1, (1 << 24) // len(collection))  # queries at a time, so that memory stays bounded
         ids, distances = [], []
         for begin in range(0, len(asked), rows):
@@ -114,22 +138,15 @@ class Aligner(Metric):
         first, second = as_one(x, "x"), as_one(y, "y")
         self._refuse(first, second, ("x", "y"))
         found = self._align(first, second)
+        _refuse_nonfinite(np.array([[found.cost]]), ("x", "y"))
         if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
             return found
         return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
 
 
 def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
-    """The dtype of the computation: float64 if either side is, otherwise float32."""
-    return np.dtype(np.float64 if np.float64 in (x.dtype, y.dtype) else np.float32)
-
-
-def steps(sequences: Sequences, dtype: np.dtype[Any]) -> native.Steps:
-    """Buffer (step, channel) in `dtype`, starts and lengths; the sequences' own memory where the dtype agrees."""
-    base, starts, lengths = sequences.buffers()
-    if base.dtype != dtype:  # convert our own steps only: the base may hold many more
-        base, starts = sequences.values.astype(dtype), sequences.offsets[:-1]
-    return native.Steps(base.reshape(len(base), -1), starts, lengths)
+    """The dtype of the computation: float64 where a float32 could not hold the values, otherwise float32."""
+    return computed_dtype(x.dtype, y.dtype)
 
 
 def _threads(n_jobs: int | None) -> int:
@@ -142,12 +159,13 @@ def _threads(n_jobs: int | None) -> int:
 
 def _room(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
     need = shape[0] * shape[1] * dtype.itemsize
-    have = _memory()
+    have = _memory() if need > 1 << 24 else None
     if have is not None and need > have:
         raise MemoryError(
             f"a matrix of {shape[0]} × {shape[1]} {dtype} distances needs {need / 2**30:.1f} GiB and this machine has "
-            f"{have / 2**30:.1f}: pass out=np.memmap(path, dtype={dtype.name!r}, mode='w+', shape={shape}), use "
-            "float32, or ask for neighbors()"
+            f"{have / 2**30:.1f}: pass out=np.memmap(path, dtype={dtype.name!r}, mode='w+', shape={shape}), "
+            + ("use float32, " if dtype == np.float64 else "")
+            + "or ask for neighbors()"
         )
     return np.empty(shape, dtype)
 
@@ -159,13 +177,17 @@ def _memory() -> int | None:
         return None
 
 
-def _checked(out: NDArray[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _checked(
+    out: NDArray[Any], shape: tuple[int, int], dtype: np.dtype[Any], x: Sequences, y: Sequences | None
+) -> NDArray[Any]:
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out is a {type(out).__name__}: expected a NumPy array or memmap")
     if out.shape != shape or out.dtype != dtype:
         raise ValueError(f"out is {out.shape} {out.dtype}: expected {shape} {dtype}")
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise ValueError("out must be a writeable array in C order")
+    if any(np.may_share_memory(out, side.buffers()[0]) for side in (x, y) if side is not None):
+        raise ValueError("out overlaps the sequences in memory: give it an array of its own")
     return out
 
 

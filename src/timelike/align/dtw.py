@@ -1,24 +1,25 @@
-"""Dynamic time warping."""
+"""Dynamic time warping, of the sequences and of their derivatives."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
-from ..sequences import Sequences
-from .alignment import Alignment
-from .band import Window, bound, refuse_infeasible
-from .base import Aligner, Report, computed, steps
+from ..native import COSTS, Cost
+from ..sequences import Sequences, as_sequences
+from .elastic import Elastic
 
-Cost = Literal["sqeuclidean", "euclidean", "manhattan"]
+Step = Literal["symmetric1", "symmetric2"]
+Normalize = Literal["length", "steps"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DTW(Aligner):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DTW(Elastic):
     """Dynamic time warping: the cheapest way to step through both sequences together.
 
     D(i, j) = c(x_i, y_j) + min(D(i−1, j), D(i, j−1), D(i−1, j−1)), and the distance is D at the last two steps
@@ -27,12 +28,23 @@ class DTW(Aligner):
     Parameters
     ----------
     window : int, float or None
-        How far i and j may be apart: a number of cells, or a share of the longer sequence. A window that admits no
-        path is an error, never an infinite distance.
+        How far a path may stray from the diagonal: a number of cells, or a share of the length. A window that admits
+        no path is an error, never an infinite distance.
+    band : {"sakoe", "slanted", "itakura"}
+        `"sakoe"`: |i − j| ≤ window, a share being of the longer sequence. `"slanted"`: the same around the line between
+        the corners, counted along the shorter sequence, so that unequal lengths always have a path. `"itakura"`: a
+        parallelogram, of which `window` is the largest slope (2 if None).
     cost : {"sqeuclidean", "euclidean", "manhattan"}
         c: squared Euclidean distance of the two frames, its root, or the sum of absolute differences.
     root : bool
         Take the square root of the total, as tslearn and dtaidistance do; aeon does not.
+    step : {"symmetric1", "symmetric2"}
+        With `"symmetric2"` a diagonal step costs twice.
+    normalize : {None, "length", "steps"}
+        Divide the total by the sum of both lengths, or by the number of steps on the path (the shortest of those that
+        cost the same).
+    dependent : bool
+        One path for all channels, or the sum of the distances of the single channels.
 
     Examples
     --------
@@ -45,33 +57,90 @@ class DTW(Aligner):
     [[0, 0], [0, 1], [1, 2], [2, 3]]
     """
 
-    window: Window = None
     cost: Cost = "sqeuclidean"
     root: bool = False
+    step: Step = "symmetric1"
+    normalize: Normalize | None = None
 
     def __post_init__(self) -> None:
-        bound(self.window)
-        if self.cost not in get_args(Cost):
-            raise ValueError(f"cost={self.cost!r}: expected one of {', '.join(map(repr, get_args(Cost)))}")
+        super().__post_init__()
+        if not isinstance(self.root, bool):
+            raise TypeError(f"root={self.root!r}: expected True or False")
+        options = {"cost": COSTS, "step": get_args(Step), "normalize": (None, *get_args(Normalize))}
+        for name, choices in options.items():
+            if getattr(self, name) not in choices:
+                expected = ", ".join(map(repr, choices))
+                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {expected}")
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        other = x if y is None else y
-        refuse_infeasible(self.window, x.lengths, other.lengths)
-        native.dtw_pairwise(
-            steps(x, out.dtype),
-            steps(other, out.dtype),
-            symmetric=y is None,
-            window=bound(self.window),
+    def _program(self, x: Sequences, y: Sequences) -> native.Program:
+        return native.Program(
+            rule="dtw" if self.step == "symmetric1" else "symmetric2",
             cost=self.cost,
-            threads=threads,
-            out=out,
-            report=report,
+            counted=self.normalize == "steps",
+            window=self._bound,
         )
-        if self.root:
-            np.sqrt(out, out=out)
 
-    def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        refuse_infeasible(self.window, x.lengths, y.lengths)
-        one, two = (side.values.reshape(len(side.values), -1).astype(computed(x, y), copy=False) for side in (x, y))
-        path, cost = native.dtw_path(one, two, window=bound(self.window), cost=self.cost)
-        return Alignment(float(np.sqrt(cost)) if self.root else cost, path, x[0], y[0])
+    def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
+        if self.normalize == "length":
+            totals /= n + m
+        return np.sqrt(totals, out=totals) if self.root else totals
+
+    def _rooted(self) -> bool | None:
+        return None if self.normalize else self.root
+
+    def select_window(
+        self, X: Any, y: Any = None, *, windows: Iterable[int | float] | None = None, n_jobs: int | None = None
+    ) -> Self:
+        """The same metric with the window under which sequences best take the class of their nearest neighbour.
+
+        Leave-one-out accuracy on X and its labels y (or those X carries), over `windows` (by default shares 0, 0.01, …,
+        1 for equal lengths, fewer for short ones); of equal ones the smallest. Windows that admit no path are left out.
+
+        >>> import timelike as tl
+        >>> s = tl.Sequences([[0, 0, 9, 0], [9, 0, 0, 0], [0, 5, 5, 0], [0, 0, 5, 5]], labels=[0, 0, 1, 1])
+        >>> tl.DTW().select_window(s)
+        DTW(window=0.25)
+        """
+        sequences = as_sequences(X, "X")
+        labels = sequences.labels if y is None else np.asarray(y)
+        if labels is None:
+            raise ValueError("y is None and X carries no labels: give the class of every sequence")
+        if len(labels) != len(sequences) or len(sequences) < 2:
+            raise ValueError(
+                f"y has {len(labels)} labels for {len(sequences)} sequences: expected one each, and two or more"
+            )
+        best, best_score = None, -1.0
+        for candidate in self._candidates(sequences) if windows is None else list(windows):
+            metric = replace(self, window=candidate)
+            distances = metric.pairwise(sequences, n_jobs=n_jobs)
+            np.fill_diagonal(distances, np.inf)
+            score = float(np.mean(labels[distances.argmin(axis=1)] == labels))
+            if score > best_score:
+                best, best_score = metric, score
+        if best is None:
+            raise ValueError(f"windows={windows!r} is empty: expected at least one window to try")
+        return best
+
+    def _candidates(self, sequences: Sequences) -> list[float]:
+        """Shares a cell apart, at most 101 of them, that admit a path between all lengths; slopes for itakura."""
+        if self.band == "itakura":
+            return [float(slope) for slope in np.linspace(1, 3, 21)]
+        shares = np.linspace(0, 1, min(sequences.shape[1], 100) + 1)
+        shortest, longest = sequences.lengths.min(), sequences.lengths.max()
+        radius = np.floor(shares * longest + 1e-9)
+        return [float(share) for share in shares[(radius >= longest - shortest) | (self.band == "slanted")]]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DDTW(DTW):
+    """DTW of the slopes: Keogh and Pazzani's derivative estimate of both sequences is compared (2001).
+
+    x′_i = ((x_i − x_{i−1}) + (x_{i+1} − x_{i−1})/2)/2, the ends repeated.
+
+    >>> import timelike as tl
+    >>> tl.DDTW().distance([0.0, 1.0, 2.0], [5.0, 6.0, 7.0])
+    0.0
+    """
+
+    def _prepared(self, s: Sequences) -> Sequences:
+        return s.derivative(rule="keogh")

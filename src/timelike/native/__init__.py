@@ -10,16 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .buffers import Steps, Window
+from .buffers import COSTS, SHAPES, Cost, Program, Shape, Steps, Window
 
 try:
     from . import _kernels
 except ImportError:  # a pure wheel: built without a compiler
     _kernels = None  # type: ignore[assignment]
 
-__all__ = ["Steps", "Window", "compiled", "cores", "dtw_pairwise", "dtw_path", "isa"]
+__all__ = [
+    "COSTS",
+    "SHAPES",
+    "Cost",
+    "Program",
+    "Report",
+    "Shape",
+    "Steps",
+    "Window",
+    "compiled",
+    "cores",
+    "isa",
+    "matrix",
+    "pairwise",
+    "path",
+    "search",
+]
 
-_COSTS = ("sqeuclidean", "euclidean", "manhattan")  # in the order of the enum in table.hpp
+PATH_BUDGET = 1 << 28  # bytes of directions kept at once; a longer path costs the rows of the program twice
+Report = Callable[[int, int], None] | None
 _warned: list[bool] = []
 
 
@@ -72,31 +89,55 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def dtw_pairwise(
+def pairwise(
+    program: Program,
     x: Steps,
     y: Steps,
     *,
     symmetric: bool,
-    window: Window,
-    cost: str,
     threads: int,
     out: NDArray[Any],
-    report: Callable[[int, int], None] | None,
+    report: Report,
 ) -> None:
-    """DTW of all pairs into `out`, in the one float dtype of x, y and out; `symmetric` says y is x."""
+    """The program over all pairs into `out`, in the one float dtype of x, y and out; `symmetric` says y is x."""
     if _use_kernels():
-        how = {"cost": _COSTS.index(cost), "threads": threads, "out": out, "report": report, **window.arguments()}
-        _kernels.dtw_pairwise(*x, *y, symmetric=symmetric, **how)  # type: ignore[arg-type]
+        how: Any = {"symmetric": symmetric, "threads": threads, "out": out, "report": report}
+        _kernels.pairwise(program.plan(), *x, *y, *program.arrays(out.dtype), **how)
     else:
         from . import wavefront
 
-        wavefront.dtw_pairwise(x, y, symmetric=symmetric, window=window, cost=cost, out=out, report=report)
+        wavefront.pairwise(program, x, y, symmetric=symmetric, out=out, report=report)
 
 
-def dtw_path(x: NDArray[Any], y: NDArray[Any], *, window: Window, cost: str) -> tuple[NDArray[np.int64], float]:
-    """Path (steps, 2) and distance of one pair, x (n, channel), y (m, channel)."""
+def search(
+    program: Program, x: Steps, y: Steps, k: int, *, rooted: bool, threads: int, report: Report
+) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
+    """Positions and distances of the k sequences of y nearest to each of x; None where there are no kernels for it."""
+    if not _use_kernels():
+        return None
+    ids = np.empty((len(x.lengths), k), np.int64)
+    distances = np.empty(ids.shape, x.values.dtype)
+    how: Any = {"rooted": rooted, "threads": threads, "ids": ids, "distances": distances, "report": report}
+    _kernels.search(program.plan(), *x, *y, *program.arrays(distances.dtype), **how)
+    return ids, distances
+
+
+def path(program: Program, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
+    """Path (steps, 2) and total of one pair, x (n, channel), y (m, channel)."""
     if _use_kernels():
-        return _kernels.dtw_path(x, y, cost=_COSTS.index(cost), **window.arguments())  # type: ignore[arg-type]
+        return _kernels.path(program.plan(), x, y, *program.arrays(x.dtype), budget=PATH_BUDGET)
     from . import wavefront
 
-    return wavefront.dtw_path(x, y, window=window, cost=cost)
+    return wavefront.path(program, x, y)
+
+
+def matrix(program: Program, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """All cells of one pair's program, (n, m), inf outside the band."""
+    out = np.full((len(x), len(y)), np.inf, x.dtype)
+    if _use_kernels():
+        _kernels.matrix(program.plan(), x, y, *program.arrays(x.dtype), out=out)
+    else:
+        from . import wavefront
+
+        wavefront.matrix(program, x, y, out)
+    return out

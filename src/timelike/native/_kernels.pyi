@@ -3,26 +3,31 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-def dtw_pairwise(
-    x: NDArray[Any],
-    x_starts: NDArray[Any],
-    x_lengths: NDArray[Any],
-    y: NDArray[Any],
-    y_starts: NDArray[Any],
-    y_lengths: NDArray[Any],
-    *,
+_Plan = tuple[Any, ...]
+_Report = Callable[[int, int], None] | None
+
+def pairwise(
+    plan: _Plan,
+    *arrays: NDArray[Any],
     symmetric: bool,
-    cells: int,
-    share: float,
-    cost: int,
     threads: int,
     out: NDArray[Any],
-    report: Callable[[int, int], None] | None,
+    report: _Report,
     isa: str | None = None,
 ) -> None: ...
-def dtw_path(
-    x: NDArray[Any], y: NDArray[Any], *, cells: int, share: float, cost: int, isa: str | None = None
-) -> tuple[NDArray[Any], float]: ...
+def search(
+    plan: _Plan,
+    *arrays: NDArray[Any],
+    rooted: bool,
+    threads: int,
+    ids: NDArray[Any],
+    distances: NDArray[Any],
+    report: _Report,
+    isa: str | None = None,
+) -> None: ...
+def path(plan: _Plan, *arrays: NDArray[Any], budget: int, isa: str | None = None) -> tuple[NDArray[Any], float]: ...
+def matrix(plan: _Plan, *arrays: NDArray[Any], out: NDArray[Any], isa: str | None = None) -> None: ...
+def bounds(shape: int, cells: int, share: float, lo: NDArray[Any], hi: NDArray[Any], m: int) -> None: ...
 def isa() -> str: ...
 def isas() -> list[str]: ...
 def advance(

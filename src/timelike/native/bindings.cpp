@@ -16,16 +16,17 @@ using namespace timelike;
 namespace timelike { void define_stream(nb::module_& module); }  // stream.cpp
 
 template <class T> using Steps = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Marks = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Isa = std::optional<std::string>;
 
-static const Table& table_for(const std::optional<std::string>& isa) {
+static const Table& table_for(const Isa& isa) {
     if (!isa) return chosen();
     if (const Table* table = named(isa->c_str())) return *table;
     throw std::invalid_argument("isa='" + *isa + "' is not built in or this processor cannot run it");
 }
 
-// Between tiles: hear Ctrl-C, tell the progress bar. An exception stops the work and is raised when it has ended.
+// Between tasks: hear Ctrl-C, tell the progress bar. An exception stops the work and is raised when it has ended.
 struct Watch {
     nb::object report;
     std::optional<nb::python_error> raised;
@@ -41,57 +42,93 @@ struct Watch {
             return false;
         }
     }
-    void raise_if_any() {
+
+    template <class Work>
+    void over(const Work& work) {
+        {
+            nb::gil_scoped_release released;
+            work([this](int64_t done, int64_t total) { return (*this)(done, total); });
+        }
         if (raised) throw std::move(*raised);
     }
 };
 
 template <class T>
-static Collection<T> collection(const Steps<T>& values, const Marks& starts, const Marks& lengths) {
+static Collection<T> collection(const Steps<T>& values, const Line<int64_t>& starts, const Line<int64_t>& lengths) {
     return {values.data(), starts.data(), lengths.data(), int64_t(lengths.size()), int64_t(values.shape(1))};
 }
 
+// (rule, cost, counted, first, second, shape, cells, share) and the arrays some rules need
 template <class T>
-static void pairwise(Steps<T> x, Marks x_starts, Marks x_lengths, Steps<T> y, Marks y_starts, Marks y_lengths,
-                     bool symmetric, int64_t cells, double share, int cost, int threads, Matrix<T> out, nb::object report,
-                     std::optional<std::string> isa) {
-    const Request<T> request{collection(x, x_starts, x_lengths), collection(y, y_starts, y_lengths), symmetric,
-                             {cells, share}, Cost(cost), out.data(), threads};
-    const Table& table = table_for(isa);
-    Watch watch{report, {}};
-    {
-        nb::gil_scoped_release released;
-        dtw_pairwise<T>(request, table, [&](int64_t done, int64_t total) { return watch(done, total); });
-    }
-    watch.raise_if_any();
-}
-
-template <class T>
-static nb::tuple path(Steps<T> x, Steps<T> y, int64_t cells, double share, int cost, std::optional<std::string> isa) {
-    const Table& table = table_for(isa);
-    Watch watch{nb::none(), {}};
-    Path<T>* found = new Path<T>;
-    nb::capsule owner(found, [](void* memory) noexcept { delete static_cast<Path<T>*>(memory); });
-    {
-        nb::gil_scoped_release released;
-        *found = dtw_path<T>(x.data(), int64_t(x.shape(0)), y.data(), int64_t(y.shape(0)), int64_t(x.shape(1)),
-                             {cells, share}, Cost(cost), table,
-                             [&](int64_t done, int64_t total) { return watch(done, total); });
-    }
-    watch.raise_if_any();
-    const size_t shape[2] = {found->steps.size() / 2, 2};
-    return nb::make_tuple(nb::ndarray<nb::numpy, int64_t>(found->steps.data(), 2, shape, owner), double(found->distance));
+static Program<T> program(const nb::tuple& plan, const Line<T>& gap, const Line<T>& x_thresholds, const Line<T>& y_thresholds) {
+    const Recurrence how{Rule(nb::cast<int>(plan[0])), Cost(nb::cast<int>(plan[1])), nb::cast<bool>(plan[2]),
+                         nb::cast<double>(plan[3]), nb::cast<double>(plan[4])};
+    const Window window{Shape(nb::cast<int>(plan[5])), nb::cast<int64_t>(plan[6]), nb::cast<double>(plan[7])};
+    return {how, window, gap.data(), x_thresholds.data(), y_thresholds.data()};
 }
 
 template <class T>
 static void define(nb::module_& module) {
-    module.def("dtw_pairwise", &pairwise<T>, nb::arg("x").noconvert(), nb::arg("x_starts").noconvert(),
-               nb::arg("x_lengths").noconvert(), nb::arg("y").noconvert(), nb::arg("y_starts").noconvert(),
-               nb::arg("y_lengths").noconvert(), nb::kw_only(), nb::arg("symmetric"), nb::arg("cells"), nb::arg("share"),
-               nb::arg("cost"), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("report").none(),
-               nb::arg("isa") = nb::none());
-    module.def("dtw_path", &path<T>, nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::kw_only(), nb::arg("cells"),
-               nb::arg("share"), nb::arg("cost"), nb::arg("isa") = nb::none());
+    module.def(
+        "pairwise",
+        [](nb::tuple plan, Steps<T> x, Line<int64_t> x_starts, Line<int64_t> x_lengths, Steps<T> y, Line<int64_t> y_starts,
+           Line<int64_t> y_lengths, Line<T> gap, Line<T> x_thresholds, Line<T> y_thresholds, bool symmetric, int threads,
+           Matrix<T> out, nb::object report, Isa isa) {
+            const Request<T> request{collection(x, x_starts, x_lengths), collection(y, y_starts, y_lengths), symmetric,
+                                     program(plan, gap, x_thresholds, y_thresholds), out.data(), threads};
+            const Table& table = table_for(isa);
+            Watch{report, {}}.over([&](const Poll& poll) { pairwise(request, table, poll); });
+        },
+        nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::kw_only(), nb::arg("symmetric"), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("report").none(),
+        nb::arg("isa") = nb::none());
+
+    module.def(
+        "search",
+        [](nb::tuple plan, Steps<T> x, Line<int64_t> x_starts, Line<int64_t> x_lengths, Steps<T> y, Line<int64_t> y_starts,
+           Line<int64_t> y_lengths, Line<T> gap, Line<T> x_thresholds, Line<T> y_thresholds, bool rooted, int threads,
+           Matrix<int64_t> ids, Matrix<T> distances, nb::object report, Isa isa) {
+            const Collection<T> queries = collection(x, x_starts, x_lengths), items = collection(y, y_starts, y_lengths);
+            const Program<T> how = program(plan, gap, x_thresholds, y_thresholds);
+            const Table& table = table_for(isa);
+            Watch{report, {}}.over([&](const Poll& poll) {
+                search(queries, items, how, int64_t(ids.shape(1)), rooted, threads, ids.data(), distances.data(), table, poll);
+            });
+        },
+        nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::kw_only(), nb::arg("rooted"), nb::arg("threads"), nb::arg("ids").noconvert(), nb::arg("distances").noconvert(),
+        nb::arg("report").none(), nb::arg("isa") = nb::none());
+
+    module.def(
+        "path",
+        [](nb::tuple plan, Steps<T> x, Steps<T> y, Line<T> gap, Line<T> x_thresholds, Line<T> y_thresholds, int64_t budget,
+           Isa isa) {
+            const Pair<T> pair{x.data(), y.data(), int64_t(x.shape(0)), int64_t(y.shape(0)), int64_t(x.shape(1))};
+            const Program<T> how = program(plan, gap, x_thresholds, y_thresholds);
+            const Table& table = table_for(isa);
+            Path<T>* found = new Path<T>;
+            nb::capsule owner(found, [](void* memory) noexcept { delete static_cast<Path<T>*>(memory); });
+            Watch{nb::none(), {}}.over([&](const Poll& poll) { *found = path(pair, how, budget, table, poll); });
+            const size_t shape[2] = {found->steps.size() / 2, 2};
+            nb::ndarray<nb::numpy, int64_t> steps(found->steps.data(), 2, shape, owner);
+            return nb::make_tuple(steps, double(found->distance));
+        },
+        nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::kw_only(), nb::arg("budget"), nb::arg("isa") = nb::none());
+
+    module.def(
+        "matrix",
+        [](nb::tuple plan, Steps<T> x, Steps<T> y, Line<T> gap, Line<T> x_thresholds, Line<T> y_thresholds, Matrix<T> out,
+           Isa isa) {
+            const Pair<T> pair{x.data(), y.data(), int64_t(x.shape(0)), int64_t(y.shape(0)), int64_t(x.shape(1))};
+            const Program<T> how = program(plan, gap, x_thresholds, y_thresholds);
+            const Table& table = table_for(isa);
+            Watch{nb::none(), {}}.over([&](const Poll& poll) { matrix(pair, how, out.data(), table, poll); });
+        },
+        nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::kw_only(), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
 }
 
 NB_MODULE(_kernels, module) {
@@ -106,4 +143,11 @@ NB_MODULE(_kernels, module) {
             if (named(name)) runnable.emplace_back(name);
         return runnable;
     }, "Instruction sets that are built in and that this processor runs.");
+    module.def(
+        "bounds",
+        [](int shape, int64_t cells, double share, nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> lo,
+           nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> hi, int64_t m) {
+            Window{Shape(shape), cells, share}.fill(int64_t(lo.size()), m, lo.data(), hi.data());
+        },
+        "The first and last column of every row of a band.");
 }

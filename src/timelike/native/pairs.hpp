@@ -1,35 +1,43 @@
-// Many pairs: tiles over threads. The only place that knows about order, symmetry and scratch memory.
+// Pairs of sequences: tiles over threads, one pair with its path, nearest neighbours. The only place that knows about
+// order, symmetry and scratch memory.
 #pragma once
 #include <functional>
 #include <vector>
 
+#include "band.hpp"
 #include "table.hpp"
 
 namespace timelike {
 
-// How far a path may stray from the diagonal: everywhere, a number of cells, or a share of the longer sequence.
-struct Window {
-    int64_t cells = -1;
-    double share = -1;
+using Poll = std::function<bool(int64_t done, int64_t total)>;  // false asks to stop
 
-    bool by_length() const { return share >= 0; }
-    int64_t radius(int64_t n, int64_t m) const;
-    void fill(int64_t n, int64_t m, int32_t* lo, int32_t* hi) const;
+// The program to run and what it reads besides the sequences.
+template <class T>
+struct Program {
+    Recurrence how;
+    Window window;
+    const T* gap;           // (channel), for rule erp
+    const T* x_thresholds;  // (item), for rules edr and lcss; a pair's threshold is the larger of its two
+    const T* y_thresholds;
 };
 
 template <class T>
 struct Request {
     Collection<T> x, y;
     bool symmetric;  // y is x: one triangle is computed and mirrored
-    Window window;
-    Cost cost;
+    Program<T> program;
     T* out;  // (x.count, y.count)
     int threads;
 };
 
-// Gives false when `poll` asked to stop; `poll` hears how many of how many tiles are done.
 template <class T>
-bool dtw_pairwise(const Request<T>& request, const Table& table, const std::function<bool(int64_t, int64_t)>& poll);
+bool pairwise(const Request<T>& request, const Table& table, const Poll& poll);
+
+template <class T>
+struct Pair {
+    const T *x, *y;
+    int64_t n, m, channels;
+};
 
 template <class T>
 struct Path {
@@ -37,8 +45,19 @@ struct Path {
     T distance;
 };
 
+// Directions take two bits a cell; where they would exceed `budget` bytes, stretches of rows are made again from rows
+// that were kept, and the path is the same.
 template <class T>
-Path<T> dtw_path(const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Window window, Cost cost,
-                 const Table& table, const std::function<bool(int64_t, int64_t)>& poll);
+Path<T> path(const Pair<T>& pair, const Program<T>& program, int64_t budget, const Table& table, const Poll& poll);
+
+// All cells of the program into `out` (n, m), inf outside the band.
+template <class T>
+bool matrix(const Pair<T>& pair, const Program<T>& program, T* out, const Table& table, const Poll& poll);
+
+// The k nearest items of every query: ids and distances (query, k), nearest first, equal ones by position; `rooted`
+// distances are the roots of the totals.
+template <class T>
+bool search(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, int64_t k, bool rooted,
+            int threads, int64_t* ids, T* distances, const Table& table, const Poll& poll);
 
 }  // namespace timelike

@@ -6,6 +6,16 @@
 namespace timelike {
 
 enum class Cost : int { sqeuclidean = 0, euclidean = 1, manhattan = 2 };
+enum class Rule : int { dtw = 0, symmetric2, amerced, weighted, erp, edr, lcss, msm, twe };
+
+// Which dynamic program: its rule, the cost of two frames, whether the steps of the best path are counted, and up to
+// two numbers whose meaning the rule knows (cells.hpp).
+struct Recurrence {
+    Rule rule;
+    Cost cost;
+    bool counted;
+    double first, second;
+};
 
 // Sequences as they lie in memory: item i is rows starts[i] .. starts[i] + lengths[i] of values (steps, channels).
 template <class T>
@@ -23,25 +33,52 @@ struct Band {
     const int32_t* hi;
 };
 
-// One sequence x against `used` sequences of y that share the vector's lanes.
+// The row sequence of a program, with what the rule needs beside it. x[-1] is a frame of zeros.
+template <class T>
+struct Rows {
+    const T* x;
+    int64_t length;
+    int64_t channels;
+    const T* edge;       // (length) the cost of a step in x alone, for rules that have one
+    const T* border;     // (length) the program's column -1; null where it is blocked
+    const T* by_offset;  // centre of a table over i - j, for rules that have one
+    T threshold;         // below it two frames match, for rules that have one
+};
+
+// As many column sequences as a register has lanes. columns[-1] is a frame of zeros.
 template <class T>
 struct Lanes {
-    const T* interleaved;  // (time, channel, lane), padded with zeros to `length`
+    const T* columns;     // (length, channel, lane), zeros past the end of a sequence
     const int64_t* lengths;
-    int64_t length;  // of the longest
+    int64_t length;       // of the longest
     int used;
+    const T* edge;        // (length, lane)
+    const T* border;      // (length, lane) the program's row -1; null where it is blocked
+    const T* thresholds;  // (lane)
 };
 
 template <class T>
 struct Kernels {
     int lanes;
+    // into (length + 1, channel, lane) with a frame of zeros first
     void (*interleave)(const Collection<T>&, const int64_t* items, int used, int64_t length, T* into);
-    // `row` is scratch of (length + 1) × lanes; `stop` ends the work early
-    void (*dtw)(const T* x, int64_t n, int64_t channels, const Lanes<T>& y, Band band, Cost cost, T* row, T* distances,
-                const volatile bool* stop);
-    // fills `path` from its end with (i, j) pairs and gives their number; `directions` is scratch of n × ceil(m/4) bytes
-    int64_t (*dtw_path)(const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Band band, Cost cost, T* row,
-                        uint8_t* directions, int64_t* path, T* distance, const volatile bool* stop);
+    // what the rule needs of one sequence (`width` 1) or of lanes: edges and border, each (length, width)
+    void (*edges)(const T* values, int64_t length, int64_t channels, int width, const Recurrence&, const T* gap, T* edge,
+                  T* border);
+    // `row` is scratch of 2 × (length + 1) × lanes; `limits` (lane), where given, are distances beyond which nobody
+    // asks: when all lanes are beyond, the rest is skipped and inf is the answer
+    void (*sweep)(const Recurrence&, const Rows<T>&, const Lanes<T>&, Band, T* row, T* distances, T* counts,
+                  const T* limits, const volatile bool* stop);
+    // one pair, x against y (m, channel), both with zeros in front; the strip schedule for rule dtw, else null
+    T (*strip)(Cost, const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Band, bool banded, T* scratch,
+               const volatile bool* stop);
+    // rows first .. last of one pair from the row above them: `row` 2 × (m + 1) values, changed; two bits of direction
+    // per cell into `marks` (row, stride) where given, the cells themselves into `matrix` (row, m) where given
+    void (*rows)(const Recurrence&, const Rows<T>&, const Lanes<T>&, Band, int64_t first, int64_t last, T* row,
+                 uint8_t* marks, int64_t stride, T* matrix, const volatile bool* stop);
+    // squared distance of a query to the box around each lane's sequence at every step, and the other way round
+    void (*keogh)(const T* query, const T* query_low, const T* query_high, const T* columns, const T* low, const T* high,
+                  int64_t steps, T* bounds);
 };
 
 struct Table {

@@ -100,11 +100,11 @@ class Sequences:
         check.refuse_inf(values, self._starts)
         self._describe(labels, groups, times, ids, channel_names, class_names)
 
-    def _fill(self, values: NDArray[Any], lengths: NDArray[np.int64]) -> None:
+    def _fill(self, values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> None:
         self._base = check.frozen(values)
         self._base_missing: list[bool] = []  # a cell shared by all subsets: filled when somebody first asks
         self._lengths = check.frozen(lengths)
-        self._starts = check.frozen(np.cumsum(lengths) - lengths)
+        self._starts = check.frozen(lengths.cumsum() - lengths) if starts is None else starts
         self._packed: tuple[NDArray[Any], NDArray[Any] | None] | None = None
 
     def _describe(
@@ -519,15 +519,22 @@ def as_one(value: Any, name: str) -> Sequences:
             raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
         return value
     values = np.ascontiguousarray(check.one_sequence(value, name))
+    made = _nameless(values, np.array([len(values)]), _FIRST)
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        made._base_missing.append(False)  # one look for both, since small sequences are compared by the million
+        return made
     step = check.first_step(values, np.isinf)
     if step is not None:
         raise ValueError(f"{name} is infinite at time step {step}: expected finite values; nan means missing")
-    return _nameless(values, np.array([len(values)]))
+    return made
 
 
-def _nameless(values: NDArray[Any], lengths: NDArray[np.int64]) -> Sequences:
+_FIRST = check.frozen(np.zeros(1, np.int64))
+
+
+def _nameless(values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> Sequences:
     made = Sequences.__new__(Sequences)
-    made._fill(values, lengths)
+    made._fill(values, lengths, starts)
     made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
     return made
 

@@ -1,0 +1,136 @@
+"""What all elastic distances share: a band, channels together or one by one, and the engine that runs them."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import native
+from ..sequences import Sequences, as_one
+from .alignment import Alignment
+from .band import Band, Window, bound, refuse_infeasible
+from .base import Aligner, Matches, Report, computed
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Elastic(Aligner):
+    """A dynamic program over pairs of steps; a subclass says which, and what its last cell means."""
+
+    window: Window = None
+    band: Band = "sakoe"
+    dependent: bool = True
+    # 1 == 1.0 in Python, but one cell is not all of the length: metrics that differ so must not be equal
+    _unit: str = field(init=False, repr=False, default="")
+    _bound: native.Window = field(init=False, repr=False, compare=False, default=native.Window())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_bound", bound(self.window, self.band))
+        object.__setattr__(self, "_unit", type(self.window).__name__)
+        if not isinstance(self.dependent, bool):
+            raise TypeError(f"dependent={self.dependent!r}: expected True (one path) or False (one per channel)")
+
+    @abc.abstractmethod
+    def _program(self, x: Sequences, y: Sequences) -> native.Program:
+        """The recurrence for these sequences."""
+
+    def _prepared(self, s: Sequences) -> Sequences:
+        """What is compared: the sequences themselves, unless a method compares something made from them."""
+        return s
+
+    def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
+        """Distances from last cells, in place; n and m are the lengths, shaped to go with `totals`."""
+        return totals
+
+    def _rooted(self) -> bool | None:
+        """Whether a distance is the root of its total; None if equal totals may be unequal distances."""
+        return False
+
+    def _split(self, x: Sequences) -> bool:
+        return not self.dependent and x.frame != (1,)
+
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        other = x if y is None else y
+        refuse_infeasible(self._bound, x.lengths, other.lengths)
+        first, second = self._prepared(x), None if y is None else self._prepared(y)
+        if not self._split(x):
+            self._fill_together(first, second, out, threads, report)
+            return
+        out[...] = 0
+        part, n_channels = np.empty_like(out), int(np.prod(x.frame))
+        for c in range(n_channels):
+            told = None if report is None else _share(report, c, n_channels)
+            sides = (_channel(first, c), None if second is None else _channel(second, c))
+            self._fill_together(*sides, part, threads, told)
+            out += part
+
+    def _fill_together(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report
+    ) -> None:
+        other = x if y is None else y
+        sides = steps(x, out.dtype), steps(other, out.dtype)
+        how: Any = {"symmetric": y is None, "threads": threads, "out": out, "report": report}
+        native.pairwise(self._program(x, other), *sides, **how)
+        self._finished(out, x.lengths[:, None], other.lengths[None, :])
+
+    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches | None:
+        rooted = self._rooted()
+        if rooted is None or self._split(asked):
+            return None
+        refuse_infeasible(self._bound, asked.lengths, collection.lengths)
+        queries, items = self._prepared(asked), self._prepared(collection)
+        dtype = computed(queries, items)
+        program = self._program(queries, items)
+        sides = steps(queries, dtype), steps(items, dtype)
+        found = native.search(program, *sides, k, rooted=rooted, threads=threads, report=None)
+        return None if found is None else Matches(*found)
+
+    def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        program, one, two = self._single(x, y)
+        path, total = native.path(program, one, two)
+        cost = self._finished(np.array([[total]], one.dtype), x.lengths[:, None], y.lengths[None, :])
+        return Alignment(float(cost[0, 0]), path, x[0], y[0])
+
+    def cost_matrix(self, x: Any, y: Any) -> NDArray[Any]:
+        """The accumulated cost at every pair of steps, (len x, len y), inf outside the band.
+
+        >>> import timelike as tl
+        >>> tl.DTW().cost_matrix([0.0, 1.0], [0.0, 3.0])
+        array([[0., 9.],
+               [1., 4.]])
+        """
+        first, second = as_one(x, "x"), as_one(y, "y")
+        self._refuse(first, second, ("x", "y"))
+        return native.matrix(*self._single(first, second))
+
+    def _single(self, x: Sequences, y: Sequences) -> tuple[native.Program, NDArray[Any], NDArray[Any]]:
+        if self._split(x):
+            raise ValueError(
+                "dependent=False has a path for every channel: align one channel, x[:, [c]], or use dependent=True"
+            )
+        refuse_infeasible(self._bound, x.lengths, y.lengths)
+        first, second = self._prepared(x), self._prepared(y)
+        dtype = computed(first, second)
+        one, two = (side.values.reshape(len(side.values), -1).astype(dtype, copy=False) for side in (first, second))
+        return self._program(first, second), one, two
+
+
+def steps(sequences: Sequences, dtype: np.dtype[Any]) -> native.Steps:
+    """Buffer (step, channel) in `dtype`, starts and lengths; the sequences' own memory where the dtype agrees."""
+    base, starts, lengths = sequences.buffers()
+    if base.dtype != dtype:  # convert our own steps only: the base may hold many more
+        base, starts = sequences.values.astype(dtype), sequences.offsets[:-1]
+    return native.Steps(base.reshape(len(base), -1), starts, lengths)
+
+
+def _channel(s: Sequences, c: int) -> Sequences:
+    flat = s.values.reshape(len(s.values), -1)
+    return Sequences.from_packed(np.ascontiguousarray(flat[:, [c]]), s.offsets)
+
+
+def _share(report: Any, done: int, parts: int) -> Any:
+    """Progress of one channel of several."""
+    return lambda tiles, total: report(done * total + tiles, parts * total)

@@ -1,0 +1,47 @@
+"""No warping at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences
+from .alignment import Alignment
+from .base import Aligner, Matches, Report
+from .dtw import DTW
+
+_DIAGONAL = DTW(window=0, root=True)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Euclidean(Aligner):
+    """The Euclidean distance, step by step: √Σ ‖x_i − y_i‖². The sequences need equal lengths.
+
+    >>> import timelike as tl
+    >>> tl.Euclidean().distance([0.0, 0.0], [3.0, 4.0])
+    5.0
+    """
+
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        _refuse_unequal(x, x if y is None else y)
+        _DIAGONAL._fill(x, y, out, threads, report)
+
+    def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        _refuse_unequal(x, y)
+        return _DIAGONAL._align(x, y)
+
+    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches | None:
+        _refuse_unequal(asked, collection)
+        return _DIAGONAL._nearest(collection, asked, k, threads)
+
+
+def _refuse_unequal(x: Sequences, y: Sequences) -> None:
+    lengths = np.unique(np.concatenate([x.lengths, y.lengths]))
+    if len(lengths) > 1:
+        raise ValueError(
+            f"Euclidean compares step by step but lengths {lengths[0]} and {lengths[-1]} differ: resample(length=...) "
+            "first, or use an elastic distance such as DTW"
+        )

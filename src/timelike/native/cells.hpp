@@ -1,0 +1,265 @@
+// The recurrences: one small struct each. `V` is a register of pairs or a scalar; rows are scalars, columns are V.
+//
+// A cell is told the column (`enter`), then asked for row after row of it: `value` from the values left, diagonal and
+// above. `way` says which of the three it came from. Costs of R rows against the column are made together in `enter`.
+#pragma once
+#include "simd.hpp"
+#include "table.hpp"
+
+namespace timelike {
+namespace {
+
+enum Way : uint8_t { diagonally = 0, upwards = 1, leftwards = 2 };  // ties go to the first of these
+
+// Distances of R frames of x to one frame of y. With one channel and squares, the difference is kept and squared when it
+// is added, in one rounding.
+template <Cost C, bool One, int R, class T, class V>
+struct Costs {
+    static constexpr bool squares_later = One && C == Cost::sqeuclidean;
+    V kept[R];
+
+    inline void make(const T* x, const V* y, int64_t channels) {
+        if constexpr (One) {
+            for (int r = 0; r < R; r++) kept[r] = squares_later ? V(x[r] - y[0]) : magnitude(V(x[r] - y[0]));
+            return;
+        }
+        for (int r = 0; r < R; r++) kept[r] = V{};
+        for (int64_t c = 0; c < channels; c++) {
+            V column = y[c];
+            for (int r = 0; r < R; r++) {
+                V difference = x[r * channels + c] - column;
+                kept[r] = C == Cost::manhattan ? V(kept[r] + magnitude(difference)) : fused(difference, difference, kept[r]);
+            }
+        }
+        if constexpr (C == Cost::euclidean)
+            for (int r = 0; r < R; r++) kept[r] = root(kept[r]);
+    }
+    inline V cost(int r) const { return squares_later ? V(kept[r] * kept[r]) : kept[r]; }
+    inline V plus(int r, V value) const { return squares_later ? fused(kept[r], kept[r], value) : V(kept[r] + value); }
+};
+
+// Where a pass stands: rows from `i` on, and the columns' data.
+template <class T, class V>
+struct Place {
+    Rows<T> rows;
+    int64_t i;
+    int64_t columns;
+    const V* y;
+    const V* edge_y;
+    V threshold;
+
+    const T* x() const { return rows.x + i * rows.channels; }
+};
+
+template <class V>
+inline Way cheapest(V diagonal, V above, V before) {
+    return diagonal <= above && diagonal <= before ? diagonally : above <= before ? upwards : leftwards;
+}
+
+// D = c + min(left, diagonal, above)
+template <Cost C, bool One, int R, class T, class V>
+struct Dtw : Costs<C, One, R, T, V> {
+    using Value = V;
+    static constexpr bool twice = false;
+    inline void enter(const Place<T, V>& p, int64_t j) { this->make(p.x(), p.y + j * p.rows.channels, p.rows.channels); }
+    inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return this->plus(r, least(least(before, diagonal), above));
+    }
+    inline Way way(const Place<T, V>&, int, int64_t, V before, V diagonal, V above) const {
+        return cheapest(diagonal, above, before);
+    }
+};
+
+// a diagonal step counts twice (but the first cell once, see begin in sweep.hpp)
+template <Cost C, bool One, int R, class T, class V>
+struct Symmetric2 : Dtw<C, One, R, T, V> {
+    static constexpr bool twice = true;
+    inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return this->plus(r, least(least(before, above), this->plus(r, diagonal)));
+    }
+    inline Way way(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return cheapest(this->plus(r, diagonal), above, before);
+    }
+};
+
+// a step off the diagonal costs `first` more
+template <bool One, int R, class T, class V>
+struct Amerced : Dtw<Cost::sqeuclidean, One, R, T, V> {
+    T penalty;
+    explicit Amerced(const Recurrence& how) : penalty(T(how.first)) {}
+    inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return this->plus(r, least(diagonal, V(least(before, above) + penalty)));
+    }
+    inline Way way(const Place<T, V>&, int, int64_t, V before, V diagonal, V above) const {
+        return cheapest(diagonal, V(above + penalty), V(before + penalty));
+    }
+};
+
+// the cost is weighted by |i - j|
+template <bool One, int R, class T, class V>
+struct Weighted : Dtw<Cost::sqeuclidean, One, R, T, V> {
+    inline V value(const Place<T, V>& p, int r, int64_t j, V before, V diagonal, V above) const {
+        const V weight = V{} + p.rows.by_offset[p.i + r - j];
+        return fused(this->cost(r), weight, least(least(before, diagonal), above));
+    }
+};
+
+// what the edit distances share: three sums, one per way
+template <class Cell>
+struct Edits : Cell {
+    using Cell::Cell;
+    using typename Cell::Value;
+    template <class P>
+    inline Value value(const P& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
+        this->sums(p, r, j, before, diagonal, above);
+        return least(least(before, above), diagonal);
+    }
+    template <class P>
+    inline Way way(const P& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
+        this->sums(p, r, j, before, diagonal, above);
+        return cheapest(diagonal, above, before);
+    }
+};
+
+// a gap costs the distance to a constant
+template <bool One, int R, class T, class V>
+struct Erp : Dtw<Cost::euclidean, One, R, T, V> {
+    inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
+        diagonal += this->kept[r];
+        above += p.rows.edge[p.i + r];
+        before += p.edge_y[j];
+    }
+};
+
+// a gap or a mismatch costs 1
+template <bool One, int R, class T, class V>
+struct Edr : Dtw<Cost::euclidean, One, R, T, V> {
+    inline void sums(const Place<T, V>& p, int r, int64_t, V& before, V& diagonal, V& above) const {
+        diagonal += this->kept[r] <= p.threshold ? V{} : V{} + T(1);
+        above += T(1);
+        before += T(1);
+    }
+};
+
+// minus the length of the longest common subsequence
+template <bool One, int R, class T, class V>
+struct Lcss : Dtw<Cost::euclidean, One, R, T, V> {
+    inline void sums(const Place<T, V>& p, int r, int64_t, V&, V& diagonal, V&) const {
+        diagonal -= this->kept[r] <= p.threshold ? V{} + T(1) : V{};
+    }
+};
+
+// distance of `x` to the interval between `a` and `b`
+template <class V>
+inline V outside(V x, V a, V b) {
+    return most(most(V(least(a, b) - x), V(x - most(a, b))), V{});
+}
+
+// move costs the distance; split and merge cost `first`, and more where the new value is not between its neighbours
+template <bool One, int R, class T, class V>
+struct Msm : Dtw<Cost::euclidean, One, R, T, V> {
+    T penalty;
+    V between_x[One ? 1 : R], between_y[One ? 1 : R];
+    explicit Msm(const Recurrence& how) : penalty(T(how.first)) {}
+
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        this->make(p.x(), p.y + j * p.rows.channels, p.rows.channels);
+        if constexpr (!One)
+            for (int r = 0; r < R; r++) {
+                const T* x = p.x() + r * p.rows.channels;
+                const V* y = p.y + j * p.rows.channels;
+                between_x[r] = beyond(x, x - p.rows.channels, y, this->kept[r], p.rows.channels);
+                between_y[r] = beyond(y, y - p.rows.channels, x, this->kept[r], p.rows.channels);
+            }
+    }
+    // several channels: `a` is inside the sphere whose diameter is the segment from `b` to `c`, or else as far as the
+    // nearer of the two; `to_c` is the distance of a and c
+    template <class A, class B, class D>
+    static inline V beyond(const A* a, const B* b, const D* c, V to_c, int64_t channels) {
+        V diameter = V{}, to_middle = V{}, to_b = V{};
+        for (int64_t k = 0; k < channels; k++) {
+            V span = V{} + b[k] - c[k], middle = (V{} + b[k] + c[k]) * T(0.5) - a[k], side = V{} + a[k] - b[k];
+            diameter = fused(span, span, diameter);
+            to_middle = fused(middle, middle, to_middle);
+            to_b = fused(side, side, to_b);
+        }
+        return to_middle <= diameter * T(0.25) ? V{} : least(V(root(to_b)), to_c);
+    }
+    inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
+        diagonal += this->kept[r];
+        if constexpr (One) {
+            const V x = V{} + p.x()[r], y = p.y[j];
+            above += outside(x, V(V{} + p.x()[r - 1]), y) + penalty;
+            before += outside(y, p.y[j - 1], x) + penalty;
+        } else {
+            above += between_x[r] + penalty;
+            before += between_y[r] + penalty;
+        }
+    }
+};
+
+// both ends of the matched steps count, and by_offset holds the price of being apart in time
+template <bool One, int R, class T, class V>
+struct Twe {
+    using Value = V;
+    static constexpr bool twice = false;
+    Costs<Cost::euclidean, One, R + 1, T, V> here;  // row -1 first: the diagonal looks one row up and one column back
+    V earlier[R];
+
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        const T* x = p.x() - p.rows.channels;
+        if (started != j - 1) here.make(x, p.y + (j - 1) * p.rows.channels, p.rows.channels);
+        for (int r = 0; r < R; r++) earlier[r] = here.kept[r];
+        here.make(x, p.y + j * p.rows.channels, p.rows.channels);
+        started = j;
+    }
+    inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
+        diagonal += here.kept[r + 1] + earlier[r] + p.rows.by_offset[p.i + r - j];
+        above += p.rows.edge[p.i + r];
+        before += p.edge_y[j];
+    }
+
+  private:
+    int64_t started = -9;  // the column whose costs are at hand
+};
+
+// A value together with the number of steps on its path; of two paths that cost the same the shorter wins.
+template <class V>
+struct Tally {
+    V total, steps;
+};
+
+template <class V>
+inline Tally<V> least(Tally<V> a, Tally<V> b) {
+    // & and | are lane-wise for registers, and for scalars they are as good as && and ||
+    auto second = (b.total < a.total) | ((b.total == a.total) & (b.steps < a.steps));
+    return {second ? b.total : a.total, second ? b.steps : a.steps};
+}
+
+template <class Cell, class T, class V>
+struct Counted : Cell {
+    using Value = Tally<V>;
+    using Cell::twice;
+    template <class P>
+    inline Value value(const P&, int r, int64_t, Value before, Value diagonal, Value above) const {
+        if (twice) diagonal.total = this->plus(r, diagonal.total);
+        Value best = least(least(diagonal, above), before);
+        return {this->plus(r, best.total), best.steps + T(1)};
+    }
+    template <class P>
+    inline Way way(const P&, int r, int64_t, Value before, Value diagonal, Value above) const {
+        if (twice) diagonal.total = this->plus(r, diagonal.total);
+        Value best = least(least(diagonal, above), before);
+        auto is = [&](Value v) { return v.total == best.total && v.steps == best.steps; };
+        return is(diagonal) ? diagonally : is(above) ? upwards : leftwards;
+    }
+};
+
+template <class Cell>
+inline Cell made(const Recurrence& how) {
+    if constexpr (__is_constructible(Cell, const Recurrence&)) return Cell(how);
+    else return Cell{};
+}
+
+}  // namespace
+}  // namespace timelike

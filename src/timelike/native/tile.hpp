@@ -1,0 +1,106 @@
+// One sequence against a register full of others: what a kernel needs, kept between calls by one worker.
+#pragma once
+#include <cmath>
+
+#include "memory.hpp"
+#include "pairs.hpp"
+
+namespace timelike {
+
+inline bool has_edges(Rule rule) { return rule == Rule::erp || rule == Rule::twe; }
+inline bool has_border(Rule rule) { return rule == Rule::erp || rule == Rule::edr || rule == Rule::lcss; }
+inline bool has_threshold(Rule rule) { return rule == Rule::edr || rule == Rule::lcss; }
+inline bool has_offsets(Rule rule) { return rule == Rule::weighted || rule == Rule::twe; }
+
+template <class T>
+class Tile {
+  public:
+    Tile(const Kernels<T>& kernel, const Program<T>& program, int64_t max_n, int64_t max_m, int64_t channels, int width)
+        : kernel_(kernel), program_(program), channels_(channels), width_(width) {
+        const Rule rule = program.how.rule;
+        columns_ = buffer<T>((max_m + 1) * channels * width);
+        row_ = buffer<T>(2 * (max_m + 1) * width);
+        rows_ = buffer<T>((max_n + 1) * channels);
+        lo_ = buffer<int32_t>(max_n), hi_ = buffer<int32_t>(max_n);
+        if (has_edges(rule)) x_edge_ = buffer<T>(max_n), y_edge_ = buffer<T>(max_m * width);
+        if (has_border(rule)) x_border_ = buffer<T>(max_n), y_border_ = buffer<T>(max_m * width);
+        if (has_offsets(rule)) offsets_ = buffer<T>(max_n + max_m);
+    }
+
+    void set_columns(const Collection<T>& y, const int64_t* items, int used) {
+        int64_t longest = 0;
+        for (int l = 0; l < used; l++) {
+            lengths_[l] = y.lengths[items[l]];
+            longest = std::max(longest, lengths_[l]);
+        }
+        if (has_threshold(program_.how.rule))
+            for (int l = 0; l < width_; l++) thresholds_[l] = l < used ? program_.y_thresholds[items[l]] : T(0);
+        if (width_ == 1) copy(y.values + y.starts[items[0]] * channels_, longest, columns_.get());
+        else kernel_.interleave(y, items, used, longest, columns_.get());
+        const T* first = columns_.get() + channels_ * width_;
+        kernel_.edges(first, longest, channels_, width_, program_.how, program_.gap, y_edge_.get(), y_border_.get());
+        lanes_ = {first, lengths_, longest, used, y_edge_.get(), y_border_.get(),
+                  has_threshold(program_.how.rule) ? thresholds_ : nullptr};
+    }
+
+    void set_rows(const Collection<T>& x, int64_t item) {
+        const int64_t n = x.lengths[item], m = lanes_.length;
+        copy(x.values + x.starts[item] * channels_, n, rows_.get());
+        const T* first = rows_.get() + channels_;
+        kernel_.edges(first, n, channels_, 1, program_.how, program_.gap, x_edge_.get(), x_border_.get());
+        program_.window.fill(n, m, lo_.get(), hi_.get());
+        if (offsets_) fill_offsets(n, m);
+        x_ = {first, n, channels_, x_edge_.get(), x_border_.get(), offsets_ ? offsets_.get() + m : nullptr,
+              has_threshold(program_.how.rule) ? program_.x_thresholds[item] : T(0)};
+    }
+
+    void run(T* distances, const T* limits, const volatile bool* stop) {
+        T counts[64];
+        kernel_.sweep(program_.how, x_, lanes_, band(), row_.get(), distances, counts, limits, stop);
+        if (program_.how.counted)
+            for (int l = 0; l < lanes_.used; l++) distances[l] /= counts[l];
+    }
+
+    void rows(int64_t first, int64_t last, T* row, uint8_t* marks, int64_t stride, T* matrix, const volatile bool* stop) {
+        kernel_.rows(program_.how, x_, lanes_, band(), first, last, row, marks, stride, matrix, stop);
+    }
+
+    Band band() const { return {lo_.get(), hi_.get()}; }
+    const Rows<T>& x() const { return x_; }
+    const Lanes<T>& lanes() const { return lanes_; }
+    T* row() { return row_.get(); }
+
+  private:
+    void copy(const T* from, int64_t steps, T* into) const {
+        std::fill(into, into + channels_, T(0));
+        std::copy(from, from + steps * channels_, into + channels_);
+    }
+
+    void fill_offsets(int64_t n, int64_t m) {
+        if (n == offsets_n_ && m == offsets_m_) return;
+        offsets_n_ = n, offsets_m_ = m;
+        const Recurrence& how = program_.how;
+        const double middle = double(std::max(n, m)) / 2;
+        for (int64_t d = -m; d < n; d++) {
+            const double apart = double(std::abs(d));
+            const bool weighted = how.rule == Rule::weighted;
+            offsets_[d + m] = T(weighted ? 1 / (1 + std::exp(-how.first * (apart - middle))) : 2 * how.first * apart);
+        }
+    }
+
+    const Kernels<T>& kernel_;
+    const Program<T>& program_;
+    int64_t channels_;
+    int width_;
+    int64_t offsets_n_ = -1, offsets_m_ = -1;
+    Buffer<T> columns_, row_, rows_, x_edge_, y_edge_, x_border_, y_border_, offsets_;
+    Buffer<int32_t> lo_, hi_;
+    int64_t lengths_[64];
+    T thresholds_[64];
+    Rows<T> x_;
+    Lanes<T> lanes_;
+};
+
+inline int64_t longest(const int64_t* lengths, int64_t count) { return *std::max_element(lengths, lengths + count); }
+
+}  // namespace timelike
