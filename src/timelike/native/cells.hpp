@@ -18,16 +18,18 @@ struct Costs {
     static constexpr bool squares_later = One && C == Cost::sqeuclidean;
     V kept[R];
 
-    inline void make(const T* x, const V* y, int64_t channels) {
+    // x is packed, (channel, stride), so that its rows are read at fixed distances; y minus x, not x minus y, because a
+    // broadcast from memory can be the second operand of a subtraction
+    inline void make(const T* x, int64_t stride, const V* y, int64_t channels) {
         if constexpr (One) {
-            for (int r = 0; r < R; r++) kept[r] = squares_later ? V(x[r] - y[0]) : magnitude(V(x[r] - y[0]));
+            for (int r = 0; r < R; r++) kept[r] = squares_later ? V(y[0] - x[r]) : magnitude(V(y[0] - x[r]));
             return;
         }
         for (int r = 0; r < R; r++) kept[r] = V{};
         for (int64_t c = 0; c < channels; c++) {
             V column = y[c];
             for (int r = 0; r < R; r++) {
-                V difference = x[r * channels + c] - column;
+                V difference = column - x[c * stride + r];
                 kept[r] = C == Cost::manhattan ? V(kept[r] + magnitude(difference)) : fused(difference, difference, kept[r]);
             }
         }
@@ -47,8 +49,14 @@ struct Place {
     const V* y;
     const V* edge_y;
     V threshold;
+    T* packed;  // rows i − 1 … i + R − 1 by channel, (channel, R + 1)
 
     const T* x() const { return rows.x + i * rows.channels; }
+
+    template <int R> void pack() const {
+        for (int64_t c = 0; c < rows.channels; c++)
+            for (int r = 0; r <= R; r++) packed[c * (R + 1) + r] = x()[(r - 1) * rows.channels + c];
+    }
 };
 
 template <class V>
@@ -61,7 +69,9 @@ template <Cost C, bool One, int R, class T, class V>
 struct Dtw : Costs<C, One, R, T, V> {
     using Value = V;
     static constexpr bool twice = false;
-    inline void enter(const Place<T, V>& p, int64_t j) { this->make(p.x(), p.y + j * p.rows.channels, p.rows.channels); }
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
+    }
     inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
         return this->plus(r, least(least(before, diagonal), above));
     }
@@ -149,22 +159,26 @@ struct Lcss : Dtw<Cost::euclidean, One, R, T, V> {
     }
 };
 
-// distance of `x` to the interval between `a` and `b`
+// How far a value lies outside the interval between two others, given the steps from it to both: to one of them as a
+// magnitude `reach` and its sign in `toward`, to the other as `step`. Outside means that both lie on the same side.
 template <class V>
-inline V outside(V x, V a, V b) {
-    return most(most(V(least(a, b) - x), V(x - most(a, b))), V{});
+inline V outside(V reach, V toward, V step) {
+    return most(least(reach, signed_like(step, toward)), V{});
 }
 
 // move costs the distance; split and merge cost `first`, and more where the new value is not between its neighbours
 template <bool One, int R, class T, class V>
-struct Msm : Dtw<Cost::euclidean, One, R, T, V> {
+struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // one channel: the difference with its sign
     T penalty;
-    V between_x[One ? 1 : R], between_y[One ? 1 : R];
+    V between_x[One ? 1 : R], between_y[One ? 1 : R], y_before, y_reach;
     explicit Msm(const Recurrence& how) : penalty(T(how.first)) {}
 
     inline void enter(const Place<T, V>& p, int64_t j) {
-        this->make(p.x(), p.y + j * p.rows.channels, p.rows.channels);
-        if constexpr (!One)
+        this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
+        if constexpr (One) {
+            y_before = p.y[j - 1] - p.y[j];
+            y_reach = magnitude(y_before);
+        } else
             for (int r = 0; r < R; r++) {
                 const T* x = p.x() + r * p.rows.channels;
                 const V* y = p.y + j * p.rows.channels;
@@ -186,15 +200,19 @@ struct Msm : Dtw<Cost::euclidean, One, R, T, V> {
         return to_middle <= diameter * T(0.25) ? V{} : least(V(root(to_b)), to_c);
     }
     inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
-        diagonal += this->kept[r];
+        (void)j;
         if constexpr (One) {
-            const V x = V{} + p.x()[r], y = p.y[j];
-            above += outside(x, V(V{} + p.x()[r - 1]), y) + penalty;
-            before += outside(y, p.y[j - 1], x) + penalty;
+            const V to_y = this->kept[r], x_before = V{} + (p.packed[r] - p.packed[r + 1]);
+            diagonal += magnitude(to_y);
+            above += outside(magnitude(x_before), x_before, to_y);
+            before += outside(y_reach, y_before, V(-to_y));
         } else {
-            above += between_x[r] + penalty;
-            before += between_y[r] + penalty;
+            diagonal += this->kept[r];
+            above += between_x[r];
+            before += between_y[r];
         }
+        above += penalty;
+        before += penalty;
     }
 };
 
@@ -207,10 +225,10 @@ struct Twe {
     V earlier[R];
 
     inline void enter(const Place<T, V>& p, int64_t j) {
-        const T* x = p.x() - p.rows.channels;
-        if (started != j - 1) here.make(x, p.y + (j - 1) * p.rows.channels, p.rows.channels);
+        const V* y = p.y + j * p.rows.channels;
+        if (started != j - 1) here.make(p.packed, R + 1, y - p.rows.channels, p.rows.channels);
         for (int r = 0; r < R; r++) earlier[r] = here.kept[r];
-        here.make(x, p.y + j * p.rows.channels, p.rows.channels);
+        here.make(p.packed, R + 1, y, p.rows.channels);
         started = j;
     }
     inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {

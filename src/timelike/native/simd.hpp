@@ -93,7 +93,18 @@ inline float root(float a) { return __builtin_sqrtf(a); }
 inline double root(double a) { return __builtin_sqrt(a); }
 inline float magnitude(float a) { return __builtin_fabsf(a); }
 inline double magnitude(double a) { return __builtin_fabs(a); }
-template <class V> inline V magnitude(V a) { return most(a, -a); }
+template <class V> inline V magnitude(V a) {
+    typedef decltype(a < a) Bits;
+    return (V)((Bits)a & ~(Bits)(-(V{})));
+}
+
+// `a` with its sign turned where `sign` is negative
+inline float signed_like(float a, float sign) { return __builtin_signbit(sign) ? -a : a; }
+inline double signed_like(double a, double sign) { return __builtin_signbit(sign) ? -a : a; }
+template <class V> inline V signed_like(V a, V sign) {
+    typedef decltype(a < a) Bits;
+    return (V)((Bits)a ^ ((Bits)sign & (Bits)(-(V{}))));
+}
 
 // lane k of the result is lane k - 1 of `a`, and lane 0 is `into`
 template <class T>

@@ -26,6 +26,7 @@ inline void begin(const Recurrence& how, const Place<T, V>& p, typename Cell::Va
     put(row[-1], V{});
     if constexpr (Cell::twice) {  // the first cell counts once although it is entered diagonally
         Cell cell = made<Cell>(how);
+        p.template pack<1>();
         cell.enter(p, 0);
         put(row[-1], V(-cell.cost(0)));
     }
@@ -48,6 +49,7 @@ inline void pass(const Recurrence& how, const Place<T, V>& p, typename Cell::Val
                  const int32_t* hi) {
     using Value = typename Cell::Value;
     Cell cell = made<Cell>(how);
+    p.template pack<R>();
     Value blocked, left[R];
     put(blocked, infinity<T>);
     const T* border = p.rows.border;
@@ -94,6 +96,8 @@ inline bool beyond(const Value* row, int64_t first, int64_t last, const T* limit
     return true;
 }
 
+template <int N> struct Number { static constexpr int value = N; };
+
 template <template <int> class Cell, class T>
 void sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, T* scratch, T* distances,
                 T* counts, const T* limits, const volatile bool* stop) {
@@ -101,7 +105,7 @@ void sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band
     using Value = typename Cell<1>::Value;
     constexpr int R = rows_per_pass, W = lanes<T>;
     Value* row = (Value*)scratch + 1;
-    Place<T, V> place{x, 0, y.length, (const V*)y.columns, (const V*)y.edge, V{}};
+    Place<T, V> place{x, 0, y.length, (const V*)y.columns, (const V*)y.edge, V{}, scratch + 2 * (y.length + 1) * W};
     begin<Cell<1>>(how, place, row, (const V*)y.border);
     if (y.thresholds)
         for (int l = 0; l < W; l++) place.threshold[l] = most(y.thresholds[l], x.threshold);
@@ -111,8 +115,15 @@ void sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band
         pass<Cell<R>, R>(how, place, row, lo, hi);
         early = limits && beyond(row, lo[R - 1], hi[R - 1], limits, y.used);
     }
-    for (; place.i < x.length && !*stop && !early; place.i++)
-        pass<Cell<1>, 1>(how, place, row, band.lo + place.i, band.hi + place.i);
+    auto rest = [&](auto rows) {
+        constexpr int S = decltype(rows)::value;
+        if (place.i + S > x.length || *stop || early) return;
+        pass<Cell<S>, S>(how, place, row, band.lo + place.i, band.hi + place.i);
+        place.i += S;
+    };
+    if (R > 4) rest(Number<4>{});
+    rest(Number<2>{});
+    rest(Number<1>{});
     for (int l = 0; l < y.used; l++) {
         const Value& last = row[y.lengths[l] - 1];
         distances[l] = early ? infinity<T> : total(last)[l];
@@ -127,10 +138,12 @@ void scalar_rows(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Ban
     Value* row = (Value*)scratch + 1;
     Value blocked;
     put(blocked, infinity<T>);
-    Place<T, T> place{x, 0, y.length, y.columns, y.edge, y.thresholds ? most(y.thresholds[0], x.threshold) : T(0)};
+    Place<T, T> place{x, 0, y.length, y.columns, y.edge,
+                      y.thresholds ? most(y.thresholds[0], x.threshold) : T(0), scratch + 2 * (y.length + 1)};
     if (first_row == 0) begin<Cell>(how, place, row, y.border);
     for (place.i = first_row; place.i < last_row && !*stop; place.i++) {
         Cell cell = made<Cell>(how);
+        place.template pack<1>();
         const int64_t first = band.lo[place.i], last = band.hi[place.i];
         Value corner = row[first - 1], before = blocked;
         row[first - 1] = blocked;

@@ -65,14 +65,14 @@ struct Kernels {
     // what the rule needs of one sequence (`width` 1) or of lanes: edges and border, each (length, width)
     void (*edges)(const T* values, int64_t length, int64_t channels, int width, const Recurrence&, const T* gap, T* edge,
                   T* border);
-    // `row` is scratch of 2 × (length + 1) × lanes; `limits` (lane), where given, are distances beyond which nobody
+    // `row` is scratch of 2 × (length + 1) × lanes + 16 × channels; `limits` (lane), where given, are distances beyond which nobody
     // asks: when all lanes are beyond, the rest is skipped and inf is the answer
     void (*sweep)(const Recurrence&, const Rows<T>&, const Lanes<T>&, Band, T* row, T* distances, T* counts,
                   const T* limits, const volatile bool* stop);
     // one pair, x against y (m, channel), both with zeros in front; the strip schedule for rule dtw, else null
     T (*strip)(Cost, const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Band, bool banded, T* scratch,
                const volatile bool* stop);
-    // rows first .. last of one pair from the row above them: `row` 2 × (m + 1) values, changed; two bits of direction
+    // rows first .. last of one pair from the row above them: `row` 2 × (m + 1) + 16 × channels values, changed; two bits of direction
     // per cell into `marks` (row, stride) where given, the cells themselves into `matrix` (row, m) where given
     void (*rows)(const Recurrence&, const Rows<T>&, const Lanes<T>&, Band, int64_t first, int64_t last, T* row,
                  uint8_t* marks, int64_t stride, T* matrix, const volatile bool* stop);

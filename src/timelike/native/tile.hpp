@@ -19,7 +19,7 @@ class Tile {
         : kernel_(kernel), program_(program), channels_(channels), width_(width) {
         const Rule rule = program.how.rule;
         columns_ = buffer<T>((max_m + 1) * channels * width);
-        row_ = buffer<T>(2 * (max_m + 1) * width);
+        row_ = buffer<T>(2 * (max_m + 1) * width + 16 * channels);
         rows_ = buffer<T>((max_n + 1) * channels);
         lo_ = buffer<int32_t>(max_n), hi_ = buffer<int32_t>(max_n);
         if (has_edges(rule)) x_edge_ = buffer<T>(max_n), y_edge_ = buffer<T>(max_m * width);
@@ -38,7 +38,8 @@ class Tile {
         if (width_ == 1) copy(y.values + y.starts[items[0]] * channels_, longest, columns_.get());
         else kernel_.interleave(y, items, used, longest, columns_.get());
         const T* first = columns_.get() + channels_ * width_;
-        kernel_.edges(first, longest, channels_, width_, program_.how, program_.gap, y_edge_.get(), y_border_.get());
+        if (y_edge_ || y_border_)
+            kernel_.edges(first, longest, channels_, width_, program_.how, program_.gap, y_edge_.get(), y_border_.get());
         lanes_ = {first, lengths_, longest, used, y_edge_.get(), y_border_.get(),
                   has_threshold(program_.how.rule) ? thresholds_ : nullptr};
     }
@@ -47,7 +48,8 @@ class Tile {
         const int64_t n = x.lengths[item], m = lanes_.length;
         copy(x.values + x.starts[item] * channels_, n, rows_.get());
         const T* first = rows_.get() + channels_;
-        kernel_.edges(first, n, channels_, 1, program_.how, program_.gap, x_edge_.get(), x_border_.get());
+        if (x_edge_ || x_border_)
+            kernel_.edges(first, n, channels_, 1, program_.how, program_.gap, x_edge_.get(), x_border_.get());
         program_.window.fill(n, m, lo_.get(), hi_.get());
         if (offsets_) fill_offsets(n, m);
         x_ = {first, n, channels_, x_edge_.get(), x_border_.get(), offsets_ ? offsets_.get() + m : nullptr,
