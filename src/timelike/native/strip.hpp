@@ -67,7 +67,7 @@ T strip_dtw(const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Band
                 next += C == Cost::euclidean ? root(cost) : cost;
             }
             const V column = T(s) - number;
-            if (Banded) next = (column < low) | (column > high) ? blocked : next;
+            if (Banded) next = ((column < low) | (column > high)) ? blocked : next;
             else if (s < W) next = column < V{} ? blocked : next;
             corner = top;
             before = now;
