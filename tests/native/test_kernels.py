@@ -194,6 +194,33 @@ def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
     np.testing.assert_array_equal(np.isfinite(found), elastic.mask(17, 13, 3, "slanted"))
 
 
+@pytest.mark.parametrize("isa", kernels.isas())
+@given(seed=st.integers(0, 2**32), length=st.integers(1, 40), cells=st.integers(0, 45) | st.none(), channels=st.integers(1, 3))
+def test_a_lower_bound_never_exceeds_the_distance(isa, seed, length, cells, channels):
+    rng = np.random.default_rng(seed)
+    for dtype in (np.float32, np.float64):
+        walks = np.cumsum(rng.standard_normal((25, length, channels)), axis=1).astype(dtype)
+        x, y = (Steps(part.reshape(-1, channels), np.arange(len(part)) * length, np.full(len(part), length)) for part in (walks[:5], walks[5:]))
+        for rule in ("dtw", "symmetric2", "amerced"):
+            program = Program(rule=rule, first=0.1, window=Window(cells=cells))
+            bounds = np.empty((5, 20), dtype)
+            assert kernels.lower_bounds(program.plan(), *x, *y, out=bounds, isa=isa)
+            assert (bounds <= pairwise(program, x, y, isa=isa)).all()
+            assert (bounds >= 0).all()
+    # LB_Keogh as it is written: what sticks out of the box around the other sequence, the larger of both ways
+    radius = length if cells is None else cells
+    naive = max(_sticking_out(walks[0], walks[5], radius), _sticking_out(walks[5], walks[0], radius))
+    assert bounds[0, 0] == pytest.approx(naive, rel=1e-9, abs=1e-12)
+
+
+def _sticking_out(a, b, radius):
+    total = 0.0
+    for i, frame in enumerate(a):
+        near = b[max(0, i - radius) : i + radius + 1]
+        total += (np.maximum(np.maximum(frame - near.max(0), near.min(0) - frame), 0) ** 2).sum()
+    return total
+
+
 def test_fork_leaves_a_working_pool_in_the_child():
     x = np.random.default_rng(0).standard_normal((200, 100))
     expected = tl.DTW().pairwise(x)

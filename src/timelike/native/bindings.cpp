@@ -102,6 +102,17 @@ static void define(nb::module_& module) {
         nb::arg("report").none(), nb::arg("isa") = nb::none());
 
     module.def(
+        "lower_bounds",
+        [](nb::tuple plan, Steps<T> x, Line<int64_t> x_starts, Line<int64_t> x_lengths, Steps<T> y, Line<int64_t> y_starts,
+           Line<int64_t> y_lengths, Matrix<T> out, Isa isa) {
+            const Program<T> how = program<T>(plan, {}, {}, {});
+            return lower_bounds(collection(x, x_starts, x_lengths), collection(y, y_starts, y_lengths), how, out.data(),
+                                table_for(isa));
+        },
+        nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
+
+    module.def(
         "path",
         [](nb::tuple plan, Steps<T> x, Steps<T> y, Line<T> gap, Line<T> x_thresholds, Line<T> y_thresholds, int64_t budget,
            Isa isa) {

@@ -60,4 +60,9 @@ template <class T>
 bool search(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, int64_t k, bool rooted,
             int threads, int64_t* ids, T* distances, const Table& table, const Poll& poll);
 
+// What `search` knows of every pair before it runs the program, (query, item); false where it knows nothing.
+template <class T>
+bool lower_bounds(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, T* out,
+                  const Table& table);
+
 }  // namespace timelike

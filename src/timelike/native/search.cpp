@@ -191,6 +191,23 @@ bool search(const Collection<T>& queries, const Collection<T>& items, const Prog
     return run_tasks(queries.count, threads, run, [&](int64_t done) { return poll(done, queries.count); }, &stop);
 }
 
+template <class T>
+bool lower_bounds(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, T* out,
+                  const Table& table) {
+    if (!bounded(queries, items, program)) return false;
+    const Boxes<T> boxes(items, program, kernels<T>(table));
+    std::vector<T> found(size_t(items.count), T(0));
+    for (int64_t query = 0; query < queries.count; query++) {
+        boxes.bounds(queries.values + queries.starts[query] * queries.channels, found);
+        std::copy(found.begin(), found.end(), out + query * items.count);
+    }
+    return true;
+}
+
+template bool lower_bounds<float>(const Collection<float>&, const Collection<float>&, const Program<float>&, float*,
+                                  const Table&);
+template bool lower_bounds<double>(const Collection<double>&, const Collection<double>&, const Program<double>&, double*,
+                                   const Table&);
 template bool search<float>(const Collection<float>&, const Collection<float>&, const Program<float>&, int64_t, bool, int,
                             int64_t*, float*, const Table&, const Poll&);
 template bool search<double>(const Collection<double>&, const Collection<double>&, const Program<double>&, int64_t, bool, int,
