@@ -256,7 +256,7 @@ def test_a_cluster_configured_in_joblib_gets_the_tiles(monkeypatch):
     expected, across = tl.DTW().pairwise(x), tl.DTW().pairwise(x, y)
     calls = []
     real = tl.align.spread._tile
-    monkeypatch.setattr(tl.align.spread, "_tile", lambda *a: calls.append(1) or real(*a))
+    monkeypatch.setattr(tl.align.spread, "_tile", lambda *a: calls.append(1) or real(*a))  # workers see the cluster too
     with joblib.parallel_config(backend="pretended-cluster", n_jobs=2):
         backend = type(joblib.parallel.get_active_backend()[0])
         assert backend is ClusterBackend

@@ -195,12 +195,20 @@ def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
-@given(seed=st.integers(0, 2**32), length=st.integers(1, 40), cells=st.integers(0, 45) | st.none(), channels=st.integers(1, 3))
+@given(
+    seed=st.integers(0, 2**32),
+    length=st.integers(1, 40),
+    cells=st.integers(0, 45) | st.none(),
+    channels=st.integers(1, 3),
+)
 def test_a_lower_bound_never_exceeds_the_distance(isa, seed, length, cells, channels):
     rng = np.random.default_rng(seed)
     for dtype in (np.float32, np.float64):
         walks = np.cumsum(rng.standard_normal((25, length, channels)), axis=1).astype(dtype)
-        x, y = (Steps(part.reshape(-1, channels), np.arange(len(part)) * length, np.full(len(part), length)) for part in (walks[:5], walks[5:]))
+        x, y = (
+            Steps(part.reshape(-1, channels), np.arange(len(part)) * length, np.full(len(part), length))
+            for part in (walks[:5], walks[5:])
+        )
         for rule in ("dtw", "symmetric2", "amerced"):
             program = Program(rule=rule, first=0.1, window=Window(cells=cells))
             bounds = np.empty((5, 20), dtype)

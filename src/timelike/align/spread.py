@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
+
+from .. import native
 
 if TYPE_CHECKING:
     from ..sequences import Sequences
@@ -28,7 +31,8 @@ def over_cluster(metric: Metric, x: Sequences, y: Sequences | None, out: NDArray
     if type(get_active_backend()[0]).__name__ in _LOCAL:
         return False
     tiles = _tiles(len(x), None if y is None else len(y))
-    tasks = (delayed(_tile)(metric, x[rows], (x if y is None else y)[columns]) for rows, columns in tiles)
+    other = x if y is None else y
+    tasks = (delayed(_tile)(metric, x[rows], other[columns], out.dtype) for rows, columns in tiles)
     for (rows, columns), found in zip(tiles, Parallel()(tasks), strict=True):
         out[rows, columns] = found
         if y is None:
@@ -36,8 +40,11 @@ def over_cluster(metric: Metric, x: Sequences, y: Sequences | None, out: NDArray
     return True
 
 
-def _tile(metric: Metric, x: Sequences, y: Sequences) -> NDArray[Any]:
-    return metric.pairwise(x, y)
+def _tile(metric: Metric, x: Sequences, y: Sequences, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """One tile where it arrived; `pairwise` would ask joblib again, and a worker's answer is the cluster again."""
+    out = np.empty((len(x), len(y)), dtype)
+    metric._fill(x, y, out, native.cores(), None)
+    return out
 
 
 def _tiles(n: int, m: int | None) -> list[tuple[slice, slice]]:
