@@ -3,8 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .container import Padded, PaddedTensor, Sequences, as_one, as_sequences, concat
+from .container import Sequences
+from .conversions import Padded, PaddedTensor
+from .doors import as_one, as_sequences
 from .formats import FormatError
+from .joining import concat
 from .loading import available, load
 from .sampling import Episode
 from .transforms import Statistics

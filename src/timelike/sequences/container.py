@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check, clocks, grids, sampling, tables, transforms
-from .arguments import whole
+from . import check, clocks, conversions, grids, keys, sampling, tables, transforms
 
 if TYPE_CHECKING:
-    import torch
-
     from .check import Layout
 
-
-_PER_ITEM = ("labels", "groups", "ids")
-
-
-class Padded(NamedTuple):
-    """A rectangular batch: `values` (item, longest, *frame) and the true `lengths` (item,)."""
-
-    values: NDArray[Any]
-    lengths: NDArray[np.int64]
-
-
-class PaddedTensor(NamedTuple):
-    """The same for torch."""
-
-    values: torch.Tensor
-    lengths: torch.Tensor
+PER_ITEM = ("labels", "groups", "ids")
 
 
 class Sequences:
@@ -111,7 +92,7 @@ class Sequences:
         self, labels: Any, groups: Any, times: Any, ids: Any, channel_names: Any = None, class_names: Any = None
     ) -> None:
         n_items = len(self)
-        self._labels, self._class_names = _vocabulary(
+        self._labels, self._class_names = keys.vocabulary(
             check.per_item(labels, "labels", n_items), check.names(class_names, "class_names")
         )
         self._groups = check.per_item(groups, "groups", n_items)
@@ -305,13 +286,13 @@ class Sequences:
                 )
             key = key[0]  # scikit-learn indexes arrays as X[rows, ...]
         if not isinstance(key, int | np.integer) and getattr(key, "ndim", 1) == 0:
-            key = _one_position(key)
+            key = keys.one_position(key)
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"position {key} is out of range for {len(self)} sequences")
             start = int(self._starts[key])
             return self._base[start : start + int(self._lengths[key])]
-        return self._take(key if isinstance(key, slice) else _positions(key, len(self)))
+        return self._take(key if isinstance(key, slice) else keys.positions(key, len(self)))
 
     def __contains__(self, key: object) -> bool:
         raise TypeError(
@@ -365,45 +346,6 @@ class Sequences:
         return other
 
     # --- turning into something else -----------------------------------------------------------------------------
-
-    def padded(self, *, fill: float = 0.0, length: int | None = None) -> Padded:
-        """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.padded()`.
-
-        The dtype is that of the values where it can hold `fill`.
-        """
-        dtype = _holding(self.dtype, fill)
-        longest = self.shape[1]
-        length = longest if length is None else whole(length, "length", 0)
-        if length < longest:
-            raise ValueError(
-                f"length={length} is shorter than the longest sequence ({longest}): crop or resample first"
-            )
-        lengths = self._lengths.copy()
-        if self.equal_length and length == longest:
-            return Padded(self.values.reshape(self.shape).copy(), lengths)
-        block = np.full((len(self), length, *self.frame), fill, dtype)
-        block[np.arange(length) < lengths[:, None]] = self.values
-        return Padded(block, lengths)
-
-    def tensor(self, device: Any = None, *, dtype: torch.dtype | str | None = None) -> PaddedTensor:
-        """The padded batch as torch tensors with its lengths; float64 where the values need it, otherwise float32."""
-        import torch
-
-        kind = _torch_dtype(check.computed_dtype(self.dtype) if dtype is None else dtype)
-        values, lengths = self.padded()
-        if dtype is None:
-            values = values.astype(check.computed_dtype(self.dtype), copy=False)
-        return PaddedTensor(torch.from_numpy(values).to(device, kind), torch.from_numpy(lengths).to(device))
-
-    def to_list(self, *, layout: Layout = "ntc") -> list[NDArray[Any]]:
-        """One array per sequence, (time, *frame), or (channel, time) with `layout="nct"`; read-only views."""
-        return [sequence if layout == "ntc" else sequence.swapaxes(0, 1) for sequence in self]
-
-    def to_nct(self) -> NDArray[Any] | list[NDArray[Any]]:
-        """What aeon and sktime take: an array (item, channel, time), or a list of (channel, time) if ragged."""
-        if not self.equal_length:
-            return self.to_list(layout="nct")
-        return self.values.reshape(self.shape).swapaxes(1, 2)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if not self.equal_length:
@@ -487,6 +429,10 @@ class Sequences:
             raise TypeError(f"path={path!r:.80}: expected a string or a Path whose suffix says the format")
         return write(self, Path(path).expanduser(), test=test)
 
+    padded = conversions.padded
+    tensor = conversions.tensor
+    to_list = conversions.to_list
+    to_nct = conversions.to_nct
     statistics = transforms.statistics
     standardize = transforms.standardize
     interpolate = transforms.interpolate
@@ -500,183 +446,6 @@ class Sequences:
     to_frame = tables.to_frame
     from_frame = classmethod(tables.from_frame)
     from_xarray = classmethod(grids.from_xarray)
-
-
-def as_sequences(value: Any, name: str) -> Sequences:
-    """The door of every verb: `Sequences` pass, anything else is checked under the name of the argument."""
-    if isinstance(value, Sequences):
-        return value
-    values, lengths = check.packed(value, "ntc", name)
-    made = _nameless(values, lengths)
-    check.refuse_inf(values, made._starts, name)
-    return made
-
-
-def as_one(value: Any, name: str) -> Sequences:
-    """The same door for a single sequence, (time,) or (time, *frame): a collection of one."""
-    if isinstance(value, Sequences):
-        if len(value) != 1:
-            raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
-        return value
-    values = np.ascontiguousarray(check.one_sequence(value, name))
-    made = _nameless(values, np.array([len(values)]), _FIRST)
-    if values.dtype.kind != "f" or np.isfinite(values).all():
-        made._base_missing.append(False)  # one look for both, since small sequences are compared by the million
-        return made
-    step = check.first_step(values, np.isinf)
-    if step is not None:
-        raise ValueError(f"{name} is infinite at time step {step}: expected finite values; nan means missing")
-    return made
-
-
-_FIRST = check.frozen(np.zeros(1, np.int64))
-
-
-def _nameless(values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> Sequences:
-    made = Sequences.__new__(Sequences)
-    made._fill(values, lengths, starts)
-    made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
-    return made
-
-
-def concat(parts: Iterable[Sequences]) -> Sequences:
-    """All sequences of several collections, in order; what only some of them know is an error, not a guess.
-
-    >>> import timelike as tl
-    >>> a = tl.Sequences([[1.0, 2.0]])
-    >>> tl.concat([a, a]).lengths
-    array([2, 2])
-    """
-    several = list(parts)
-    if not several:
-        raise ValueError("parts is empty: expected at least one Sequences to concatenate")
-    return joined(several, [f"parts[{i}]" for i in range(len(several))])
-
-
-def joined(several: list[Sequences], called: list[str]) -> Sequences:
-    """The same for parts that an error shall call by other names."""
-    first = several[0]
-    for part, name in zip(several, called, strict=True):
-        if not isinstance(part, Sequences):
-            raise TypeError(f"{name} is a {type(part).__name__}: expected Sequences")
-        if part.frame != first.frame or part.channel_names != first.channel_names:
-            raise ValueError(
-                f"{name} has frames {part.frame} named {part.channel_names}, {called[0]} {first.frame} named "
-                f"{first.channel_names}: expected the same channels"
-            )
-    whole = Sequences.__new__(Sequences)
-    values = check.locked(np.concatenate([part.values for part in several]))
-    whole._fill(values, np.concatenate([part.lengths for part in several]))
-    known = {name: _joined([getattr(part, name) for part in several], name, called) for name in _PER_ITEM}
-    whole._describe(**known, times=None, channel_names=first.channel_names)
-    clock = _joined([part.times for part in several], "times", called)
-    whole._clock = None if clock is None else check.locked(clock)
-    if whole._labels is not None and whole._labels.dtype.kind == "U":
-        names = [name for part in several for name in part.class_names or ()]
-        whole._class_names = tuple(dict.fromkeys(names))
-    return whole
-
-
-def _joined(entries: list[NDArray[Any] | None], name: str, called: list[str]) -> NDArray[Any] | None:
-    present = [entry for entry in entries if entry is not None]
-    if not present:
-        return None
-    if len(present) < len(entries):
-        missing = next(i for i, entry in enumerate(entries) if entry is None)
-        raise ValueError(f"{called[missing]} has no {name} but others have: drop them with replace({name}=None)")
-    if (
-        len({entry.dtype.kind in "U" for entry in present}) > 1
-        or len({entry.dtype.kind == "M" for entry in present}) > 1
-    ):
-        raise ValueError(f"{name} are of different kinds ({', '.join(sorted({str(e.dtype) for e in present}))})")
-    return np.asarray(np.concatenate(present))
-
-
-def _vocabulary(
-    labels: NDArray[Any] | None, names: tuple[str, ...] | None
-) -> tuple[NDArray[Any] | None, tuple[str, ...] | None]:
-    """String labels and the classes they come from; integer codes are replaced by the names they stand for."""
-    if labels is None:
-        if names is not None:
-            raise ValueError("class_names is given without labels: give labels (names, or positions in class_names)")
-        return None, None
-    if labels.dtype.kind != "U":
-        if names is None:
-            return labels, None
-        if labels.dtype.kind not in "iu" or labels.min(initial=0) < 0 or labels.max(initial=0) >= len(names):
-            raise ValueError(
-                f"labels run from {labels.min()} to {labels.max()} for {len(names)} class_names: "
-                f"expected integers 0 to {len(names) - 1}, or the names themselves"
-            )
-        return check.frozen(np.array(names, dtype=str)[labels]), names
-    found = np.unique(labels).tolist()
-    if names is None:
-        return labels, tuple(found)
-    strangers = sorted(set(found) - set(names))
-    if strangers:
-        raise ValueError(f"labels hold {strangers[0]!r}, which is not among class_names {names}")
-    return labels, names
-
-
-def _one_position(key: Any) -> int:
-    """An array or tensor without axes that holds an integer."""
-    if "bool" in str(getattr(key, "dtype", "")) or not hasattr(key, "__index__"):
-        raise IndexError(
-            f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
-        )
-    try:
-        return int(operator.index(key))
-    except TypeError:
-        raise IndexError(f"position {key!r:.80}: expected an integer") from None
-
-
-def _positions(key: Any, n_items: int) -> NDArray[np.int64]:
-    index = check.from_torch(key, "positions") if hasattr(key, "detach") else np.asarray(key)
-    if index.ndim != 1:
-        raise IndexError(
-            f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
-        )
-    if index.dtype == bool:
-        if len(index) != n_items:
-            raise IndexError(f"the mask has {len(index)} entries for {n_items} sequences")
-        return np.flatnonzero(index)
-    if index.size == 0:
-        return np.zeros(0, np.int64)
-    if index.dtype.kind not in "iu":
-        raise IndexError(f"positions have dtype {index.dtype}: expected integers or a mask")
-    outside = index[(index < -n_items) | (index >= n_items)]
-    if outside.size:
-        raise IndexError(f"position {outside[0]} is out of range for {n_items} sequences")
-    return index.astype(np.int64)
-
-
-def _holding(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
-    """The dtype itself if it holds the number exactly, otherwise one that holds both."""
-    if not isinstance(fill, int | float | np.integer | np.floating | np.bool_):
-        raise TypeError(f"fill={fill!r:.40}: expected a number")
-    kind = np.min_scalar_type(fill)
-    if kind.kind == "O":
-        raise ValueError(f"fill={fill}: expected a number within the range of 64 bits")
-    if dtype.kind in "biu" and fill == int(fill if np.isfinite(fill) else -1):
-        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        if low <= fill <= high:
-            return dtype
-    return np.result_type(dtype, kind)
-
-
-def _torch_dtype(wanted: Any) -> torch.dtype:
-    import torch
-
-    if isinstance(wanted, torch.dtype):
-        return wanted
-    try:
-        name = wanted if isinstance(wanted, str) else np.dtype(wanted).name
-    except TypeError:
-        name = ""
-    found = getattr(torch, name.removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype):
-        raise ValueError(f"dtype={wanted!r:.60}: expected a torch dtype or its name, such as 'float32'")
-    return found
 
 
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:

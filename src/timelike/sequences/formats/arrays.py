@@ -14,7 +14,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..container import Sequences, joined
+from ..container import Sequences
+from ..joining import joined
 from . import text
 from .atomic import replacing
 
