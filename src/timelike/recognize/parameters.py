@@ -25,8 +25,8 @@ class MetricParameters(BaseEstimator):  # type: ignore[misc]
         """Parameters, the metric's own among them as `metric__…`."""
         own: dict[str, Any] = super().get_params(deep=False)
         metric = named().get(self.metric, lambda: None)() if isinstance(self.metric, str) else self.metric
-        if deep and dataclasses.is_dataclass(metric):
-            own |= {f"metric__{field.name}": getattr(metric, field.name) for field in dataclasses.fields(metric)}
+        if deep:
+            own |= {f"metric__{name}": getattr(metric, name) for name in _options(metric)}
         return own
 
     def set_params(self, **params: Any) -> Self:
@@ -115,8 +115,13 @@ def _is_plain_value(kind: type[Metric]) -> bool:
     return dataclasses.is_dataclass(kind) and not getattr(kind, "__abstractmethods__", None) and kind.__name__[0] != "_"
 
 
+def _options(metric: Any) -> list[str]:
+    fields = dataclasses.fields(metric) if dataclasses.is_dataclass(metric) else ()
+    return [field.name for field in fields if field.init]
+
+
 def _changed(metric: Any, options: dict[str, Any]) -> Metric:
-    known = [field.name for field in dataclasses.fields(metric)] if dataclasses.is_dataclass(metric) else []
+    known = _options(metric)
     for name in options:
         if name not in known:
             raise ValueError(f"metric has no option {name!r}: {type(metric).__name__} has {', '.join(known)}")
