@@ -729,7 +729,7 @@ def report(lines: list[Line], s: Settings, command: str, words: str) -> str:
         f"{processor()}, {os.cpu_count()} cores, kernels for {tl.native.isa()}, {platform.system()} "
         f"{platform.machine()}, Python {platform.python_version()}; {versions()}; {threads}, except the row that "
         f"compares two with one. Best of {REPEATS} or more runs after a first one that does not count. Cells are those "
-        "of the whole dynamic program, also for a search that skips most of them.{load()}",
+        f"of the whole dynamic program, also for a search that skips most of them.{load()}",
         words,
         "\n".join([HEAD, *map(row, lines)]),
         "Every library, in seconds unless said otherwise:",

@@ -171,11 +171,12 @@ def msm(x, y, c=1.0, *, allowed=None):
     """Move-split-merge (Stefan et al. 2013): a move costs ‖x_i − y_j‖, a split or merge C.
 
     C(new, last, other) is c where `new` lies between the other two, and else c + min(‖new − last‖, ‖new − other‖). With
-    several channels "between" is inside the sphere of which the segment from last to other is a diameter.
+    several channels "between" is inside the sphere of which the segment from last to other is a diameter, which is where
+    both are seen at a right angle or more.
     """
 
     def split(new, last, other):
-        if norm(new, (last + other) / 2) <= norm(last, other) / 2:
+        if sum((new - last) * (new - other)) <= 0:
             return c
         return c + min(norm(new, last), norm(new, other))
 

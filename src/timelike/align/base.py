@@ -22,6 +22,9 @@ from .alignment import Alignment
 Report = native.Report
 
 
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
 class Matches(NamedTuple):
     """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first."""
 
@@ -146,6 +149,8 @@ class Aligner(Metric):
 
 def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
     """The dtype of the computation: float64 where a float32 could not hold the values, otherwise float32."""
+    if x.dtype == y.dtype and x.dtype in _FLOATS:  # asked for every pair, so the common answer comes first
+        return x.dtype
     return computed_dtype(x.dtype, y.dtype)
 
 

@@ -38,6 +38,7 @@ __all__ = [
 PATH_BUDGET = 1 << 28  # bytes of directions kept at once; a longer path costs the rows of the program twice
 Report = Callable[[int, int], None] | None
 _warned: list[bool] = []
+_wish_heard: list[str] = []  # the kernels read TIMELIKE_ISA once, so it is checked once
 
 
 def compiled() -> bool:
@@ -50,7 +51,9 @@ def compiled() -> bool:
 
 
 def _use_kernels() -> bool:
-    if isa() != "torch":
+    if compiled():
+        if not _wish_heard:
+            _wish_heard.append(isa())
         return True
     if _kernels is None and not _warned:
         _warned.append(True)

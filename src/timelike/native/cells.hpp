@@ -53,9 +53,11 @@ struct Place {
 
     const T* x() const { return rows.x + i * rows.channels; }
 
-    template <int R> void pack() const {
+    // row i − 1 only for cells that look back: it may lie before the caller's memory
+    template <class Cell, int R> void pack() const {
         for (int64_t c = 0; c < rows.channels; c++)
-            for (int r = 0; r <= R; r++) packed[c * (R + 1) + r] = x()[(r - 1) * rows.channels + c];
+            for (int r = Cell::looks_back ? 0 : 1; r <= R; r++)
+                packed[c * (R + 1) + r] = x()[(r - 1) * rows.channels + c];
     }
 };
 
@@ -68,7 +70,7 @@ inline Way cheapest(V diagonal, V above, V before) {
 template <Cost C, bool One, int R, class T, class V>
 struct Dtw : Costs<C, One, R, T, V> {
     using Value = V;
-    static constexpr bool twice = false;
+    static constexpr bool twice = false, looks_back = false;
     inline void enter(const Place<T, V>& p, int64_t j) {
         this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
     }
@@ -169,6 +171,7 @@ inline V outside(V reach, V toward, V step) {
 // move costs the distance; split and merge cost `first`, and more where the new value is not between its neighbours
 template <bool One, int R, class T, class V>
 struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // one channel: the difference with its sign
+    static constexpr bool looks_back = true;
     T penalty;
     V between_x[One ? 1 : R], between_y[One ? 1 : R], y_before, y_reach;
     explicit Msm(const Recurrence& how) : penalty(T(how.first)) {}
@@ -187,17 +190,17 @@ struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // 
             }
     }
     // several channels: `a` is inside the sphere whose diameter is the segment from `b` to `c`, or else as far as the
-    // nearer of the two; `to_c` is the distance of a and c
+    // nearer of the two; `to_c` is the distance of a and c. Inside is where b and c are seen at a right angle or more
+    // (Thales), which unlike radii is exact along an axis; unfused, so that equal products cancel
     template <class A, class B, class D>
     static inline V beyond(const A* a, const B* b, const D* c, V to_c, int64_t channels) {
-        V diameter = V{}, to_middle = V{}, to_b = V{};
+        V angle = V{}, to_b = V{};
         for (int64_t k = 0; k < channels; k++) {
-            V span = V{} + b[k] - c[k], middle = (V{} + b[k] + c[k]) * T(0.5) - a[k], side = V{} + a[k] - b[k];
-            diameter = fused(span, span, diameter);
-            to_middle = fused(middle, middle, to_middle);
+            const V side = V{} + a[k] - b[k], other = V{} + a[k] - c[k];
+            angle += side * other;
             to_b = fused(side, side, to_b);
         }
-        return to_middle <= diameter * T(0.25) ? V{} : least(V(root(to_b)), to_c);
+        return angle <= V{} ? V{} : least(V(root(to_b)), to_c);
     }
     inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
         (void)j;
@@ -220,7 +223,7 @@ struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // 
 template <bool One, int R, class T, class V>
 struct Twe {
     using Value = V;
-    static constexpr bool twice = false;
+    static constexpr bool twice = false, looks_back = true;
     Costs<Cost::euclidean, One, R + 1, T, V> here;  // row -1 first: the diagonal looks one row up and one column back
     V earlier[R];
 

@@ -111,7 +111,11 @@ template <class T>
 inline vec<T> shifted(vec<T> a, T into) {
     constexpr int W = lanes<T>;
     typedef typename vector_of<T>::type V;
-#if defined(__clang__)
+#if defined(__AVX512F__)
+    const __m512i values = (__m512i)a, front = (__m512i)(V{} + into);
+    if constexpr (W == 16) return (V)_mm512_alignr_epi32(values, front, 15);
+    else return (V)_mm512_alignr_epi64(values, front, 7);
+#elif defined(__clang__)
     if constexpr (W == 16) a = __builtin_shufflevector(a, a, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     else if constexpr (W == 8) a = __builtin_shufflevector(a, a, 0, 0, 1, 2, 3, 4, 5, 6);
     else if constexpr (W == 4) a = __builtin_shufflevector(a, a, 0, 0, 1, 2);
@@ -122,8 +126,10 @@ inline vec<T> shifted(vec<T> a, T into) {
     for (int k = 1; k < W; k++) from[k] = k - 1;
     a = __builtin_shuffle(a, from);
 #endif
+#if !defined(__AVX512F__)
     a[0] = into;
     return a;
+#endif
 }
 
 }  // namespace

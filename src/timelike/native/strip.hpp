@@ -45,15 +45,15 @@ T strip_dtw(const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Band
                 low[r] = T(r < used ? band.lo[i + r] - first : 0);
                 high[r] = T(r < used ? band.hi[i + r] - first : -1);
             }
-        V now = blocked, before = blocked;  // this step's diagonal and, shifted down, the one of the step before
-        T corner = row[first - 1];
+        V now = blocked, diagonal = shifted<T>(blocked, row[first - 1]);
         row[first - 1] = infinity<T>;
         for (int64_t s = 0; s <= last - first + used - 1; s++) {
             // lane r stands at column first + s - r
             const int64_t j = first + s;
             const T top = j <= last ? row[j] : infinity<T>;
-            V above = shifted<T>(now, top), diagonal = shifted<T>(before, corner);
+            const V above = shifted<T>(now, top);
             V next = least(least(now, diagonal), above);
+            diagonal = above;  // what is above now is diagonal to the next column
             const T* window = backwards + W + m - 1 - j;
             if (One) {
                 const V difference = load<T>(strip) - load<T>(window);
@@ -69,8 +69,6 @@ T strip_dtw(const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Band
             const V column = T(s) - number;
             if (Banded) next = ((column < low) | (column > high)) ? blocked : next;
             else if (s < W) next = column < V{} ? blocked : next;
-            corner = top;
-            before = now;
             now = next;
             const int64_t done = j - (used - 1);
             if (done >= first) row[done] = now[used - 1];

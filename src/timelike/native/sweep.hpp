@@ -26,7 +26,7 @@ inline void begin(const Recurrence& how, const Place<T, V>& p, typename Cell::Va
     put(row[-1], V{});
     if constexpr (Cell::twice) {  // the first cell counts once although it is entered diagonally
         Cell cell = made<Cell>(how);
-        p.template pack<1>();
+        p.template pack<Cell, 1>();
         cell.enter(p, 0);
         put(row[-1], V(-cell.cost(0)));
     }
@@ -49,7 +49,7 @@ inline void pass(const Recurrence& how, const Place<T, V>& p, typename Cell::Val
                  const int32_t* hi) {
     using Value = typename Cell::Value;
     Cell cell = made<Cell>(how);
-    p.template pack<R>();
+    p.template pack<Cell, R>();
     Value blocked, left[R];
     put(blocked, infinity<T>);
     const T* border = p.rows.border;
@@ -143,7 +143,7 @@ void scalar_rows(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Ban
     if (first_row == 0) begin<Cell>(how, place, row, y.border);
     for (place.i = first_row; place.i < last_row && !*stop; place.i++) {
         Cell cell = made<Cell>(how);
-        place.template pack<1>();
+        place.template pack<Cell, 1>();
         const int64_t first = band.lo[place.i], last = band.hi[place.i];
         Value corner = row[first - 1], before = blocked;
         row[first - 1] = blocked;

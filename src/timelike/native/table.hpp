@@ -33,7 +33,7 @@ struct Band {
     const int32_t* hi;
 };
 
-// The row sequence of a program, with what the rule needs beside it. x[-1] is a frame of zeros.
+// The row sequence of a program, with what the rule needs beside it. For rules that look back, x[-1] is a frame of zeros.
 template <class T>
 struct Rows {
     const T* x;

@@ -10,6 +10,7 @@ namespace timelike {
 inline bool has_edges(Rule rule) { return rule == Rule::erp || rule == Rule::twe; }
 inline bool has_border(Rule rule) { return rule == Rule::erp || rule == Rule::edr || rule == Rule::lcss; }
 inline bool has_threshold(Rule rule) { return rule == Rule::edr || rule == Rule::lcss; }
+inline bool looks_back(Rule rule) { return rule == Rule::msm || rule == Rule::twe; }
 inline bool has_offsets(Rule rule) { return rule == Rule::weighted || rule == Rule::twe; }
 
 template <class T>
@@ -46,8 +47,11 @@ class Tile {
 
     void set_rows(const Collection<T>& x, int64_t item) {
         const int64_t n = x.lengths[item], m = lanes_.length;
-        copy(x.values + x.starts[item] * channels_, n, rows_.get());
-        const T* first = rows_.get() + channels_;
+        const T* first = x.values + x.starts[item] * channels_;
+        if (looks_back(program_.how.rule)) {  // the step before the first is zeros
+            copy(first, n, rows_.get());
+            first = rows_.get() + channels_;
+        }
         if (x_edge_ || x_border_)
             kernel_.edges(first, n, channels_, 1, program_.how, program_.gap, x_edge_.get(), x_border_.get());
         program_.window.fill(n, m, lo_.get(), hi_.get());

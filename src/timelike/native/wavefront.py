@@ -151,9 +151,7 @@ class Wave:
 
 def _outside(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     """0 where a lies in the sphere over the segment from b to c, else its distance to the nearer end."""
-    inside = _norm((b + c) / 2 - a, "sqeuclidean") <= _norm(b - c, "sqeuclidean") / 4
-    if a.shape[-1] == 1:  # exact at the ends, which squares are not
-        inside = ((b <= a) & (a <= c) | (b >= a) & (a >= c))[..., 0]
+    inside = ((a - b) * (a - c)).sum(-1) <= 0  # Thales: both ends are seen at a right angle or more
     return torch.where(inside, 0.0, torch.minimum(_norm(a - b), _norm(a - c)))
 
 

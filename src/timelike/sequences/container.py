@@ -213,7 +213,7 @@ class Sequences:
     @property
     def frame(self) -> tuple[int, ...]:
         """The shape of one time step: (channel,) or (channel, height, width)."""
-        return tuple(int(size) for size in self._base.shape[1:])
+        return self._base.shape[1:]
 
     @property
     def dtype(self) -> np.dtype[Any]:
