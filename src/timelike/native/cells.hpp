@@ -43,7 +43,7 @@ struct Costs {
 // Where a pass stands: rows from `i` on, and the columns' data.
 template <class T, class V>
 struct Place {
-    Rows<T> rows;
+    const Rows<T>& rows;  // by reference: a copy would wait for the stores that have just written it
     int64_t i;
     int64_t columns;
     const V* y;
