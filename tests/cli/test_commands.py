@@ -30,7 +30,7 @@ def test_the_demo_classifies_real_data_and_writes_a_report(run, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     result = run("demo")
     assert result.exit_code == 0, result.output
-    for published in ("0.975", "0.949"):  # 1-NN with dependent DTW, Bagnall et al. 2018 (arXiv:1811.00075), table 2
+    for published in ("0.975", "0.949"):  # the 1-NN DTW column beside T-Loss in its thesis
         assert any(round(float(word), 3) == float(published) for word in re.findall(r"0\.\d+", result.output))
     page = (tmp_path / "demo" / "report.html").read_text()
     assert page.count("<svg") == 2
