@@ -39,7 +39,7 @@ REPEATS = 3
 Job = Callable[[], Any]
 
 # vector operations per cell of one channel, the cheapest way we know to write the recurrence
-OPERATIONS = {"DTW": 4, "ERP": 7, "TWE": 9, "MSM": 23}
+OPERATIONS = {"DTW": 4, "ERP": 7, "TWE": 9, "MSM": 15}
 PER_CYCLE = 2  # full-width vector operations a current x86 core starts per cycle
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import align, draw, native, recognize, sequences
+    from . import align, draw, native, nn, recognize, sequences
     from .align import (
         ADTW,
         DDTW,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = ("align", "draw", "native", "recognize", "report", "sequences")
+_ROOMS = ("align", "draw", "native", "nn", "recognize", "report", "sequences")
 # where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
 _HOME = {
     "ADTW": "align",

@@ -15,28 +15,83 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Warp:
+    """A piecewise linear warp: a callable that takes x's time to y's time.
+
+    `times` (knot,) are x's and `values` (knot,) where they fall in y's time; `y_times` (time,) are those of y's steps.
+    Before the first knot and after the last it keeps their values.
+    """
+
+    times: NDArray[np.float64]
+    values: NDArray[np.float64]
+    y_times: NDArray[np.float64]
+
+    def __call__(self, t: Any) -> Any:
+        """Where x's time `t` falls in y's time."""
+        return np.interp(t, self.times, self.values)
+
+    @property
+    def slopes(self) -> NDArray[np.float64]:
+        """How fast y's time runs between two knots, (knot − 1,)."""
+        return np.diff(self.values) / np.diff(self.times)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """(len x, len y): how y's steps are mixed at each knot; at most two neighbours in a row, which sums to 1."""
+        n = len(self.y_times)
+        after = np.clip(np.searchsorted(self.y_times, self.values, side="right"), 1, max(n - 1, 1))
+        matrix = np.zeros((len(self.values), n))
+        rows = np.arange(len(self.values))
+        if n == 1:
+            matrix[:, 0] = 1
+            return matrix
+        before = after - 1
+        share = (self.values - self.y_times[before]) / (self.y_times[after] - self.y_times[before])
+        share = np.clip(share, 0, 1)
+        matrix[rows, before] = 1 - share
+        matrix[rows, after] = share
+        return matrix
+
+    def __repr__(self) -> str:
+        first, last = self.times[0], self.times[-1]
+        return f"Warp([{first:g}, {last:g}] → [{self.values[0]:g}, {self.values[-1]:g}], {len(self.times)} knots)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
-    """Two sequences lined up: `cost`, and the `path` of matched steps (steps, 2), first column x, second y."""
+    """Two sequences lined up: `cost`, and how their steps correspond.
+
+    Every alignment has a `plan` (len x, len y). One that matches steps one by one has a `path` (steps, 2), first column
+    x, second y; one in continuous time has a `warp`; the other two are None.
+    """
 
     cost: float
-    path: NDArray[np.int64]
+    path: NDArray[np.int64] | None
     x: NDArray[Any]
     y: NDArray[Any]
+    weights: NDArray[Any] | None = None
+    warp: Warp | None = None
 
     def __post_init__(self) -> None:
-        self.path.flags.writeable = False
+        for held in (self.path, self.weights):
+            if held is not None:
+                held.flags.writeable = False
 
     @property
     def plan(self) -> NDArray[np.float64]:
-        """The path as a matrix (len x, len y), 1 where two steps are matched and 0 elsewhere."""
+        """How much each step of x (row) has to do with each step of y (column).
+
+        Of a path: 1 where two steps are matched, 0 elsewhere. Of a soft or a transport alignment: its weights. Of a
+        warp: the mixture of y's steps at each of x's times, rows summing to 1.
+        """
+        if self.weights is not None:
+            return self.weights
+        if self.warp is not None:
+            return self.warp.weights
+        assert self.path is not None
         matrix = np.zeros((len(self.x), len(self.y)))
         matrix[self.path[:, 0], self.path[:, 1]] = 1
         return matrix
-
-    @property
-    def warp(self) -> None:
-        """A warp in continuous time, which an alignment of steps does not have."""
-        return None
 
     def apply(self, y: Any = None) -> NDArray[Any]:
         """`y` (by default the one that was aligned) on x's time: at each step the mean of what it is matched with."""
@@ -45,16 +100,22 @@ class Alignment:
         y = self.y if y is None else check.plain_array(y, "y")
         if np.ndim(y) == 0 or len(y) != len(self.y):
             raise ValueError(f"y has shape {np.shape(y)}: the alignment was made with {len(self.y)} time steps")
+        if self.path is None:
+            plan = self.plan
+            mixed = (plan / plan.sum(axis=1, keepdims=True)) @ y.reshape(len(y), -1)
+            return np.asarray(mixed.reshape(len(plan), *y.shape[1:]))
         steps, matched = self.path.T
         first = np.flatnonzero(np.diff(steps, prepend=-1))
         counts = np.diff(np.append(first, len(steps))).reshape(-1, *[1] * (y.ndim - 1))
         return np.asarray(np.add.reduceat(y[matched], first, axis=0) / counts)
 
     def plot(self, *, channel: int = 0) -> Figure:
-        """The two signals joined where they match, and the path over the costs."""
+        """The two signals joined where they match, path or plan over the costs and, where there is one, the warp."""
         from ..draw import alignments
 
-        return alignments.figure(self.x, self.y, self.path, cost=self.cost, channel=channel)
+        return alignments.figure(self, channel=channel)
 
     def __repr__(self) -> str:
-        return f"Alignment(cost={self.cost:.6g}, {len(self.x)} × {len(self.y)} steps, path of {len(self.path)})"
+        how = "a plan" if self.path is None else f"path of {len(self.path)}"
+        how = how if self.warp is None else f"{self.warp!r}"
+        return f"Alignment(cost={self.cost:.6g}, {len(self.x)} × {len(self.y)} steps, {how})"

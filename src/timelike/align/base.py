@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import abc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, fields, is_dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ class Metric(abc.ABC):
     """Anything that compares two sequences. A subclass fills in `_fill`; the verbs are here."""
 
     symmetric: ClassVar[bool] = True
+    # promises of tests/contract that the method cannot keep, each with the reason
+    departs: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""

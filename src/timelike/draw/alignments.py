@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,40 +15,106 @@ if TYPE_CHECKING:
 
 _LINES = 60  # matching lines that can still be told apart
 _PIXELS = 600  # a cost image need not be finer than this
+_FAINT = 0.05  # share of a row's largest weight below which two steps are not joined
 
 
-def figure(
-    x: NDArray[Any], y: NDArray[Any], path: NDArray[np.int64], *, cost: float | None = None, channel: int = 0
-) -> Figure:
-    """Two panels: the signals joined where they match, and the path over the costs of all pairs of steps."""
+class Curve(Protocol):
+    """A warp: `values` in y's time at x's `times`."""
+
+    times: NDArray[Any]
+    values: NDArray[Any]
+    y_times: NDArray[Any]
+
+
+class LinedUp(Protocol):
+    """What is drawn of an alignment."""
+
+    @property
+    def cost(self) -> float: ...
+    @property
+    def path(self) -> NDArray[Any] | None: ...
+    @property
+    def x(self) -> NDArray[Any]: ...
+    @property
+    def y(self) -> NDArray[Any]: ...
+    @property
+    def plan(self) -> NDArray[Any]: ...
+    @property
+    def warp(self) -> Any: ...
+    def apply(self, y: Any = None) -> NDArray[Any]: ...
+
+
+def figure(alignment: LinedUp, *, channel: int = 0) -> Figure:
+    """Panels: the signals joined where they match, path or plan over the costs, and the warp where there is one."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(9.5, 3.8), layout="constrained")
-    joined, costs = whole.subplots(1, 2, width_ratios=(1.5, 1))
-    matched_signals(joined, as_channel(x, channel), as_channel(y, channel), path)
-    path_over_costs(costs, x, y, path)
-    if cost is not None:
-        costs.set_title(f"cost {cost:.4g}", fontsize="medium")
+    warp = alignment.warp
+    whole = Figure(figsize=(9.5 if warp is None else 13, 3.8), layout="constrained")
+    ratios = (1.5, 1) if warp is None else (1.5, 1, 1)
+    joined, costs, *rest = whole.subplots(1, len(ratios), width_ratios=ratios)
+    x, y = (as_channel(side, channel) for side in (alignment.x, alignment.y))
+    if warp is not None:
+        matched_signals(joined, x, y, warp_lines(warp, len(y)), clocks=(warp.times, warp.y_times))
+    elif alignment.path is not None:
+        matched_signals(joined, x, y, path_lines(alignment.path))
+    else:
+        matched_signals(joined, x, y, plan_lines(alignment.plan))
+    cost_image(costs, alignment.x, alignment.y)
+    over_costs(costs, alignment)
+    costs.set_title(f"cost {alignment.cost:.4g}", fontsize="medium")
+    if rest:
+        warp_curve(rest[0], warp)
     return whole
 
 
-def matched_signals(axes: Axes, x: NDArray[Any], y: NDArray[Any], path: NDArray[np.int64]) -> None:
-    """x above, y below, thin lines between matched steps."""
+def path_lines(path: NDArray[Any]) -> list[tuple[float, float, float]]:
+    """Steps to join, with how strongly: all alike."""
+    return [(float(i), float(j), 1.0) for i, j in path[:: max(1, len(path) // _LINES)]]
+
+
+def plan_lines(plan: NDArray[Any]) -> list[tuple[float, float, float]]:
+    """The pairs that carry most of the plan, each as strong as its share of its row."""
+    largest = plan.max(axis=1, keepdims=True)
+    share = np.divide(plan, largest, out=np.zeros_like(plan), where=largest > 0)
+    rows = range(0, len(plan), max(1, len(plan) // (_LINES // 2)))
+    return [(float(i), float(j), float(share[i, j])) for i in rows for j in np.flatnonzero(share[i] > _FAINT)]
+
+
+def warp_lines(warp: Curve, n_steps: int) -> list[tuple[float, float, float]]:
+    """Each of x's knots and the place between y's steps it falls on, counted in steps."""
+    places = np.interp(warp.values, warp.y_times, np.arange(n_steps))
+    chosen = range(0, len(places), max(1, len(places) // _LINES))
+    return [(float(i), float(places[i]), 1.0) for i in chosen]
+
+
+def matched_signals(
+    axes: Axes,
+    x: NDArray[Any],
+    y: NDArray[Any],
+    lines: list[tuple[float, float, float]],
+    *,
+    clocks: tuple[NDArray[Any], NDArray[Any]] | None = None,
+) -> None:
+    """x above, y below, thin lines between what is matched; both over their own `clocks` where these are given."""
     spread = max(float(np.ptp(x)), float(np.ptp(y))) or 1.0
     lift = float(np.max(y) - np.min(x)) + 0.25 * spread
-    for i, j in path[:: max(1, len(path) // _LINES)]:
-        axes.plot([i, j], [x[i] + lift, y[j]], color="#B0B0B0", linewidth=0.6, zorder=1)
-    axes.plot(x + lift, color=COLORS[0], linewidth=1.6, label="x", zorder=2)
-    axes.plot(y, color=COLORS[1], linewidth=1.6, label="y", zorder=2)
+    steps = np.arange(len(x)), np.arange(len(y))
+    first, second = steps if clocks is None else clocks
+    for i, j, strength in lines:
+        ends = np.interp(i, steps[0], first), np.interp(j, steps[1], second)
+        heights = np.interp(i, steps[0], x) + lift, np.interp(j, steps[1], y)
+        axes.plot(ends, heights, color="#B0B0B0", linewidth=0.6, alpha=strength, zorder=1)
+    axes.plot(first, x + lift, color=COLORS[0], linewidth=1.6, label="x", zorder=2)
+    axes.plot(second, y, color=COLORS[1], linewidth=1.6, label="y", zorder=2)
     axes.set_yticks([])
-    axes.set_xlabel("time step")
+    axes.set_xlabel("time step" if clocks is None else "time")
     plain(axes)
     axes.spines["left"].set_visible(False)
     axes.legend(frameon=False, loc="upper right", fontsize="small")
 
 
-def path_over_costs(axes: Axes, x: NDArray[Any], y: NDArray[Any], path: NDArray[np.int64]) -> None:
-    """The distance of every step of x to every step of y, dark where they are near, and the path through it."""
+def cost_image(axes: Axes, x: NDArray[Any], y: NDArray[Any]) -> None:
+    """The distance of every step of x to every step of y, dark where they are near."""
     from matplotlib.ticker import MaxNLocator
 
     rows, columns = (np.unique(np.linspace(0, len(s) - 1, min(len(s), _PIXELS)).astype(int)) for s in (x, y))
@@ -57,8 +123,41 @@ def path_over_costs(axes: Axes, x: NDArray[Any], y: NDArray[Any], path: NDArray[
     image = np.sqrt(np.maximum(squares, 0))
     extent = (-0.5, len(y) - 0.5, -0.5, len(x) - 0.5)
     axes.imshow(image, origin="lower", aspect="auto", cmap="Greys_r", extent=extent, interpolation="nearest")
-    axes.plot(path[:, 1], path[:, 0], color=COLORS[1], linewidth=1.8)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("step of y")
     axes.set_ylabel("step of x")
+
+
+def over_costs(axes: Axes, alignment: LinedUp) -> None:
+    """The path, the warp or the plan, in colour over the costs."""
+    if alignment.warp is not None:
+        places = np.interp(alignment.warp.values, alignment.warp.y_times, np.arange(len(alignment.y)))
+        axes.plot(places, np.arange(len(alignment.x)), color=COLORS[1], linewidth=1.8)
+    elif alignment.path is not None:
+        axes.plot(alignment.path[:, 1], alignment.path[:, 0], color=COLORS[1], linewidth=1.8)
+    else:
+        plan_image(axes, alignment.plan)
+
+
+def plan_image(axes: Axes, plan: NDArray[Any]) -> None:
+    """The plan as colour that is as opaque as the weight is large."""
+    from matplotlib.colors import to_rgb
+
+    n, m = plan.shape
+    image = np.empty((n, m, 4))
+    image[..., :3] = to_rgb(COLORS[1])
+    image[..., 3] = np.clip(plan / (plan.max() or 1.0), 0, 1) ** 0.7
+    axes.imshow(image, origin="lower", aspect="auto", extent=(-0.5, m - 0.5, -0.5, n - 0.5), interpolation="nearest")
+
+
+def warp_curve(axes: Axes, warp: Curve) -> None:
+    """The warp, beside the straight line between the ends of both clocks."""
+    ends = warp.times[[0, -1]], warp.y_times[[0, -1]]
+    axes.plot(*ends, color="#B0B0B0", linewidth=1, linestyle="--", label="no warp")
+    axes.plot(warp.times, warp.values, color=COLORS[0], linewidth=1.8, label="warp")
+    axes.set_xlabel("time of x")
+    axes.set_ylabel("time of y")
+    axes.set_title("warp", fontsize="medium")
+    plain(axes)
+    axes.legend(frameon=False, fontsize="small", loc="upper left")

@@ -50,14 +50,20 @@ struct Place {
     const V* edge_y;
     V threshold;
     T* packed;  // rows i − 1 … i + R − 1 by channel, (channel, R + 1)
+    T steps_low[8] = {}, steps_high[8] = {};  // of one channel: the steps back from each row, negative and positive part
 
     const T* x() const { return rows.x + i * rows.channels; }
 
     // row i − 1 only for cells that look back: it may lie before the caller's memory
-    template <class Cell, int R> void pack() const {
+    template <class Cell, int R> void pack() {
         for (int64_t c = 0; c < rows.channels; c++)
             for (int r = Cell::looks_back ? 0 : 1; r <= R; r++)
                 packed[c * (R + 1) + r] = x()[(r - 1) * rows.channels + c];
+        if constexpr (Cell::looks_back)
+            for (int r = 0; r < R; r++) {
+                const T step = packed[r] - packed[r + 1];
+                steps_low[r] = least(step, T(0)), steps_high[r] = most(step, T(0));
+            }
     }
 };
 
@@ -161,11 +167,11 @@ struct Lcss : Dtw<Cost::euclidean, One, R, T, V> {
     }
 };
 
-// How far a value lies outside the interval between two others, given the steps from it to both: to one of them as a
-// magnitude `reach` and its sign in `toward`, to the other as `step`. Outside means that both lie on the same side.
+// How far a value lies outside the interval between two others, given the steps from it to both: one as `step`, the
+// other as its negative part `low` and positive part `high`. Outside means that both lie on the same side.
 template <class V>
-inline V outside(V reach, V toward, V step) {
-    return most(least(reach, signed_like(step, toward)), V{});
+inline V outside(V step, V low, V high) {
+    return magnitude(V(least(most(step, low), high)));
 }
 
 // move costs the distance; split and merge cost `first`, and more where the new value is not between its neighbours
@@ -173,14 +179,14 @@ template <bool One, int R, class T, class V>
 struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // one channel: the difference with its sign
     static constexpr bool looks_back = true;
     T penalty;
-    V between_x[One ? 1 : R], between_y[One ? 1 : R], y_before, y_reach;
+    V between_x[One ? 1 : R], between_y[One ? 1 : R], y_low, y_high;
     explicit Msm(const Recurrence& how) : penalty(T(how.first)) {}
 
     inline void enter(const Place<T, V>& p, int64_t j) {
         this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
         if constexpr (One) {
-            y_before = p.y[j - 1] - p.y[j];
-            y_reach = magnitude(y_before);
+            const V y_after = p.y[j] - p.y[j - 1];
+            y_low = least(y_after, V{}), y_high = most(y_after, V{});
         } else
             for (int r = 0; r < R; r++) {
                 const T* x = p.x() + r * p.rows.channels;
@@ -205,10 +211,10 @@ struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // 
     inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
         (void)j;
         if constexpr (One) {
-            const V to_y = this->kept[r], x_before = V{} + (p.packed[r] - p.packed[r + 1]);
+            const V to_y = this->kept[r];
             diagonal += magnitude(to_y);
-            above += outside(magnitude(x_before), x_before, to_y);
-            before += outside(y_reach, y_before, V(-to_y));
+            above += outside(to_y, V(V{} + p.steps_low[r]), V(V{} + p.steps_high[r]));
+            before += outside(to_y, y_low, y_high);
         } else {
             diagonal += this->kept[r];
             above += between_x[r];

@@ -98,14 +98,6 @@ template <class V> inline V magnitude(V a) {
     return (V)((Bits)a & ~(Bits)(-(V{})));
 }
 
-// `a` with its sign turned where `sign` is negative
-inline float signed_like(float a, float sign) { return __builtin_signbit(sign) ? -a : a; }
-inline double signed_like(double a, double sign) { return __builtin_signbit(sign) ? -a : a; }
-template <class V> inline V signed_like(V a, V sign) {
-    typedef decltype(a < a) Bits;
-    return (V)((Bits)a ^ ((Bits)sign & (Bits)(-(V{}))));
-}
-
 // lane k of the result is lane k - 1 of `a`, and lane 0 is `into`
 template <class T>
 inline vec<T> shifted(vec<T> a, T into) {

@@ -22,7 +22,7 @@ template <class V, class T> inline void put(Tally<V>& value, T border) { value =
 
 // the program's row -1
 template <class Cell, class T, class V>
-inline void begin(const Recurrence& how, const Place<T, V>& p, typename Cell::Value* row, const V* border) {
+inline void begin(const Recurrence& how, Place<T, V>& p, typename Cell::Value* row, const V* border) {
     put(row[-1], V{});
     if constexpr (Cell::twice) {  // the first cell counts once although it is entered diagonally
         Cell cell = made<Cell>(how);
@@ -45,7 +45,7 @@ inline void leave_border(Value* row, int64_t from, int64_t length) {
 
 // R rows from p.i on: `row` holds the row above them on entry and the last of them on return; row[-1] is the border.
 template <class Cell, int R, class T, class V>
-inline void pass(const Recurrence& how, const Place<T, V>& p, typename Cell::Value* row, const int32_t* lo,
+inline void pass(const Recurrence& how, Place<T, V>& p, typename Cell::Value* row, const int32_t* lo,
                  const int32_t* hi) {
     using Value = typename Cell::Value;
     Cell cell = made<Cell>(how);

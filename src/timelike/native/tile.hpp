@@ -54,8 +54,11 @@ class Tile {
         }
         if (x_edge_ || x_border_)
             kernel_.edges(first, n, channels_, 1, program_.how, program_.gap, x_edge_.get(), x_border_.get());
-        program_.window.fill(n, m, lo_.get(), hi_.get());
-        if (offsets_) fill_offsets(n, m);
+        if (n != filled_n_ || m != filled_m_) {  // sequences come by length, so neighbours share these
+            filled_n_ = n, filled_m_ = m;
+            program_.window.fill(n, m, lo_.get(), hi_.get());
+            if (offsets_) fill_offsets(n, m);
+        }
         x_ = {first, n, channels_, x_edge_.get(), x_border_.get(), offsets_ ? offsets_.get() + m : nullptr,
               has_threshold(program_.how.rule) ? program_.x_thresholds[item] : T(0)};
     }
@@ -83,8 +86,6 @@ class Tile {
     }
 
     void fill_offsets(int64_t n, int64_t m) {
-        if (n == offsets_n_ && m == offsets_m_) return;
-        offsets_n_ = n, offsets_m_ = m;
         const Recurrence& how = program_.how;
         const double middle = double(std::max(n, m)) / 2;
         for (int64_t d = -m; d < n; d++) {
@@ -98,7 +99,7 @@ class Tile {
     const Program<T>& program_;
     int64_t channels_;
     int width_;
-    int64_t offsets_n_ = -1, offsets_m_ = -1;
+    int64_t filled_n_ = -1, filled_m_ = -1;  // the lengths band and offsets were made for
     Buffer<T> columns_, row_, rows_, x_edge_, y_edge_, x_border_, y_border_, offsets_;
     Buffer<int32_t> lo_, hi_;
     int64_t lengths_[64];

@@ -1,0 +1,3 @@
+"""Alignments as torch modules: batches in, costs with gradients out."""
+
+__all__: list[str] = []

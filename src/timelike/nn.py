@@ -1,0 +1,3 @@
+"""The torch modules of the library, in one place."""
+
+__all__: list[str] = []
