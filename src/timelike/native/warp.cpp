@@ -1,0 +1,294 @@
+// Many warps: problems from Python's buffers, threads over pairs, forward and backward.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <optional>
+
+#include "pool.hpp"
+#include "table.hpp"
+#include "warp_grid.hpp"
+#include "watch.hpp"
+
+namespace nb = nanobind;
+
+namespace timelike {
+namespace {
+
+template <class T> using Flat = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Table2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+const WarpTable& kernels_for(const std::string& isa) {
+    const Table* table = isa.empty() ? &chosen() : named(isa.c_str());
+    if (!table) throw nb::value_error("isa is not one of those this processor runs");
+#if defined(TIMELIKE_HAS_v2)
+    if (!std::strcmp(table->name, "v4")) return v4::warp_table;
+    if (!std::strcmp(table->name, "v3")) return v3::warp_table;
+    return v2::warp_table;
+#else
+    return generic::warp_table;
+#endif
+}
+
+struct Options {
+    Penalty penalty;
+    double delta;
+    bool free_ends;
+    int64_t grid;  // 0: chosen by lengths
+    int refinements;
+    double shrink;
+    bool polish;
+};
+
+// Sequences one behind the other with their clocks; a single value is held over the whole of [0, 1].
+struct Batch {
+    Table2<const double> x, y;
+    Flat<const double> t, tau;
+    Flat<const int64_t> x_starts, x_lengths, y_starts, y_lengths;  // of each sequence
+    Flat<const int64_t> x_ids, y_ids;                              // of each pair
+    Flat<const int64_t> knots;   // where each pair's m values begin
+    Flat<const double> lambda, s_min, s_max, b_min, b_max;         // by knot of each pair; intervals leave the last unused
+    size_t pairs() const { return x_ids.size(); }
+};
+
+// One pair of a batch, with a second value of y where it has only one.
+struct Pair {
+    WarpProblem problem;
+    Numbers y, tau;
+
+    Pair(const Batch& b, const Options& o, size_t pair) {
+        const size_t i = size_t(b.x_ids(pair)), j = size_t(b.y_ids(pair));
+        const int64_t channels = int64_t(b.x.shape(1)), at = b.knots(pair);
+        const double* first = b.y.data() + b.y_starts(j) * channels;
+        problem = {b.x_lengths(i), b.y_lengths(j), channels, b.x.data() + b.x_starts(i) * channels, first,
+                   b.t.data() + b.x_starts(i), b.tau.data() + b.y_starts(j), b.lambda.data() + at, b.s_min.data() + at,
+                   b.s_max.data() + at, b.b_min.data() + at, b.b_max.data() + at, o.penalty, o.delta, o.free_ends};
+        if (problem.n > 1) return;
+        y.assign(first, first + channels);
+        y.insert(y.end(), first, first + channels);
+        tau = {0.0, 1.0};
+        problem.y = y.data(), problem.tau = tau.data(), problem.n = 2;
+    }
+};
+
+Bounds given_bounds(const WarpProblem& p) {
+    Bounds bounds;
+    for (int64_t i = 0; i < p.m; i++) {
+        bounds.low.push_back(std::max(0.0, p.b_min[i])), bounds.high.push_back(std::min(1.0, p.b_max[i]));
+    }
+    if (!p.free_ends && p.m > 1) {
+        bounds.high[0] = std::min(bounds.high[0], 0.0);
+        bounds.low[size_t(p.m - 1)] = std::max(bounds.low[size_t(p.m - 1)], 1.0);
+    }
+    return bounds;
+}
+
+// A grid too coarse for the slopes would allow only mixtures of the least and the greatest warp.
+int64_t grid_size(const WarpProblem& p, const Chain& chain, const Bounds& tight, int64_t asked) {
+    if (asked) return asked;
+    const int64_t small = std::min<int64_t>(2048, 16384 / p.m);  // few knots: a fine grid costs nothing
+    double need = double(std::max<int64_t>({256, p.n, small}));
+    for (size_t i = 0; i < chain.size(); i++) {
+        const double give = chain.most[i] - chain.least[i], width = tight.high[i + 1] - tight.low[i + 1];
+        if (give > 0) need = std::max(need, std::min(4096.0, 2 * width / give));
+    }
+    return int64_t(need);
+}
+
+struct Answer {
+    double *phi, *objective, *residual;
+    WarpState state;
+};
+
+Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels, const Answer& answer,
+               const volatile bool* stop) {
+    const Signal signal(p);
+    const Chain chain(p);
+    const Bounds bounds = given_bounds(p);
+    Bounds tight = bounds;
+    if (const Conflict found = tighten(chain, tight); found.knot >= 0) return found;
+    const size_t m = size_t(p.m);
+    GridSearch search(signal, chain, grid_size(p, chain, tight, o.grid), kernels);
+    Polish polish(signal, chain, bounds);
+    Numbers phi(m), best(m), width(m);
+    for (size_t i = 0; i < m; i++) width[i] = tight.high[i] - tight.low[i];
+    Bounds box = tight;
+    double lowest = 0;
+    std::vector<int8_t> pins(m), glues(m);
+    std::vector<int32_t> segments(m), crossing(m);
+    const WarpState scratch{pins.data(), glues.data(), segments.data(), crossing.data()};
+    auto keep = [&](const Numbers& candidate, double residual, bool first) {
+        const double value = polish.objective(candidate.data());
+        if (!first && value >= lowest) return;
+        lowest = value;
+        std::copy(candidate.begin(), candidate.end(), answer.phi);
+        std::copy(pins.begin(), pins.end(), answer.state.pins);
+        std::copy(glues.begin(), glues.begin() + std::max<int64_t>(p.m - 1, 0), answer.state.glues);
+        std::copy(segments.begin(), segments.end(), answer.state.segments);
+        std::copy(crossing.begin(), crossing.end(), answer.state.crossing);
+        *answer.objective = value, *answer.residual = residual;
+    };
+    double coarse = 0;
+    for (int pass = 0; pass <= o.refinements; pass++) {
+        if (!search.run(box, phi.data(), stop)) return {};
+        const double value = polish.objective(phi.data());
+        if (pass == 0 || value < coarse) coarse = value, best = phi;
+        if (!o.polish) keep(phi, 0, pass == 0);
+        else if (pass == 0 || pass == o.refinements) {
+            Numbers polished = best;
+            const double residual = polish.run(polished.data(), scratch);
+            keep(polished, residual, pass == 0);
+        }
+        // around the best warp of all passes and inside the bounds as given, so that a bad basin can be left again
+        for (size_t i = 0; i < m; i++) {
+            width[i] *= o.shrink;
+            box.low[i] = std::max(tight.low[i], best[i] - width[i] / 2);
+            box.high[i] = std::min(tight.high[i], best[i] + width[i] / 2);
+        }
+        tighten(chain, box);
+    }
+    return {};
+}
+
+// dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality
+void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, const double* of_phi, double of_objective,
+                   const WarpGradients& g) {
+    const size_t m = size_t(p.m);
+    const Signal signal(p);
+    const Chain chain(p);
+    const Blocks blocks(s.pins, s.glues, m);
+    std::vector<Piece> pieces;
+    Numbers curvature(m), slopes(m), v(of_phi, of_phi + m);
+    for (size_t i = 0; i < m; i++) {
+        const double lo = p.tau[s.segments[i]], hi = p.tau[s.segments[i] + 1];
+        // seen from inside the segment the solution lies on
+        pieces.push_back(signal.piece(int64_t(i), phi[i], phi[i] - lo > hi - phi[i] ? -1 : 1));
+        curvature[i] = pieces[i].curvature, slopes[i] = pieces[i].slope;
+    }
+    chain.add_gradient(phi, slopes);
+    const Numbers adjoint = blocks.solve(chain, curvature, v);
+    Numbers worth(m), of_pins, of_differences;  // v − H·adjoint, and the objective's own slope
+    for (size_t i = 0; i < m; i++) worth[i] = v[i] - curvature[i] * adjoint[i] + of_objective * slopes[i];
+    for (size_t i = 0; i < chain.size(); i++) {
+        const double force = chain.stiffness[i] * (adjoint[i + 1] - adjoint[i]);
+        worth[i] += force, worth[i + 1] -= force;
+    }
+    blocks.distribute(worth, of_pins, of_differences);
+
+    for (size_t i = 0; i < m; i++) {
+        const int64_t k = pieces[i].segment, channels = p.channels;
+        const double span = p.tau[k + 1] - p.tau[k], share = (phi[i] - p.tau[k]) / span, w = signal.weight(int64_t(i));
+        const double middle = ((pieces[i].low + pieces[i].high) / 2 - p.tau[k]) / span, a = adjoint[i];
+        if (s.pins[i] == at_least) g.b_min[i] += of_pins[i];
+        if (s.pins[i] == at_most) g.b_max[i] += of_pins[i];
+        for (int64_t c = 0; c < channels; c++) {
+            const double rate = (signal.y(k + 1, c) - signal.y(k, c)) / span;
+            const double d = signal.difference(int64_t(i), k, share, c), typical = signal.difference(int64_t(i), k, middle, c);
+            // penalty' and penalty'' at d; the slope in φ is −w·penalty'(d)·rate
+            const bool square = signal.squares(typical);
+            const double first = square ? 2 * d : signal.straight() * (typical > 0 ? 1.0 : typical < 0 ? -1.0 : 0.0);
+            const double second = square ? 2.0 : 0.0;
+            const double of_d = of_objective * w * first + a * w * second * rate, of_rate = a * w * first;
+            g.x[i * channels + c] += of_d;
+            g.y[k * channels + c] -= (1 - share) * of_d + of_rate / span;
+            g.y[(k + 1) * channels + c] -= share * of_d - of_rate / span;
+            if (s.pins[i] != on_crossing || c != s.crossing[i] || rate == 0) continue;
+            const double of_place = of_pins[i] / rate;  // the place where channel c of x and y agree
+            g.x[i * channels + c] += of_place;
+            g.y[k * channels + c] -= (1 - share) * of_place;
+            g.y[(k + 1) * channels + c] -= share * of_place;
+        }
+    }
+    for (size_t i = 0; i < chain.size(); i++) {
+        const double off = (phi[i + 1] - phi[i]) / chain.span[i] - 1;
+        g.lambda[i] += of_objective * chain.span[i] * off * off - 2 * off * (adjoint[i + 1] - adjoint[i]);
+        if (s.glues[i] == slowest) g.s_min[i] += of_differences[i] * chain.span[i];
+        if (s.glues[i] == fastest) g.s_max[i] += of_differences[i] * chain.span[i];
+    }
+}
+
+Options options(const nb::tuple& o) {
+    return {Penalty(nb::cast<int>(o[0])), nb::cast<double>(o[1]), nb::cast<bool>(o[2]), nb::cast<int64_t>(o[3]),
+            nb::cast<int>(o[4]), nb::cast<double>(o[5]), nb::cast<bool>(o[6])};
+}
+
+Batch batch(const nb::tuple& b) {
+    return {nb::cast<Table2<const double>>(b[0]), nb::cast<Table2<const double>>(b[1]), nb::cast<Flat<const double>>(b[2]),
+            nb::cast<Flat<const double>>(b[3]), nb::cast<Flat<const int64_t>>(b[4]), nb::cast<Flat<const int64_t>>(b[5]),
+            nb::cast<Flat<const int64_t>>(b[6]), nb::cast<Flat<const int64_t>>(b[7]), nb::cast<Flat<const int64_t>>(b[8]),
+            nb::cast<Flat<const int64_t>>(b[9]), nb::cast<Flat<const int64_t>>(b[10]), nb::cast<Flat<const double>>(b[11]),
+            nb::cast<Flat<const double>>(b[12]), nb::cast<Flat<const double>>(b[13]), nb::cast<Flat<const double>>(b[14]),
+            nb::cast<Flat<const double>>(b[15])};
+}
+
+}  // namespace
+
+void define_warp(nb::module_& module) {
+    module.def(
+        "warp",
+        [](nb::tuple given, nb::tuple how, int threads, Flat<double> phi, Flat<double> objective, Flat<double> residual,
+           Flat<int8_t> pins, Flat<int8_t> glues, Flat<int32_t> segments, Flat<int32_t> crossing, nb::object report,
+           std::string isa) {
+            const Batch b = batch(given);
+            const Options o = options(how);
+            const WarpTable& kernels = kernels_for(isa);
+            std::vector<Conflict> conflicts(b.pairs());
+            const int64_t total = int64_t(b.pairs());
+            volatile bool stop = false;
+            Watch{report, {}}.over([&](const auto& poll) {
+                run_tasks(
+                    total, threads,
+                    [&](int64_t pair, int) {
+                        const Pair one(b, o, size_t(pair));
+                        const int64_t at = b.knots(size_t(pair));
+                        const Answer answer{phi.data() + at, objective.data() + pair, residual.data() + pair,
+                                            {pins.data() + at, glues.data() + at, segments.data() + at, crossing.data() + at}};
+                        conflicts[size_t(pair)] = solve(one.problem, o, kernels, answer, &stop);
+                    },
+                    [&](int64_t done) { return poll(done, total); }, &stop);
+            });
+            for (size_t pair = 0; pair < conflicts.size(); pair++)
+                if (conflicts[pair].knot >= 0)
+                    return std::make_tuple(int64_t(pair), conflicts[pair].knot, conflicts[pair].from_below);
+            return std::make_tuple(int64_t(-1), int64_t(-1), false);
+        },
+        nb::arg(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("phi").noconvert(), nb::arg("objective").noconvert(),
+        nb::arg("residual").noconvert(), nb::arg("pins").noconvert(), nb::arg("glues").noconvert(),
+        nb::arg("segments").noconvert(), nb::arg("crossing").noconvert(), nb::arg("report").none(), nb::arg("isa") = "");
+
+    module.def(
+        "warp_gradients",
+        [](nb::tuple given, nb::tuple how, int threads, Flat<const double> phi, Flat<int8_t> pins, Flat<int8_t> glues,
+           Flat<int32_t> segments, Flat<int32_t> crossing, Flat<const double> of_phi, Flat<const double> of_objective,
+           Table2<double> x, Table2<double> y, Flat<double> lambda, Flat<double> s_min, Flat<double> s_max,
+           Flat<double> b_min, Flat<double> b_max, Flat<const int64_t> x_rows, Flat<const int64_t> y_rows) {
+            const Batch b = batch(given);
+            const Options o = options(how);
+            const int64_t channels = int64_t(b.x.shape(1));
+            const int64_t total = int64_t(b.pairs());
+            volatile bool stop = false;
+            Watch{nb::none(), {}}.over([&](const auto& poll) {
+                run_tasks(
+                    total, threads,
+                    [&](int64_t number, int) {
+                        const size_t pair = size_t(number);
+                        const Pair one(b, o, pair);
+                        const int64_t at = b.knots(pair);
+                        const WarpState state{pins.data() + at, glues.data() + at, segments.data() + at, crossing.data() + at};
+                        Numbers of_y(size_t(one.problem.n * channels), 0.0);
+                        differentiate(one.problem, phi.data() + at, state, of_phi.data() + at, of_objective(pair),
+                                      {x.data() + x_rows(pair) * channels, of_y.data(), lambda.data() + at, s_min.data() + at,
+                                       s_max.data() + at, b_min.data() + at, b_max.data() + at});
+                        const int64_t n = b.y_lengths(size_t(b.y_ids(pair)));
+                        double* into = y.data() + y_rows(pair) * channels;
+                        for (int64_t e = 0; e < one.problem.n * channels; e++) into[n == 1 ? e % channels : e] += of_y[size_t(e)];
+                    },
+                    [&](int64_t done) { return poll(done, total); }, &stop);
+            });
+        });
+}
+
+}  // namespace timelike

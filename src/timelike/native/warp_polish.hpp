@@ -1,0 +1,142 @@
+// From a warp on a grid to a local optimum: quadratic programs over the pieces the warp lies on, moving to neighbouring
+// pieces while that lowers the objective, and at the end the active constraints solved for exactly.
+#pragma once
+#include "warp_interior.hpp"
+
+namespace timelike {
+
+struct Bounds {
+    Numbers low, high;
+};
+
+class Polish {
+  public:
+    Polish(const Signal& signal, const Chain& chain, const Bounds& bounds)
+        : signal_(signal), chain_(chain), bounds_(bounds), count_(bounds.low.size()), interior_(chain, count_),
+          lower_(count_), upper_(count_) {}
+
+    double objective(const double* phi) const {
+        double sum = chain_.cost(phi);
+        for (size_t i = 0; i < count_; i++) sum += signal_.value(int64_t(i), phi[i]);
+        return sum;
+    }
+
+    // `phi` is improved in place; gives the Karush-Kuhn-Tucker residual
+    double run(double* phi, WarpState state) {
+        pieces_.clear();
+        for (size_t i = 0; i < count_; i++) {
+            phi[i] = std::min(std::max(phi[i], bounds_.low[i]), bounds_.high[i]);
+            pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] ? -1 : 1));
+        }
+        for (int round = 0; round < 500; round++) {
+            for (size_t i = 0; i < count_; i++) {
+                lower_[i] = std::max(pieces_[i].low, bounds_.low[i]);
+                upper_[i] = std::max(lower_[i], std::min(pieces_[i].high, bounds_.high[i]));
+            }
+            interior_.solve(pieces_, lower_, upper_, phi);
+            if (!cross(phi)) break;
+        }
+        return settle(phi, state);
+    }
+
+  private:
+    bool fixed(size_t i) const { return bounds_.high[i] - bounds_.low[i] <= touching; }
+
+    // a value held at the end of its piece goes on where the next piece falls in that direction
+    bool cross(double* phi) {
+        bool crossed = false;
+        const double tolerance = 1e-11 * interior_.scale();
+        for (size_t i = 0; i < count_; i++) {
+            if (fixed(i)) continue;
+            const Piece& piece = pieces_[i];
+            const double reach = 1e-7 * (piece.high - piece.low) + 10 * touching;
+            if (phi[i] >= upper_[i] - reach && piece.high < bounds_.high[i] - touching) {
+                const Piece next = signal_.piece(int64_t(i), piece.high, 1);
+                const double jump = next.slope - piece.slope_at(piece.high);
+                if (jump - interior_.high()[i].force < -tolerance) phi[i] = piece.high, pieces_[i] = next, crossed = true;
+            } else if (phi[i] <= lower_[i] + reach && piece.low > bounds_.low[i] + touching) {
+                const Piece next = signal_.piece(int64_t(i), piece.low, -1);
+                const double jump = piece.slope_at(piece.low) - next.slope;
+                if (jump - interior_.low()[i].force < -tolerance) phi[i] = piece.low, pieces_[i] = next, crossed = true;
+            }
+        }
+        return crossed;
+    }
+
+    void name_active(WarpState s) const {
+        double stiffness = 0;
+        for (size_t i = 0; i < count_; i++) stiffness = std::max(stiffness, pieces_[i].curvature);
+        for (size_t i = 0; i + 1 < count_; i++) stiffness = std::max(stiffness, chain_.stiffness[i]);
+        // force and room have different units: a constraint is active if its force outweighs what its room could bend
+        auto active = [&](const Side& side) { return side.present && side.force > 1e-3 * stiffness * side.room; };
+        for (size_t i = 0; i < count_; i++) {
+            s.segments[i] = pieces_[i].segment, s.crossing[i] = 0, s.pins[i] = moves;
+            if (fixed(i)) s.pins[i] = int8_t(end_or_bound(i));
+            else if (active(interior_.low()[i])) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] ? on_kink : at_least);
+            else if (active(interior_.high()[i])) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] ? on_kink : at_most);
+            if (i + 1 == count_) break;
+            s.glues[i] = int8_t(active(interior_.slow()[i]) ? slowest : active(interior_.fast()[i]) ? fastest : loose);
+        }
+    }
+
+    Pin end_or_bound(size_t i) const {
+        const bool end = !signal_.problem().free_ends && count_ > 1 && (i == 0 || i + 1 == count_);
+        return end ? at_end : at_least;
+    }
+
+    // the active constraints hold exactly and what is free solves its equations exactly
+    double settle(double* phi, WarpState s) const {
+        name_active(s);
+        Numbers exact(phi, phi + count_);
+        for (size_t i = 0; i < count_; i++) {
+            if (s.pins[i] == moves) continue;
+            const bool down = fixed(i) || interior_.low()[i].force > interior_.high()[i].force;
+            exact[i] = down ? lower_[i] : upper_[i];
+        }
+        const Blocks blocks(s.pins, s.glues, count_);
+        blocks.place_members(chain_, exact.data());
+        Numbers curvature(count_), gradient = slopes(exact.data());
+        for (size_t i = 0; i < count_; i++) curvature[i] = pieces_[i].curvature;
+        const Numbers step = blocks.solve(chain_, curvature, gradient);
+        for (size_t i = 0; i < count_; i++) exact[i] -= step[i];
+        if (feasible(exact.data()) && moved(exact, phi) < 1e-6) std::copy(exact.begin(), exact.end(), phi);
+        if (signal_.problem().penalty == Penalty::absolute)
+            for (size_t i = 0; i < count_; i++)
+                if (s.pins[i] == on_kink && !signal_.at_time_of_y(phi[i]))
+                    s.pins[i] = on_crossing, s.crossing[i] = signal_.crossing(int64_t(i), phi[i]);
+        return blocks.residual(slopes(phi));
+    }
+
+    Numbers slopes(const double* phi) const {
+        Numbers gradient(count_);
+        for (size_t i = 0; i < count_; i++) gradient[i] = pieces_[i].slope_at(phi[i]);
+        chain_.add_gradient(phi, gradient);
+        return gradient;
+    }
+
+    bool feasible(const double* phi) const {
+        for (size_t i = 0; i < count_; i++)
+            if (!(phi[i] >= lower_[i] - 1e-11 && phi[i] <= upper_[i] + 1e-11)) return false;
+        for (size_t i = 0; i + 1 < count_; i++) {
+            const double difference = phi[i + 1] - phi[i];
+            if (!(difference >= chain_.least[i] - 1e-11 && difference <= chain_.most[i] + 1e-11)) return false;
+        }
+        return true;
+    }
+
+    double moved(const Numbers& a, const double* b) const {
+        double most = 0;
+        for (size_t i = 0; i < count_; i++) most = std::max(most, std::abs(a[i] - b[i]));
+        return most;
+    }
+
+    const Signal& signal_;
+    const Chain& chain_;
+    const Bounds& bounds_;
+    size_t count_;
+    Interior interior_;
+    std::vector<Piece> pieces_;
+    Numbers lower_, upper_;
+};
+
+}  // namespace timelike
