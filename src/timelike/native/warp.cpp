@@ -86,11 +86,13 @@ Bounds given_bounds(const WarpProblem& p) {
     return bounds;
 }
 
+// With few knots a fine grid costs nothing.
+int64_t cheap_grid(const WarpProblem& p) { return std::min<int64_t>(2048, 16384 / p.m); }
+
 // A grid too coarse for the slopes would allow only mixtures of the least and the greatest warp.
 int64_t grid_size(const WarpProblem& p, const Chain& chain, const Bounds& tight, int64_t asked) {
     if (asked) return asked;
-    const int64_t small = std::min<int64_t>(2048, 16384 / p.m);  // few knots: a fine grid costs nothing
-    double need = double(std::max<int64_t>({256, p.n, small}));
+    double need = double(std::max<int64_t>({256, p.n, cheap_grid(p)}));
     for (size_t i = 0; i < chain.size(); i++) {
         const double give = chain.most[i] - chain.least[i], width = tight.high[i + 1] - tight.low[i + 1];
         if (give > 0) need = std::max(need, std::min(4096.0, 2 * width / give));
@@ -111,7 +113,8 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     Bounds tight = bounds;
     if (const Conflict found = tighten(chain, tight); found.knot >= 0) return found;
     const size_t m = size_t(p.m);
-    GridSearch search(signal, chain, grid_size(p, chain, tight, o.grid), kernels);
+    const int64_t grid = grid_size(p, chain, tight, o.grid);
+    GridSearch search(signal, chain, grid, kernels);
     Polish polish(signal, chain, bounds);
     Numbers phi(m), best(m), width(m);
     for (size_t i = 0; i < m; i++) width[i] = tight.high[i] - tight.low[i];
@@ -133,14 +136,16 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     };
     double coarse = 0;
     for (int pass = 0; pass <= o.refinements; pass++) {
-        if (!search.run(box, phi.data(), stop)) return {};
+        // a box an eighth as wide needs fewer values to be seen more closely
+        const int64_t count = pass == 0 ? grid : std::max(std::min(grid, std::max<int64_t>(64, cheap_grid(p))), grid / 4);
+        if (!search.run(box, count, phi.data(), stop)) return {};
         const double value = polish.objective(phi.data());
         if (pass == 0 || value < coarse) coarse = value, best = phi;
         if (!o.polish) keep(phi, 0, pass == 0);
-        else if (pass == 0 || pass == o.refinements) {
+        else if (pass == o.refinements) {
             Numbers polished = best;
             const double residual = polish.run(polished.data(), scratch);
-            keep(polished, residual, pass == 0);
+            keep(polished, residual, true);
         }
         // around the best warp of all passes and inside the bounds as given, so that a bad basin can be left again
         for (size_t i = 0; i < m; i++) {

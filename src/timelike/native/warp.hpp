@@ -52,13 +52,16 @@ struct Move {
 };
 
 struct WarpTable {
-    // after[k] = min over j of before[j] + the cost of the move, from[k] the first j that attains it. `before` has
-    // finite values or inf; both rows have room for a register more.
-    void (*advance)(const double* before, Grid earlier, Grid later, Move move, int64_t count, double* after,
-                    uint16_t* from);
+    // after[k] = min over j of before[j] + the cost of the move, from[k] a j that attains it; inf where no move fits.
+    // inverse[d] = 1/d, and `stack` has room for two numbers per grid value.
+    void (*advance)(const double* before, Grid earlier, Grid later, Move move, int64_t count, const double* inverse,
+                    int64_t* stack, double* after, uint16_t* from);
     // squared distances of one frame of x to values first .. last of y, given by channel (channel, stride)
     void (*squares)(const double* x, const double* y_by_channel, int64_t stride, int64_t channels, int64_t first,
                     int64_t last, double* into);
+    // the signal's cost on grid values first .. end − 1, which lie on a segment of y from `begin` with 1/length `scale`
+    void (*add_segment)(Grid grid, int64_t first, int64_t end, double begin, double scale, double a, double b, double c,
+                        double* into);
 };
 
 namespace v2 { extern const WarpTable warp_table; }

@@ -43,7 +43,9 @@ class GridSearch {
     GridSearch(const Signal& signal, const Chain& chain, int64_t count, const WarpTable& kernels)
         : signal_(signal), chain_(chain), p_(signal.problem()), count_(count), kernels_(kernels),
           from_(buffer<uint16_t>(p_.m * count)), before_(buffer<double>(count + 64)), after_(buffer<double>(count + 64)),
-          squares_(buffer<double>(p_.n)), by_channel_(buffer<double>(p_.n * p_.channels)), bends_(size_t(p_.n), 0.0) {
+          squares_(buffer<double>(p_.n)), by_channel_(buffer<double>(p_.n * p_.channels)),
+          inverse_(buffer<double>(count)), stack_(buffer<int64_t>(2 * count + 1)), bends_(size_t(p_.n), 0.0) {
+        for (int64_t d = 1; d < count; d++) inverse_[d] = 1.0 / double(d);
         for (int64_t k = 0; k < p_.n; k++)
             for (int64_t c = 0; c < p_.channels; c++) by_channel_[c * p_.n + k] = p_.y[k * p_.channels + c];
         for (int64_t k = 0; k + 1 < p_.n; k++)
@@ -53,8 +55,9 @@ class GridSearch {
             }
     }
 
-    // the best warp on the grid between `bounds`, which are tight; false if stopped
-    bool run(const Bounds& bounds, double* phi, const volatile bool* stop) {
+    // the best warp on a grid of `count` values between `bounds`, which are tight; false if stopped
+    bool run(const Bounds& bounds, int64_t count, double* phi, const volatile bool* stop) {
+        count_ = count;
         const double parts = double(count_ - 1);
         Grid earlier{};
         for (int64_t i = 0; i < p_.m && !*stop; i++) {
@@ -65,7 +68,8 @@ class GridSearch {
                 std::swap(before_, after_);
                 const size_t gap = size_t(i - 1);
                 const Move move{chain_.stiffness[gap] / 2, chain_.span[gap], chain_.least[gap], chain_.most[gap]};
-                kernels_.advance(before_.get(), earlier, here, move, count_, after_.get(), from_.get() + i * count_);
+                kernels_.advance(before_.get(), earlier, here, move, count_, inverse_.get(), stack_.get(), after_.get(),
+                                 from_.get() + i * count_);
             }
             add_costs(i, here);
             earlier = here;
@@ -98,10 +102,8 @@ class GridSearch {
             const double until = k == last ? double(count_) : (p_.tau[k + 1] - grid.low) / grid.step;
             const int64_t stop = until >= double(count_) ? count_ : std::max(j, int64_t(std::ceil(until)));
             const double a = weight * squares_[k], b = weight * squares_[k + 1], c = weight * bends_[size_t(k)];
-            for (; j < stop; j++) {
-                const double share = (grid.low + grid.step * double(j) - begin) * scale;
-                into[j] += a + share * (b - a - (1 - share) * c);
-            }
+            kernels_.add_segment(grid, j, stop, begin, scale, a, b, c, into);
+            j = stop;
         }
     }
 
@@ -111,7 +113,8 @@ class GridSearch {
     int64_t count_;
     const WarpTable& kernels_;
     Buffer<uint16_t> from_;
-    Buffer<double> before_, after_, squares_, by_channel_;
+    Buffer<double> before_, after_, squares_, by_channel_, inverse_;
+    Buffer<int64_t> stack_;
     Numbers bends_;
 };
 
