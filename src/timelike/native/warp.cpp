@@ -114,6 +114,7 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     if (const Conflict found = tighten(chain, tight); found.knot >= 0) return found;
     const size_t m = size_t(p.m);
     const int64_t grid = grid_size(p, chain, tight, o.grid);
+    const bool tied = !o.grid && grid > std::max<int64_t>(p.n, 256);  // by the slopes: coarser ones would let nothing move
     GridSearch search(signal, chain, grid, kernels);
     Polish polish(signal, chain, bounds);
     Numbers phi(m), best(m), width(m);
@@ -137,7 +138,8 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     double coarse = 0;
     for (int pass = 0; pass <= o.refinements; pass++) {
         // a box an eighth as wide needs fewer values to be seen more closely
-        const int64_t count = pass == 0 ? grid : std::max(std::min(grid, std::max<int64_t>(64, cheap_grid(p))), grid / 4);
+        const int64_t least = std::max<int64_t>(64, cheap_grid(p));
+        const int64_t count = pass == 0 || tied ? grid : std::max(std::min(grid, least), grid / 4);
         if (!search.run(box, count, phi.data(), stop)) return {};
         const double value = polish.objective(phi.data());
         if (pass == 0 || value < coarse) coarse = value, best = phi;

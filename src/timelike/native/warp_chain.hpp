@@ -22,6 +22,7 @@ struct Chain {
         }
     }
     size_t size() const { return span.size(); }
+    bool rigid(size_t i) const { return most[i] - least[i] <= 1e-10; }
     double cost(const double* phi) const {
         double sum = 0;
         for (size_t i = 0; i < size(); i++) {

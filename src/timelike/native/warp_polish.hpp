@@ -21,30 +21,60 @@ class Polish {
         return sum;
     }
 
-    // `phi` is improved in place; gives the Karush-Kuhn-Tucker residual
+    // `phi` is improved in place; gives the Karush-Kuhn-Tucker residual, in units of the largest force if that is > 1
     double run(double* phi, WarpState state) {
-        pieces_.clear();
-        for (size_t i = 0; i < count_; i++) {
-            phi[i] = std::min(std::max(phi[i], bounds_.low[i]), bounds_.high[i]);
-            pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] ? -1 : 1));
-        }
-        for (int round = 0; round < 500; round++) {
+        for (size_t i = 0; i < count_; i++) phi[i] = std::min(std::max(phi[i], bounds_.low[i]), bounds_.high[i]);
+        approach(phi);
+        take_pieces(phi);
+        double last = 0, unmet = 0;
+        for (int round = 0; round < 1000; round++) {
             for (size_t i = 0; i < count_; i++) {
                 lower_[i] = std::max(pieces_[i].low, bounds_.low[i]);
                 upper_[i] = std::max(lower_[i], std::min(pieces_[i].high, bounds_.high[i]));
             }
             interior_.solve(pieces_, lower_, upper_, phi);
-            if (!cross(phi)) break;
+            const double value = objective(phi);
+            // at a kink where both slopes vanish a value may be sent to and fro for nothing
+            const bool stuck = round > 0 && last - value <= 1e-13 * value;
+            last = value;
+            unmet = stuck ? 0 : cross(phi);
+            if (unmet == 0) break;
         }
-        return settle(phi, state);
+        return std::max(settle(phi, state), unmet) / std::max(1.0, interior_.scale());
     }
 
   private:
     bool fixed(size_t i) const { return bounds_.high[i] - bounds_.low[i] <= touching; }
 
-    // a value held at the end of its piece goes on where the next piece falls in that direction
-    bool cross(double* phi) {
-        bool crossed = false;
+    void take_pieces(const double* phi) {
+        pieces_.clear();
+        for (size_t i = 0; i < count_; i++)
+            pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] ? -1 : 1));
+    }
+
+    // Far from an optimum values cross many pieces: steps of Newton's method as if each piece went on, halved until the
+    // objective falls, while that pays.
+    void approach(double* phi) {
+        double value = objective(phi);
+        Numbers aim(count_), trial(count_);
+        for (int round = 0; round < 20; round++) {
+            take_pieces(phi);
+            std::copy(phi, phi + count_, aim.begin());
+            interior_.solve(pieces_, bounds_.low, bounds_.high, aim.data());
+            double length = 1, reached = value;
+            for (; length > 0.1; length /= 2) {
+                for (size_t i = 0; i < count_; i++) trial[i] = phi[i] + length * (aim[i] - phi[i]);
+                if ((reached = objective(trial.data())) < value) break;
+            }
+            if (!(reached < (1 - 1e-5) * value)) return;
+            std::copy(trial.begin(), trial.end(), phi);
+            value = reached;
+        }
+    }
+
+    // A value held at the end of its piece goes on where the next piece falls in that direction; gives the steepest fall.
+    double cross(double* phi) {
+        double steepest = 0;
         const double tolerance = 1e-11 * interior_.scale();
         for (size_t i = 0; i < count_; i++) {
             if (fixed(i)) continue;
@@ -53,14 +83,16 @@ class Polish {
             if (phi[i] >= upper_[i] - reach && piece.high < bounds_.high[i] - touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.high, 1);
                 const double jump = next.slope - piece.slope_at(piece.high);
-                if (jump - interior_.high()[i].force < -tolerance) phi[i] = piece.high, pieces_[i] = next, crossed = true;
+                const double fall = interior_.high()[i].force - jump;
+                if (fall > tolerance) phi[i] = piece.high, pieces_[i] = next, steepest = std::max(steepest, fall);
             } else if (phi[i] <= lower_[i] + reach && piece.low > bounds_.low[i] + touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.low, -1);
                 const double jump = piece.slope_at(piece.low) - next.slope;
-                if (jump - interior_.low()[i].force < -tolerance) phi[i] = piece.low, pieces_[i] = next, crossed = true;
+                const double fall = interior_.low()[i].force - jump;
+                if (fall > tolerance) phi[i] = piece.low, pieces_[i] = next, steepest = std::max(steepest, fall);
             }
         }
-        return crossed;
+        return steepest;
     }
 
     void name_active(WarpState s) const {
@@ -75,7 +107,8 @@ class Polish {
             else if (active(interior_.low()[i])) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] ? on_kink : at_least);
             else if (active(interior_.high()[i])) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] ? on_kink : at_most);
             if (i + 1 == count_) break;
-            s.glues[i] = int8_t(active(interior_.slow()[i]) ? slowest : active(interior_.fast()[i]) ? fastest : loose);
+            const bool slow = chain_.rigid(i) || active(interior_.slow()[i]);
+            s.glues[i] = int8_t(slow ? slowest : active(interior_.fast()[i]) ? fastest : loose);
         }
     }
 
@@ -99,7 +132,7 @@ class Polish {
         for (size_t i = 0; i < count_; i++) curvature[i] = pieces_[i].curvature;
         const Numbers step = blocks.solve(chain_, curvature, gradient);
         for (size_t i = 0; i < count_; i++) exact[i] -= step[i];
-        if (feasible(exact.data()) && moved(exact, phi) < 1e-6) std::copy(exact.begin(), exact.end(), phi);
+        if (feasible(exact.data()) && moved(exact, phi) < 1e-5) std::copy(exact.begin(), exact.end(), phi);
         if (signal_.problem().penalty == Penalty::absolute)
             for (size_t i = 0; i < count_; i++)
                 if (s.pins[i] == on_kink && !signal_.at_time_of_y(phi[i]))
