@@ -1,11 +1,12 @@
 """(sequence, sequence) → cost, path; nothing learned."""
 
-from .alignment import Alignment
+from .alignment import Alignment, Warp
 from .averaging import Barycenter, barycenter
 from .base import Aligner, Matches, Metric
 from .dtw import DDTW, DTW
 from .edit import EDR, ERP, LCSS, MSM, TWE
 from .elastic import Elastic
+from .gdtw import GDTW
 from .matching import Spring, SubsequenceMatch, subsequence
 from .pointwise import Euclidean
 from .weighted import ADTW, WDTW
@@ -16,6 +17,7 @@ __all__ = [
     "DTW",
     "EDR",
     "ERP",
+    "GDTW",
     "LCSS",
     "MSM",
     "TWE",
@@ -29,6 +31,7 @@ __all__ = [
     "Metric",
     "Spring",
     "SubsequenceMatch",
+    "Warp",
     "barycenter",
     "subsequence",
 ]

@@ -56,3 +56,19 @@ def scan(
     floors: NDArray[Any],
     /,
 ) -> int: ...
+def warp(
+    pairs: tuple[Any, ...],
+    search: tuple[Any, ...],
+    *,
+    threads: int,
+    phi: NDArray[Any],
+    objective: NDArray[Any],
+    residual: NDArray[Any],
+    pins: NDArray[Any],
+    glues: NDArray[Any],
+    segments: NDArray[Any],
+    crossing: NDArray[Any],
+    report: _Report,
+    isa: str = "",
+) -> tuple[int, int, bool]: ...
+def warp_gradients(pairs: tuple[Any, ...], search: tuple[Any, ...], threads: int, *arrays: NDArray[Any]) -> None: ...

@@ -1,3 +1,5 @@
 """Alignments as torch modules: batches in, costs with gradients out."""
 
-__all__: list[str] = []
+from .gdtw import DecDTW, Warped
+
+__all__ = ["DecDTW", "Warped"]

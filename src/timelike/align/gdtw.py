@@ -1,0 +1,246 @@
+"""Dynamic time warping in continuous time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..native import warps
+from ..sequences import Sequences, as_sequences
+from ..sequences.arguments import one_of, real, whole
+from .alignment import Alignment, Warp
+from .base import Aligner, Report, _threads
+from .warping import Side, conflict_message, pair_limits
+
+_KNOTS_AT_ONCE = 1 << 20  # of all pairs solved in one call, so that memory stays bounded
+_FINEST = 65535  # grid values per knot, counted in 16 bits
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GDTW(Aligner):
+    """Dynamic time warping in continuous time: y is warped onto x by a function φ that may stop between y's steps.
+
+    Minimises Σ w_i L(x_i − y(φ_i)) + λ Σ Δ_i ((φ_{i+1} − φ_i)/Δ_i − 1)² over the warp's values φ_i at x's times, w
+    being the trapezoid rule and Δ_i the time between two steps of x, both clocks running from 0 to 1 (Deriso and Boyd,
+    2019; Xu, Garg, Milford and Gould, 2023). Between its steps y is a straight line. Timestamps are honoured where the
+    sequences have them. The search over grids is followed by Newton steps, so that the warp is a local optimum to
+    rounding; `Alignment.warp` is φ, in y's own time.
+
+    Parameters
+    ----------
+    regularization : float
+        λ, the price of leaving the straight line between the clocks' ends.
+    slope : (float, float or None)
+        Smallest and largest slope of the warp, on clocks from 0 to 1; None for no limit.
+    bounds : (float, float) or None
+        Smallest and largest value of the warp, in y's own time.
+    subsequence : bool
+        Whether the ends of x may fall anywhere in y; otherwise first falls on first and last on last.
+    penalty : {"squared", "huber", "absolute"}
+        L, summed over channels: d², |d|, or d² up to `delta` and δ(2|d| − δ) beyond.
+    delta : float
+        Where Huber's penalty turns straight.
+    refinements : int
+        Searches over ever finer grids around the best warp, after the first.
+    grid : int or None
+        Values per knot of the first search; None for 256, or as many as y has steps, or more where that costs nothing
+        or narrow slopes need it. The papers' choice is max(50, len(y)).
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> found = tl.GDTW(regularization=0.01).align([0.0, 1.0, 4.0, 9.0], [0.0, 3.0, 6.0, 9.0])
+    >>> found.warp.values.round(2)
+    array([0.  , 0.33, 1.33, 3.  ])
+    >>> found.apply().round(1)
+    array([0., 1., 4., 9.])
+    """
+
+    regularization: float = 1.0
+    slope: tuple[float, float | None] = (0.0, None)
+    bounds: tuple[float, float] | None = None
+    subsequence: bool = False
+    penalty: warps.Penalty = "squared"
+    delta: float = 1.0
+    refinements: int = 3
+    grid: int | None = None
+
+    symmetric: ClassVar[bool] = False
+    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"distances_are_symmetric": "y is warped onto x's clock, so the two play different parts"}
+    )
+
+    def __post_init__(self) -> None:
+        real(self.regularization, "regularization", above=0)
+        low, high = pair(self.slope, "slope")
+        if real(low, "slope[0]") > (np.inf if high is None else real(high, "slope[1]")):
+            raise ValueError(f"slope={self.slope}: expected (smallest, largest) with the first at most the second")
+        if self.bounds is not None:
+            least, most = (real(b, f"bounds[{i}]") for i, b in enumerate(pair(self.bounds, "bounds")))
+            if least > most:
+                raise ValueError(
+                    f"bounds={self.bounds}: expected (smallest, largest) with the first at most the second"
+                )
+        if not isinstance(self.subsequence, bool):
+            raise TypeError(f"subsequence={self.subsequence!r}: expected True or False")
+        self._search()
+
+    def _search(self) -> warps.Search:
+        return search(self.penalty, self.delta, self.subsequence, self.refinements, self.grid)
+
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        other = x if y is None else y
+        sides = Side.of(x), Side.of(other)
+        rows = max(1, _KNOTS_AT_ONCE // int(x.lengths.mean() * len(other) + 1))
+        for begin in range(0, len(x), rows):
+            count = min(rows, len(x) - begin)
+            first = np.repeat(np.arange(begin, begin + count), len(other))
+            second = np.tile(np.arange(len(other)), count)
+            told = None if report is None else _share(report, begin * len(other), len(x) * len(other))
+            found = self._solve(*sides, first, second, threads, told)
+            out[begin : begin + count] = found.objective.reshape(count, len(other))
+
+    def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        sides = Side.of(x), Side.of(y)
+        only = np.zeros(1, np.int64)
+        found = self._solve(*sides, only, only, 1, None)
+        return self._alignment(*sides, 0, 0, found.phi, float(found.objective[0]), x[0], y[0])
+
+    def _alignment(
+        self, x: Side, y: Side, i: int, j: int, phi: NDArray[Any], cost: float, a: NDArray[Any], b: NDArray[Any]
+    ) -> Alignment:
+        values = y.clock.starts[j] + phi * (y.clock.spans[j] if y.lengths[j] > 1 else 0.0)
+        return Alignment(cost, None, a, b, warp=Warp(x.times_of(i), values, y.times_of(j)))
+
+    def align_each(self, X: Any, Y: Any, *, n_jobs: int | None = None) -> list[Alignment]:
+        """The alignments of X[0] with Y[0], X[1] with Y[1] and so on, in one go.
+
+        >>> import timelike as tl
+        >>> x, y = tl.Sequences([[0.0, 1.0, 2.0]] * 2), tl.Sequences([[0.0, 2.0], [0.0, 0.0, 2.0]])
+        >>> [found.warp.values.round(1).tolist() for found in tl.GDTW(regularization=0.1).align_each(x, y)]
+        [[0.0, 0.5, 1.0], [0.0, 1.5, 2.0]]
+        """
+        x, y = as_sequences(X, "X"), as_sequences(Y, "Y")
+        self._refuse(x, y, ("X", "Y"))
+        if len(x) != len(y):
+            raise ValueError(f"X has {len(x)} sequences and Y {len(y)}: expected one of Y for each of X")
+        sides, ids = (Side.of(x), Side.of(y)), np.arange(len(x))
+        found = self._solve(*sides, ids, ids, _threads(n_jobs), None)
+        phis = np.split(found.phi, np.cumsum(x.lengths)[:-1])
+        costs = found.objective.tolist()
+        return [self._alignment(*sides, i, i, phis[i], costs[i], x[i], y[i]) for i in range(len(x))]
+
+    def _solve(
+        self, x: Side, y: Side, first: NDArray[Any], second: NDArray[Any], threads: int, report: Report
+    ) -> warps.Warps:
+        lengths = x.lengths[first]
+        count = int(lengths.sum())
+        low, high = self.slope
+        bounds = np.repeat(y.unit_bounds(self.bounds)[:, second], lengths, axis=1)
+        pairs = warps.Pairs(
+            x.values,
+            y.values,
+            x.clock.unit,
+            y.clock.unit,
+            x.starts,
+            x.lengths,
+            y.starts,
+            y.lengths,
+            first.astype(np.int64),
+            second.astype(np.int64),
+            np.cumsum(lengths) - lengths,
+            np.full(count, float(self.regularization)),
+            np.full(count, float(low)),
+            np.full(count, np.inf if high is None else float(high)),
+            *bounds,
+        )
+        found = warps.solve(pairs, self._search(), threads=threads, report=report)
+        if isinstance(found, warps.Conflict):
+            i, j = first[found.pair], second[found.pair]
+            limits = pair_limits(pairs, found.pair, self.subsequence)
+            at = float(x.times_of(i)[found.knot])
+            raise ValueError(conflict_message(found.knot, limits, at, y.clock.starts[j], y.clock.spans[j]))
+        return found
+
+    def select_regularization(
+        self,
+        X: Any,
+        Y: Any = None,
+        truth: Sequence[Any] | None = None,
+        *,
+        values: Iterable[float] | None = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """The same aligner with the λ that does best on validation data.
+
+        With `Y` and `truth`: the λ whose warps of X[i] and Y[i] deviate least from truth[i], the true warp's values at
+        X[i]'s times (or a callable on them), mean absolute deviation in y's time. Without: the λ under which sequences
+        of X best take the class of their nearest neighbour, leaving each out in turn. `values` are 10^-3 … 10^2 unless
+        given; of equal ones the largest, that is the stiffest.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> t = np.linspace(0, 1, 20)
+        >>> x, y = np.sin(6 * t**2), np.sin(6 * t)
+        >>> tl.GDTW().select_regularization([x], [y], [19 * t**2], values=[10.0, 0.001])
+        GDTW(regularization=0.001)
+        """
+        candidates = sorted((float(v) for v in (np.logspace(-3, 2, 16) if values is None else values)), reverse=True)
+        if not candidates:
+            raise ValueError(f"values={values!r} is empty: expected at least one λ to try")
+        tried = [replace(self, regularization=value) for value in candidates]
+        if (Y is None) != (truth is None):
+            raise ValueError("Y and truth go together: give both, or neither and labels with X")
+        scores = [m._deviation(X, Y, truth, n_jobs) if Y is not None else m._errors(X, n_jobs) for m in tried]
+        return tried[int(np.argmin(scores))]
+
+    def _deviation(self, X: Any, Y: Any, truth: Any, n_jobs: int | None) -> float:
+        found = self.align_each(X, Y, n_jobs=n_jobs)
+        if len(truth) != len(found):
+            raise ValueError(f"truth has {len(truth)} warps for {len(found)} pairs: expected one each")
+        return float(np.mean([_mean_deviation(one.warp, truth[i], i) for i, one in enumerate(found)]))
+
+    def _errors(self, X: Any, n_jobs: int | None) -> float:
+        sequences = as_sequences(X, "X")
+        if sequences.labels is None or len(sequences) < 2:
+            raise ValueError("X needs two or more sequences with labels, or Y and truth: the true warps")
+        distances = self.pairwise(sequences, n_jobs=n_jobs)
+        np.fill_diagonal(distances, np.inf)
+        return float(np.mean(sequences.labels[distances.argmin(axis=1)] != sequences.labels))
+
+
+def search(penalty: Any, delta: Any, subsequence: bool, refinements: Any, grid: Any) -> warps.Search:
+    """How to look for warps, from checked options."""
+    one_of(penalty, "penalty", warps.PENALTIES)
+    if grid is not None and whole(grid, "grid", 2) > _FINEST:
+        raise ValueError(f"grid={grid}: expected at most {_FINEST}")
+    options = real(delta, "delta", above=0), bool(subsequence), grid or 0, whole(refinements, "refinements", 0)
+    return warps.Search(penalty, *options)
+
+
+def pair(value: Any, name: str) -> tuple[Any, Any]:
+    """The two of (smallest, largest)."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"{name}={value!r}: expected (smallest, largest)")
+    return value[0], value[1]
+
+
+def _mean_deviation(warp: Warp | None, truth: Any, i: int) -> float:
+    assert warp is not None
+    true = np.asarray(truth(warp.times) if callable(truth) else truth, np.float64)
+    if true.shape != warp.values.shape:
+        raise ValueError(
+            f"truth[{i}] has shape {true.shape}: expected {warp.values.shape}, a value at each of X[{i}]'s times"
+        )
+    if len(true) == 1:
+        return float(abs(warp.values[0] - true[0]))
+    return float(np.trapezoid(np.abs(warp.values - true), warp.times) / (warp.times[-1] - warp.times[0]))
+
+
+def _share(report: Any, before: int, total: int) -> Any:
+    return lambda done, _: report(before + done, total)

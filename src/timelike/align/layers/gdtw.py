@@ -1,0 +1,223 @@
+"""DecDTW: the optimal warp in continuous time as a layer."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from ... import native
+from ...native import warps
+from ..gdtw import pair, search
+from ..warping import conflict_message, pair_limits
+from .batches import Batch, checked, valid
+from .limits import Clock, refuse_limits, spread
+
+Number = float | Tensor
+
+
+class Warped(NamedTuple):
+    """Warps and what they cost: `phi` (item, knot) in y's time, 0 past the end of x, and `objective` (item,)."""
+
+    phi: Tensor
+    objective: Tensor
+
+
+class DecDTW(nn.Module):
+    """The warp that aligns y with x best, as a differentiable function of everything that shapes it.
+
+    φ* = argmin Σ w_i L(x_i − y(φ_i)) + Σ λ_i Δ_i ((φ_{i+1} − φ_i)/Δ_i − 1)² subject to slopes between s_min and s_max
+    and values between b_min and b_max (Xu, Garg, Milford and Gould, ICLR 2023); the problem and its options are those
+    of `timelike.GDTW`. The backward pass differentiates the conditions of optimality: one tridiagonal system per pair.
+    Warp values that lie on one of y's steps because the cost has a kink there do not move, and their gradient is zero.
+    With `penalty="absolute"` the cost has no curvature: the gradient is one of the subgradients. Timestamps are
+    constants.
+
+    Parameters
+    ----------
+    regularization : number or tensor
+        λ > 0. A tensor broadcasts against (item, knot − 1), one λ for each interval between two steps of x; it may be
+        an nn.Parameter, as may the ends of `slope` and `bounds`.
+    slope : (number or tensor, number, tensor or None)
+        s_min and s_max, on clocks from 0 to 1, broadcast against (item, knot − 1).
+    bounds : (number or tensor, number or tensor) or None
+        b_min and b_max in y's own time, broadcast against (item, knot).
+    subsequence, refinements, penalty, delta, grid
+        As in `timelike.GDTW`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import timelike as tl
+    >>> x = torch.tensor([[[0.0], [1.0], [4.0], [9.0]]], requires_grad=True)
+    >>> y = torch.tensor([[[0.0], [3.0], [6.0], [9.0]]])
+    >>> phi, objective = tl.nn.DecDTW(regularization=0.01)(x, y)
+    >>> phi.detach().round(decimals=2)
+    tensor([[0.0000, 0.3300, 1.3300, 3.0000]])
+    >>> phi[0, 1].backward()
+    >>> x.grad[0, :, 0].round(decimals=2)
+    tensor([0.0000, 0.3300, 0.0000, 0.0000])
+    """
+
+    def __init__(
+        self,
+        *,
+        regularization: Number = 1.0,
+        slope: tuple[Number, Number | None] = (0.0, None),
+        bounds: tuple[Number, Number] | None = None,
+        subsequence: bool = False,
+        refinements: int = 3,
+        penalty: warps.Penalty = "squared",
+        delta: float = 1.0,
+        grid: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.regularization = regularization
+        self.slope_min, self.slope_max = pair(slope, "slope")
+        ends = (None, None) if bounds is None else pair(bounds, "bounds")
+        self.bound_min: Number | None = ends[0]
+        self.bound_max: Number | None = ends[1]
+        self.search = search(penalty, delta, subsequence, refinements, grid)
+
+    def forward(
+        self,
+        x: Tensor,
+        y: Tensor,
+        x_lengths: Any = None,
+        y_lengths: Any = None,
+        x_times: Any = None,
+        y_times: Any = None,
+    ) -> Warped:
+        """Warps of each y (item, time, channel) onto its x; step numbers are the times unless these are given.
+
+        Times are (item, time) or, for all items alike, (time,).
+        """
+        batch = checked(x, y, x_lengths, y_lengths)
+        clocks = Clock(x_times, batch.x, batch.x_lengths, "x"), Clock(y_times, batch.y, batch.y_lengths, "y")
+        knots = batch.x.shape[:2]
+        intervals = (knots[0], max(knots[1] - 1, 0))
+        limits = (
+            spread(self.regularization, intervals, batch, "regularization"),
+            spread(self.slope_min, intervals, batch, "slope[0]"),
+            spread(torch.inf if self.slope_max is None else self.slope_max, intervals, batch, "slope[1]"),
+            spread(-torch.inf if self.bound_min is None else self.bound_min, knots, batch, "bounds[0]"),
+            spread(torch.inf if self.bound_max is None else self.bound_max, knots, batch, "bounds[1]"),
+        )
+        refuse_limits(limits, batch.x_lengths)
+        solve: Any = _Solve.apply
+        return Warped(*solve(batch.x, batch.y, *limits, batch, clocks, self.search))
+
+    def extra_repr(self) -> str:
+        """The options that are numbers; parameters have lines of their own."""
+        given = {"regularization": self.regularization, "slope_min": self.slope_min, "slope_max": self.slope_max}
+        given |= {"bound_min": self.bound_min, "bound_max": self.bound_max}
+        return ", ".join(f"{name}={value}" for name, value in given.items() if isinstance(value, int | float))
+
+
+class _Solve(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        y: Tensor,
+        strength: Tensor,
+        s_min: Tensor,
+        s_max: Tensor,
+        b_min: Tensor,
+        b_max: Tensor,
+        batch: Batch,
+        clocks: tuple[Clock, Clock],
+        how: warps.Search,
+    ) -> tuple[Tensor, Tensor]:
+        pairs = _pairs(x, y, (strength, s_min, s_max, b_min, b_max), batch, clocks)
+        found = warps.solve(pairs, how, threads=native.cores())
+        if isinstance(found, warps.Conflict):
+            raise ValueError(_explained(found, pairs, clocks, how.free_ends))
+        ctx.pairs, ctx.how, ctx.found, ctx.batch, ctx.clocks = pairs, how, found, batch, clocks
+        x_clock, y_clock = clocks
+        inside = valid(batch.x_lengths, x.shape[1])
+        values = np.repeat(y_clock.clock.starts, x_clock.lengths) + found.phi * np.repeat(
+            y_clock.scale, x_clock.lengths
+        )
+        return _padded(values, inside, x), torch.as_tensor(found.objective).to(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, of_phi: Tensor, of_objective: Tensor) -> tuple[Tensor | None, ...]:
+        x_clock, y_clock = ctx.clocks
+        batch: Batch = ctx.batch
+        inside = valid(batch.x_lengths, batch.x.shape[1])
+        scale = np.repeat(y_clock.scale, x_clock.lengths)
+        worth = of_phi.detach().cpu().double()[inside].numpy() * scale
+        found = warps.gradients(
+            ctx.pairs, ctx.how, ctx.found, worth, of_objective.detach().cpu().double().numpy(), threads=native.cores()
+        )
+        ends = inside.clone()  # of intervals: one fewer
+        ends[torch.arange(len(inside)), batch.x_lengths - 1] = False
+        per_span = 1 / np.repeat(y_clock.clock.spans, x_clock.lengths)
+        kept = ends[inside].numpy()
+        sides = (
+            _padded(found.x, inside, batch.x),
+            _padded(found.y, valid(batch.y_lengths, batch.y.shape[1]), batch.y),
+        )
+        intervals = (
+            _padded(g[kept], ends[:, :-1], batch.x, exact=True) for g in (found.lambdas, found.s_min, found.s_max)
+        )
+        knots = (_padded(g * per_span, inside, batch.x, exact=True) for g in (found.b_min, found.b_max))
+        return (*sides, *intervals, *knots, None, None, None)
+
+
+def _pairs(x: Tensor, y: Tensor, limits: tuple[Tensor, ...], batch: Batch, clocks: tuple[Clock, Clock]) -> warps.Pairs:
+    x_clock, y_clock = clocks
+    inside = valid(batch.x_lengths, x.shape[1])
+    ids = np.arange(len(x_clock.lengths))
+    strength, s_min, s_max = (_by_knot(limit, inside) for limit in limits[:3])
+    starts, spans = (np.repeat(side, x_clock.lengths) for side in (y_clock.clock.starts, y_clock.clock.spans))
+    b_min, b_max = ((limit.detach().cpu()[inside].numpy() - starts) / spans for limit in limits[3:])
+    return warps.Pairs(
+        _packed(x, inside),
+        _packed(y, valid(batch.y_lengths, y.shape[1])),
+        x_clock.clock.unit,
+        y_clock.clock.unit,
+        x_clock.starts,
+        x_clock.lengths,
+        y_clock.starts,
+        y_clock.lengths,
+        ids,
+        ids,
+        x_clock.starts,
+        strength,
+        s_min,
+        s_max,
+        b_min,
+        b_max,
+    )
+
+
+def _packed(side: Tensor, inside: Tensor) -> NDArray[np.float64]:
+    return np.ascontiguousarray(side.detach().cpu().double()[inside].numpy())
+
+
+def _by_knot(limit: Tensor, inside: Tensor) -> NDArray[np.float64]:
+    """Values of intervals, with one more at each end that is not used."""
+    padded = torch.nn.functional.pad(limit.detach().cpu(), (0, 1), value=1.0)
+    return np.ascontiguousarray(padded[inside].numpy())
+
+
+def _padded(values: NDArray[np.float64], inside: Tensor, like: Tensor, *, exact: bool = False) -> Tensor:
+    rows = torch.zeros(*inside.shape, *values.shape[1:], dtype=torch.float64)
+    rows[inside] = torch.from_numpy(values)
+    return rows.to(like.device) if exact else rows.to(like)
+
+
+def _explained(found: warps.Conflict, pairs: warps.Pairs, clocks: tuple[Clock, Clock], free_ends: bool) -> str:
+    x_clock, y_clock = clocks
+    limits = pair_limits(pairs, found.pair, free_ends)
+    time = float(x_clock.times[x_clock.starts[found.pair] + found.knot])
+    clock = y_clock.clock
+    said = conflict_message(found.knot, limits, time, clock.starts[found.pair], clock.spans[found.pair])
+    return f"item {found.pair}: {said}"

@@ -1,0 +1,96 @@
+"""What shapes a warp, at the door of its layer: times, and numbers for every knot or interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..warping import Clocks, step_numbers, unit_clocks
+from .batches import Batch, valid
+
+
+class Clock:
+    """One side's times, packed: as given and from 0 to 1."""
+
+    def __init__(self, times: Any, side: Tensor, lengths: Tensor, name: str) -> None:
+        self.lengths = lengths.numpy()
+        if times is None:
+            self.times = step_numbers(self.lengths)
+        else:
+            self.times = _packed_times(times, side, lengths, f"{name}_times")
+        self.clock: Clocks = unit_clocks(self.times, self.lengths)
+        self.starts = np.cumsum(self.lengths) - self.lengths
+        self.scale = np.where(self.lengths > 1, self.clock.spans, 0.0)  # a single step has one time
+
+
+def _packed_times(times: Any, side: Tensor, lengths: Tensor, name: str) -> NDArray[np.float64]:
+    given = torch.as_tensor(times)
+    if given.requires_grad:
+        raise ValueError(f"{name} requires gradients, and warps have none with respect to times: give {name}.detach()")
+    shape = tuple(side.shape[:2])
+    if given.shape not in (shape, shape[1:]) or given.is_complex() or given.dtype == torch.bool:
+        raise ValueError(
+            f"{name} is of shape {tuple(given.shape)}: expected {shape}, or {shape[1:]} for all items alike, of numbers"
+        )
+    rows = given.detach().cpu().double().expand(shape)
+    inside = valid(lengths, shape[1])
+    wrong = torch.nonzero((inside & ~torch.isfinite(rows)) | _falling(rows, inside))
+    if len(wrong):
+        item, time = wrong[0].tolist()
+        raise ValueError(
+            f"{name}[{item}, {time}] is {float(rows[item, time])}"
+            + (f" after {float(rows[item, time - 1])}" if time else "")
+            + ": expected finite times that increase strictly; sort them and drop repeated ones"
+        )
+    return rows[inside].numpy()
+
+
+def _falling(rows: Tensor, inside: Tensor) -> Tensor:
+    falls = torch.zeros_like(inside)
+    falls[:, 1:] = ~(rows[:, 1:] > rows[:, :-1]) & inside[:, 1:]
+    return falls
+
+
+def spread(value: Any, shape: tuple[int, int] | torch.Size, batch: Batch, name: str) -> Tensor:
+    """A number, or a tensor that broadcasts, for every item and knot or interval; on x's device."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Tensor | np.ndarray | np.number):
+        raise TypeError(f"{name}={value!r}: expected a number or a tensor")
+    given = torch.as_tensor(value, device=None if isinstance(value, Tensor) else batch.x.device)
+    if given.is_complex() or given.dtype == torch.bool:
+        raise TypeError(f"{name} is {given.dtype}: expected real numbers")
+    if given.device != batch.x.device:
+        raise ValueError(
+            f"{name} is on {given.device} and x on {batch.x.device}: bring them together with .to(x.device)"
+        )
+    try:
+        return given.double().expand(shape)
+    except RuntimeError:
+        what = "knots" if name.startswith("bounds") else "intervals between knots"
+        raise ValueError(
+            f"{name} has shape {tuple(given.shape)}: expected a number or a tensor that broadcasts against "
+            f"{tuple(shape)}, items and {what}"
+        ) from None
+
+
+def refuse_limits(limits: tuple[Tensor, ...], lengths: Tensor) -> None:
+    """An error that names the first λ, slope or bound that cannot be."""
+    strength, s_min, s_max, b_min, b_max = (limit.detach().cpu() for limit in limits)
+    intervals, knots = valid(lengths - 1, strength.shape[1]), valid(lengths, b_min.shape[1])
+    _refuse(
+        intervals & ~((strength > 0) & torch.isfinite(strength)), strength, "regularization", "a finite number above 0"
+    )
+    _refuse(intervals & ~torch.isfinite(s_min), s_min, "slope[0]", "a finite number")
+    _refuse(intervals & ~(s_max >= s_min), s_max, "slope[1]", "at least slope[0]")
+    _refuse(knots & ~(b_min < torch.inf), b_min, "bounds[0]", "a finite number")
+    _refuse(knots & ~(b_max >= b_min), b_max, "bounds[1]", "at least bounds[0]")
+
+
+def _refuse(wrong: Tensor, values: Tensor, name: str, expected: str) -> None:
+    found = torch.nonzero(wrong)
+    if len(found):
+        item, at = found[0].tolist()
+        raise ValueError(f"{name} is {float(values[item, at])} for item {item} at knot {at}: expected {expected}")

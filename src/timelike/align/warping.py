@@ -1,0 +1,138 @@
+"""Sequences as the warp solver takes them, on clocks from 0 to 1, and what is said when no warp fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..native import warps
+from ..sequences import Sequences
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Clocks(NamedTuple):
+    """Times of packed sequences on a clock from 0 to 1 each, and where it starts and how long it runs."""
+
+    unit: Floats
+    starts: Floats
+    spans: Floats
+
+
+def unit_clocks(times: Floats, lengths: Ints) -> Clocks:
+    """Each sequence's times from 0 to 1; a single step is at 0, on a clock that runs for 1."""
+    first = np.cumsum(lengths) - lengths
+    starts, ends = times[first], times[first + lengths - 1]
+    spans = np.where(lengths > 1, ends - starts, 1.0)
+    unit = (times - np.repeat(starts, lengths)) / np.repeat(spans, lengths)
+    unit[first + lengths - 1] = np.where(lengths > 1, 1.0, 0.0)  # not 1 − ε
+    return Clocks(unit, starts, spans)
+
+
+def step_numbers(lengths: Ints) -> Floats:
+    """0, 1, … of every sequence, one behind the other."""
+    first = np.cumsum(lengths) - lengths
+    return (np.arange(lengths.sum()) - np.repeat(first, lengths)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One collection as the solver takes it."""
+
+    values: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    times: NDArray[np.float64]
+    clock: Clocks
+
+    @classmethod
+    def of(cls, sequences: Sequences) -> Side:
+        values = sequences.values
+        flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=np.float64)
+        times = sequences.elapsed
+        times = step_numbers(sequences.lengths) if times is None else np.ascontiguousarray(times, np.float64)
+        starts = np.ascontiguousarray(sequences.offsets[:-1], np.int64)
+        lengths = np.ascontiguousarray(sequences.lengths, np.int64)
+        return cls(flat, starts, lengths, times, unit_clocks(times, lengths))
+
+    def times_of(self, i: int) -> NDArray[np.float64]:
+        return self.times[self.starts[i] : self.starts[i] + self.lengths[i]]
+
+    def unit_bounds(self, bounds: tuple[float, float] | None) -> NDArray[np.float64]:
+        """(2, item) on each clock from 0 to 1."""
+        if bounds is None:
+            return np.tile(np.array([[0.0], [1.0]]), len(self.lengths))
+        return (np.array(bounds)[:, None] - self.clock.starts) / self.clock.spans
+
+
+class Limits(NamedTuple):
+    """One pair's constraints on clocks from 0 to 1: slopes per interval, bounds per knot."""
+
+    t: Floats
+    s_min: Floats
+    s_max: Floats
+    b_min: Floats
+    b_max: Floats
+    free_ends: bool
+
+
+def pair_limits(pairs: warps.Pairs, pair: int, free_ends: bool) -> Limits:
+    """The constraints of one pair of many."""
+    item = pairs.x_ids[pair]
+    at, length = pairs.knots[pair], pairs.x_lengths[item]
+    t = pairs.t[pairs.x_starts[item] :][:length]
+    span = slice(at, at + length)
+    return Limits(t, pairs.s_min[span], pairs.s_max[span], pairs.b_min[span], pairs.b_max[span], free_ends)
+
+
+def conflict_message(knot: int, limits: Limits, time: float, start: float, span: float) -> str:
+    """Why no warp fits at a knot (of x's `time`), in the units of y's clock, and what would help."""
+    low, high = _bounds(limits)
+    if low[knot] > high[knot]:
+        return (
+            f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g} and at most "
+            f"{start + span * high[knot]:g}; " + _way_out(limits, knot)
+        )
+    reach_low, reach_high = _reach(limits, low, high, knot)
+    if low[knot] > reach_high:
+        return (
+            f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g}{_end(limits, knot)}, "
+            f"but with the largest slopes it gets only to {start + span * reach_high:g}: raise the upper slope or "
+            "widen the bounds"
+        )
+    return (
+        f"no warp fits: at x's time {time:g} it must be at most {start + span * high[knot]:g}, but with the smallest "
+        f"slopes it is already at {start + span * reach_low:g}: lower the lower slope or widen the bounds"
+    )
+
+
+def _bounds(limits: Limits) -> tuple[Floats, Floats]:
+    low, high = np.maximum(limits.b_min, 0.0), np.minimum(limits.b_max, 1.0)
+    if not limits.free_ends and len(low) > 1:
+        high[0], low[-1] = min(high[0], 0.0), max(low[-1], 1.0)
+    return low, high
+
+
+def _reach(limits: Limits, low: Floats, high: Floats, knot: int) -> tuple[float, float]:
+    """Least and greatest value at a knot, coming from the left."""
+    least, greatest = low[0], high[0]
+    for i in range(knot):
+        step = limits.t[i + 1] - limits.t[i]
+        least, greatest = least + limits.s_min[i] * step, greatest + limits.s_max[i] * step
+        if i + 1 < knot:
+            least, greatest = max(least, low[i + 1]), min(greatest, high[i + 1])
+    return float(least), float(greatest)
+
+
+def _end(limits: Limits, knot: int) -> str:
+    return ", the end of y" if not limits.free_ends and knot == len(limits.t) - 1 else ""
+
+
+def _way_out(limits: Limits, knot: int) -> str:
+    if not limits.free_ends and knot in (0, len(limits.t) - 1):
+        return "the ends of both sequences are matched: let the bounds contain them, or use subsequence=True"
+    return "let the lower bound be at most the upper one, and both meet y's time"

@@ -1,0 +1,221 @@
+"""One warp problem in NumPy: quadratic pieces of the signal, ties between neighbours, and linear systems over them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solveh_banded
+
+from .warps import Floats, Pairs, Search
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+TOUCHING = 1e-12  # warp values this near are one place
+MOVES, AT_LEAST, AT_MOST, ON_KINK, AT_END, ON_CROSSING = range(6)  # why a warp value cannot move
+LOOSE, SLOWEST, FASTEST = 0, -1, 1  # why the slope between two cannot change
+
+
+class Problem(NamedTuple):
+    """One pair: x (m, channel), y (n, channel), and numbers by knot or interval; a single value of y is held on [0, 1]."""
+
+    x: Floats
+    y: Floats
+    t: Floats
+    tau: Floats
+    lambdas: Floats
+    s_min: Floats
+    s_max: Floats
+    b_min: Floats
+    b_max: Floats
+    search: Search
+
+    @staticmethod
+    def of(pairs: Pairs, pair: int, search: Search) -> Problem:
+        """Number `pair` of the pairs."""
+        i, j = pairs.x_ids[pair], pairs.y_ids[pair]
+        xs = slice(pairs.x_starts[i], pairs.x_starts[i] + pairs.x_lengths[i])
+        ys = slice(pairs.y_starts[j], pairs.y_starts[j] + pairs.y_lengths[j])
+        y, tau = pairs.y[ys], pairs.tau[ys]
+        if len(y) == 1:
+            y, tau = np.repeat(y, 2, axis=0), np.array([0.0, 1.0])
+        at, m = pairs.knots[pair], int(pairs.x_lengths[i])
+        intervals = (numbers[at : at + m - 1] for numbers in (pairs.lambdas, pairs.s_min, pairs.s_max))
+        knots = (numbers[at : at + m] for numbers in (pairs.b_min, pairs.b_max))
+        return Problem(pairs.x[xs], y, pairs.t[xs], tau, *intervals, *knots, search)
+
+
+class Pieces(NamedTuple):
+    """By knot: slope·(φ − origin) + ½ curvature·(φ − origin)² between low and high, on a segment of y."""
+
+    low: Floats
+    high: Floats
+    origin: Floats
+    slope: Floats
+    curvature: Floats
+    segment: Ints
+
+    def slope_at(self, place: Floats) -> Floats:
+        """The slope, as if the piece went on beyond its ends."""
+        return self.slope + self.curvature * (place - self.origin)
+
+    def put(self, knots: Ints, others: Pieces) -> None:
+        """Exchange the pieces of these knots."""
+        for mine, other in zip(self, others, strict=True):
+            mine[knots] = other
+
+
+class Signal:
+    """The signal's part of the objective; `knots` and places are arrays of one shape, or broadcast to one."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        half = np.diff(problem.t) / 2
+        # a single knot has no interval to be weighed by
+        self.weights = np.append(half, 0.0) + np.append(0.0, half) if len(half) else np.ones(1)
+        self.spans = np.diff(problem.tau)
+        self.rises = np.diff(problem.y, axis=0)
+
+    def segment(self, place: Floats) -> Ints:
+        """The segments of y that begin at or before the places."""
+        found = np.searchsorted(self.problem.tau, place, side="right") - 1
+        return np.clip(found, 0, len(self.spans) - 1)
+
+    def difference(self, knots: Ints, segment: Ints, place: Floats) -> Floats:
+        """x − y by channel, y on the straight line through this segment."""
+        share = (place - self.problem.tau[segment]) / self.spans[segment]
+        # x − y first: a common offset of both must not cost digits
+        return self.problem.x[knots] - self.problem.y[segment] - share[..., None] * self.rises[segment]
+
+    def is_square(self, difference: Floats) -> Flags:
+        """Where the penalty is the square."""
+        search = self.problem.search
+        if search.penalty == "huber":
+            return np.abs(difference) <= search.delta
+        return np.full(difference.shape, search.penalty == "squared")
+
+    @property
+    def straight(self) -> float:
+        """The slope of the penalty where it is not the square."""
+        search = self.problem.search
+        return 2 * search.delta if search.penalty == "huber" else 1.0
+
+    def value(self, knots: Ints, place: Floats) -> Floats:
+        """The weighted penalties, summed over channels."""
+        d, search = self.difference(knots, self.segment(place), place), self.problem.search
+        if search.penalty == "squared":
+            penalties = d * d
+        elif search.penalty == "absolute":
+            penalties = np.abs(d)
+        else:
+            penalties = np.where(self.is_square(d), d * d, search.delta * (2 * np.abs(d) - search.delta))
+        return np.asarray(self.weights[knots] * penalties.sum(-1))
+
+    def pieces(self, knots: Ints, place: Floats, side: Any) -> Pieces:
+        """The pieces on the right (side 1) or on the left (side −1) of the places."""
+        inside = place + side * TOUCHING
+        segment = self.segment(inside)
+        low, high = self._ends(knots, segment, inside)
+        rate = self.rises[segment] / self.spans[segment, None]
+        first, second = self.derivatives(knots, segment, place, (low + high) / 2)
+        w = self.weights[knots]
+        return Pieces(low, high, place + 0.0, -w * (first * rate).sum(-1), w * (second * rate * rate).sum(-1), segment)
+
+    def derivatives(self, knots: Ints, segment: Ints, place: Floats, middle: Floats) -> tuple[Floats, Floats]:
+        """First and second derivative of the penalty by channel, by the rule that holds in the middle of the piece."""
+        typical = self.difference(knots, segment, middle)
+        square = self.is_square(typical)
+        first = np.where(square, 2 * self.difference(knots, segment, place), self.straight * np.sign(typical))
+        return first, np.where(square, 2.0, 0.0)
+
+    def _ends(self, knots: Ints, segment: Ints, inside: Floats) -> tuple[Floats, Floats]:
+        """Where the pieces end: at y's times, or nearer where a penalty has its corners."""
+        p, (low, high) = self.problem, (self.problem.tau[segment], self.problem.tau[segment + 1])
+        if p.search.penalty == "squared":
+            return low, high
+        rate, zero = self.rises[segment] / self.spans[segment, None], p.x[knots] - p.y[segment]
+        for turn in (-p.search.delta, p.search.delta) if p.search.penalty == "huber" else (0.0,):
+            # where y stands still there is no corner: out of sight
+            away = np.divide(zero + turn, rate, out=np.full(rate.shape, np.inf), where=rate != 0)
+            corner = p.tau[segment, None] + away
+            before = corner <= inside[:, None]
+            low = np.maximum(low, np.where(before, corner, -np.inf).max(-1))
+            high = np.minimum(high, np.where(before, np.inf, corner).min(-1))
+        return low, high
+
+    def crossing(self, knots: Ints, place: Floats) -> Ints:
+        """The channels whose differences vanish there, for the absolute penalty."""
+        return np.abs(self.difference(knots, self.segment(place), place)).argmin(-1)
+
+    def at_time_of_y(self, place: Floats) -> Flags:
+        """Whether y has a value at the places."""
+        k, tau = self.segment(place), self.problem.tau
+        return np.minimum(np.abs(place - tau[k]), np.abs(place - tau[k + 1])) <= 10 * TOUCHING
+
+
+class Chain:
+    """stiffness·½(φ_{i+1} − φ_i − span)², between least and most."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.span = np.diff(problem.t)
+        self.stiffness = 2 * problem.lambdas / self.span
+        self.least = problem.s_min * self.span
+        self.most = problem.s_max * self.span
+        self.rigid = self.most - self.least <= 1e-10
+
+    def cost(self, phi: Floats) -> float:
+        """The regularisation."""
+        return float((self.stiffness * (np.diff(phi) - self.span) ** 2).sum() / 2)
+
+    def gradient(self, phi: Floats) -> Floats:
+        """Its gradient."""
+        return pushed(self.stiffness * (np.diff(phi) - self.span))
+
+
+def pushed(force: Floats) -> Floats:
+    """What forces on differences φ_{i+1} − φ_i do to the values: the transpose of `np.diff`."""
+    return -np.diff(force, prepend=0.0, append=0.0)
+
+
+def solve_tridiagonal(diagonal: Floats, link: Floats, values: Floats) -> Floats:
+    """Of a symmetric positive definite system; `link` joins i and i + 1."""
+    banded = np.array([diagonal, np.append(link, 0.0)])
+    return np.asarray(solveh_banded(banded, values, lower=True, overwrite_ab=True, check_finite=False))
+
+
+class Blocks:
+    """Values joined by active slope constraints move as one block; a block that is pinned does not move at all."""
+
+    def __init__(self, pins: NDArray[np.int8], glues: NDArray[np.int8]) -> None:
+        self.pins, self.glues = pins, glues
+        self.first = np.flatnonzero(np.append(True, glues != LOOSE) == 0)
+        self.first = np.append(0, 1 + np.flatnonzero(glues == LOOSE))
+        self.end = np.append(self.first[1:], len(pins))
+        self.pinned = np.add.reduceat(pins != MOVES, self.first, dtype=np.int64) > 0
+
+    def residual(self, gradient: Floats) -> float:
+        """The largest force that nothing holds."""
+        return float(np.abs(np.where(self.pinned, 0.0, np.add.reduceat(gradient, self.first))).max())
+
+    def solve(self, chain: Chain, curvature: Floats, v: Floats) -> Floats:
+        """u with Zᵀ(H Z u' − v) = 0, u = Z u', where Z moves each free block as one: of all solutions the shortest."""
+        free = ~self.pinned
+        between = chain.stiffness[self.first[1:] - 1]
+        own = np.add.reduceat(curvature, self.first)
+        diagonal = own + np.append(0.0, between) + np.append(between, 0.0)
+        anchors = own + np.append(0.0, between * ~free[:-1]) + np.append(between * ~free[1:], 0.0)
+        link = np.where(free[:-1] & free[1:], -between, 0.0)
+        values = np.add.reduceat(v, self.first)
+        for begin, end in self._floating(diagonal, anchors):
+            size = (self.end - self.first)[begin:end]
+            values[begin:end] -= values[begin:end].sum() * size / size.sum()
+            # any hold does: the right side asks nothing of it
+            diagonal[end - 1] += diagonal[begin:end].max()
+        still = self.pinned | (diagonal == 0)
+        moved = solve_tridiagonal(np.where(still, 1.0, diagonal), link, np.where(still, 0.0, values))
+        for begin, end in self._floating(np.where(still, 0.0, diagonal), anchors):
+            size = (self.end - self.first)[begin:end]
+            moved[begin:end] -= (moved[begin:end] * size).sum() / size.sum()
+        return np.repeat(moved, self.end - self.first)
