@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solveh_banded
+from scipy.linalg import solve_banded
 
 from .warps import Floats, Pairs, Search
 
@@ -180,9 +180,12 @@ def pushed(force: Floats) -> Floats:
 
 
 def solve_tridiagonal(diagonal: Floats, link: Floats, values: Floats) -> Floats:
-    """Of a symmetric positive definite system; `link` joins i and i + 1."""
-    banded = np.array([diagonal, np.append(link, 0.0)])
-    return np.asarray(solveh_banded(banded, values, lower=True, overwrite_ab=True, check_finite=False))
+    """Of a symmetric system, `link` joins i and i + 1; NaN where it has no solution."""
+    banded = np.array([np.append(0.0, link), diagonal, np.append(link, 0.0)])
+    try:
+        return np.asarray(solve_banded((1, 1), banded, values, overwrite_ab=True, check_finite=False))
+    except np.linalg.LinAlgError:
+        return np.full(len(values), np.nan)
 
 
 class Blocks:
@@ -190,32 +193,62 @@ class Blocks:
 
     def __init__(self, pins: NDArray[np.int8], glues: NDArray[np.int8]) -> None:
         self.pins, self.glues = pins, glues
-        self.first = np.flatnonzero(np.append(True, glues != LOOSE) == 0)
         self.first = np.append(0, 1 + np.flatnonzero(glues == LOOSE))
-        self.end = np.append(self.first[1:], len(pins))
-        self.pinned = np.add.reduceat(pins != MOVES, self.first, dtype=np.int64) > 0
+        self.size = np.diff(np.append(self.first, len(pins)))
+        self.pinned = np.maximum.reduceat(pins != MOVES, self.first)
+
+    def solve(self, chain: Chain, curvature: Floats, v: Floats) -> Floats:
+        """u with Zᵀ(H Z u' − v) = 0, u = Z u', where Z moves each free block as one: of all solutions the shortest."""
+        own, values = np.add.reduceat(curvature, self.first), np.add.reduceat(v, self.first)
+        between, pinned = chain.stiffness[self.first[1:] - 1], self.pinned
+        diagonal = own + np.append(0.0, between) + np.append(between, 0.0)
+        held = own + np.append(0.0, between * pinned[:-1]) + np.append(between * pinned[1:], 0.0)
+        link = np.where(pinned[:-1] | pinned[1:], 0.0, -between)
+        run = np.cumsum(np.append(0, link == 0))  # blocks that pull at each other
+        begin = np.flatnonzero(np.diff(run, prepend=-1))
+        bound, members = np.maximum.reduceat(diagonal, begin), np.add.reduceat(self.size, begin)
+        floats = np.add.reduceat(held, begin) <= 1e-13 * bound  # the run may be moved as a whole for nothing
+        values = values - self.size * (floats * np.add.reduceat(values, begin) / members)[run]
+        diagonal[begin] += floats * bound  # any hold does: the right side asks nothing of it
+        still = pinned | (diagonal == 0)
+        moved = solve_tridiagonal(np.where(still, 1.0, diagonal), link, np.where(still, 0.0, values))
+        moved -= (floats * np.add.reduceat(moved * self.size, begin) / members)[run]
+        return np.repeat(np.where(still, 0.0, moved), self.size)
+
+    def distribute(self, worth: Floats) -> tuple[Floats, Floats]:
+        """What a small change of each active constraint is worth, when a change of φ_i is worth worth[i].
+
+        Of the pins, and of the differences φ_{i+1} − φ_i that are glued. Between two pins of one block nothing can
+        give: zero.
+        """
+        of_pins, of_differences = worth.copy(), np.zeros(len(worth) - 1)
+        for begin, end in self._long():
+            pins = begin + np.flatnonzero(self.pins[begin:end])
+            left, right = (pins[0], pins[-1]) if len(pins) else (begin, begin)
+            of_pins[begin:end] = 0.0
+            of_pins[left] = worth[begin : left + 1].sum()
+            of_pins[right] += worth[right + (right == left) : end].sum()
+            of_differences[begin:left] = -np.cumsum(worth[begin:left])
+            of_differences[right : end - 1] = np.cumsum(worth[end - 1 : right : -1])[::-1]
+        return of_pins, of_differences
 
     def residual(self, gradient: Floats) -> float:
         """The largest force that nothing holds."""
         return float(np.abs(np.where(self.pinned, 0.0, np.add.reduceat(gradient, self.first))).max())
 
-    def solve(self, chain: Chain, curvature: Floats, v: Floats) -> Floats:
-        """u with Zᵀ(H Z u' − v) = 0, u = Z u', where Z moves each free block as one: of all solutions the shortest."""
-        free = ~self.pinned
-        between = chain.stiffness[self.first[1:] - 1]
-        own = np.add.reduceat(curvature, self.first)
-        diagonal = own + np.append(0.0, between) + np.append(between, 0.0)
-        anchors = own + np.append(0.0, between * ~free[:-1]) + np.append(between * ~free[1:], 0.0)
-        link = np.where(free[:-1] & free[1:], -between, 0.0)
-        values = np.add.reduceat(v, self.first)
-        for begin, end in self._floating(diagonal, anchors):
-            size = (self.end - self.first)[begin:end]
-            values[begin:end] -= values[begin:end].sum() * size / size.sum()
-            # any hold does: the right side asks nothing of it
-            diagonal[end - 1] += diagonal[begin:end].max()
-        still = self.pinned | (diagonal == 0)
-        moved = solve_tridiagonal(np.where(still, 1.0, diagonal), link, np.where(still, 0.0, values))
-        for begin, end in self._floating(np.where(still, 0.0, diagonal), anchors):
-            size = (self.end - self.first)[begin:end]
-            moved[begin:end] -= (moved[begin:end] * size).sum() / size.sum()
-        return np.repeat(moved, self.end - self.first)
+    def place_members(self, chain: Chain, phi: Floats) -> None:
+        """Members take their places behind the pin, or behind the first of the block."""
+        held = np.where(self.glues == SLOWEST, chain.least, chain.most)
+        for begin, end in self._long():
+            anchor = begin + int(np.argmax(self.pins[begin:end] != MOVES))
+            for i in range(anchor, begin, -1):
+                if self.pins[i - 1] == MOVES:
+                    phi[i - 1] = phi[i] - held[i - 1]
+            for i in range(anchor, end - 1):
+                if self.pins[i + 1] == MOVES:
+                    phi[i + 1] = phi[i] + held[i]
+
+    def _long(self) -> list[tuple[int, int]]:
+        """Begin and end of the blocks with more than one member."""
+        which = self.size > 1
+        return list(zip(self.first[which].tolist(), (self.first + self.size)[which].tolist(), strict=True))

@@ -111,7 +111,9 @@ def solve(pairs: Pairs, search: Search, *, threads: int, report: Report = None, 
     if _use_kernels():
         answer = _kernels.warp(tuple(pairs), search.plan(), threads=threads, report=report, isa=isa, **vars(found))
         return found if answer[0] < 0 else Conflict(*answer)
-    raise NotImplementedError
+    from . import warp_fallback
+
+    return warp_fallback.solve(pairs, search, report)
 
 
 def gradients(
@@ -130,4 +132,6 @@ def gradients(
             tuple(pairs), search.plan(), threads, *state, of_phi, of_objective, *result, x_rows[:-1], y_rows[:-1]
         )
         return result
-    raise NotImplementedError
+    from . import warp_fallback
+
+    return warp_fallback.gradients(pairs, search, found, of_phi, of_objective)

@@ -59,7 +59,7 @@ def spread(value: Any, shape: tuple[int, int] | torch.Size, batch: Batch, name: 
     """A number, or a tensor that broadcasts, for every item and knot or interval; on x's device."""
     if isinstance(value, bool) or not isinstance(value, int | float | Tensor | np.ndarray | np.number):
         raise TypeError(f"{name}={value!r}: expected a number or a tensor")
-    given = torch.as_tensor(value, device=None if isinstance(value, Tensor) else batch.x.device)
+    given = value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value), device=batch.x.device)
     if given.is_complex() or given.dtype == torch.bool:
         raise TypeError(f"{name} is {given.dtype}: expected real numbers")
     if given.device != batch.x.device:
