@@ -58,10 +58,10 @@ class Check:
     def differences(self):
         """One-sided at two steps; None where constraints leave no room to move."""
         try:
-            at = {step: self.value(step) for step in (-1e-5, -4e-6, 0.0, 4e-6, 1e-5)}
+            at = {step: self.value(step) for step in (-1e-6, -4e-7, 0.0, 4e-7, 1e-6)}
         except ValueError:
             return None
-        return [(at[h] - at[0.0]) / h for h in (-1e-5, -4e-6, 4e-6, 1e-5)]
+        return [(at[h] - at[0.0]) / h for h in (-1e-6, -4e-7, 4e-7, 1e-6)]
 
 
 def compared(checks):
