@@ -1,0 +1,294 @@
+"""How fast the differentiable alignments are, beside their peers in the same run.
+
+    python benchmarks/speed/differentiable.py
+    python benchmarks/speed/differentiable.py --only gdtw-channels --threads 2
+    python benchmarks/speed/differentiable.py --markdown docs/benchmarks/differentiable.md
+
+Peers: tslearn's PyTorch loss for soft-DTW; for warps in continuous time the `gdtw` package at its defaults, and the
+dynamic program of the DecDTW paper written with torch, all moves of a knot in one matrix, which is how the authors'
+layer works; for transport a loop over POT. A time is the best of five after a first call that does not count.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import platform
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import timelike as tl
+
+REPEATS = 5
+
+
+@dataclass
+class Row:
+    """One line: what a peer took, what we took, and whether the bar is met."""
+
+    work: str
+    peer: str
+    theirs: str
+    ours: str
+    ratio: str
+    bar: str
+    met: bool
+
+
+def best(job: Callable[[], Any], repeats: int = REPEATS) -> float:
+    """Seconds of the fastest call."""
+    job()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def against(work: str, peer: str, theirs: float, ours: float, least: float) -> Row:
+    ratio = theirs / ours
+    return Row(work, peer, *spoken(theirs, ours), f"{ratio:.3g}×", f"≥ {least:g}×", ratio >= least)
+
+
+def at_most(work: str, name: str, first: float, second: float, most: float) -> Row:
+    """How much longer the second takes than the first, both ours."""
+    ratio = second / first
+    return Row(work, name, *spoken(first, second), f"{ratio:.2g}×", f"≤ {most:g}×", ratio <= most)
+
+
+def spoken(*seconds: float) -> list[str]:
+    return [f"{s * 1e3:.3g} ms" for s in seconds]
+
+
+def walks(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
+    return rng.standard_normal(shape).cumsum(-2) / np.sqrt(shape[-2])
+
+
+# --- soft-DTW
+
+
+def soft_batch() -> Row:
+    from tslearn.metrics import SoftDTWLossPyTorch
+
+    rng = np.random.default_rng(0)
+    x, y = (torch.tensor(walks(rng, 32, 128, 9), dtype=torch.float32) for _ in range(2))
+    peer, ours = SoftDTWLossPyTorch(gamma=1.0), tl.nn.SoftDTW(gamma=1.0)
+
+    def run(loss: Any) -> Tensor:
+        given = x.clone().requires_grad_()
+        value: Tensor = loss(given, y)
+        value.sum().backward()
+        assert given.grad is not None
+        return given.grad
+
+    torch.testing.assert_close(run(ours), run(peer), rtol=1e-3, atol=1e-3)
+    work = "soft-DTW forward + backward, 32 × length 128 × 9 channels, float32"
+    return against(work, "tslearn", best(lambda: run(peer)), best(lambda: run(ours)), 20)
+
+
+MEMORY = """
+import resource, torch, timelike as tl
+x, y = torch.randn(1, 4096, 9), torch.randn(1, 4096, 9)
+loss = tl.nn.SoftDTW(gamma=1.0)
+a = torch.randn(1, 8, 9, requires_grad=True)
+loss(a, y[:, :8]).sum().backward()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+x.requires_grad_(), y.requires_grad_()
+loss(x, y).sum().backward()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def soft_memory() -> Row:
+    said = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True).stdout
+    used = float(said)
+    work = "soft-DTW forward + backward at length 4096, batch 1, float32: memory above the inputs"
+    return Row(work, "–", "–", f"{used:.0f} MB", "–", "≤ 400 MB", used <= 400)
+
+
+# --- warps in continuous time
+
+
+def warp_pair(length: int, channels: int, seed: int = 0) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """A walk and the same along a bent clock, with noise."""
+    rng = np.random.default_rng(seed)
+    x = walks(rng, length, channels)
+    t = np.linspace(0, 1, length)
+    y = np.stack([np.interp(t**1.3, t, x[:, c]) for c in range(channels)], 1)
+    return x, y + 0.02 * rng.standard_normal(y.shape)
+
+
+def by_all_moves(x: Tensor, y: Tensor, strength: float, size: int, passes: int = 4) -> Tensor:
+    """The paper's program: every move between two knots in one matrix, grids ever closer around the best warp."""
+    m, n = len(x), len(y)
+    t = torch.linspace(0, 1, m, dtype=x.dtype)
+    low, high = torch.zeros(m, dtype=x.dtype), torch.ones(m, dtype=x.dtype)
+    high[0], low[-1] = 0, 1
+    first_low, first_high = low.clone(), high.clone()
+    step = 1 / (m - 1)
+    weights = torch.full((m,), step, dtype=x.dtype)
+    weights[[0, -1]] /= 2
+    share = torch.linspace(0, 1, size, dtype=x.dtype)
+    phi = t
+    for _ in range(passes):
+        grid = low[:, None] + share * (high - low)[:, None]
+        place = (grid * (n - 1)).clamp(0, n - 1)
+        before = place.long().clamp(max=n - 2)
+        part = (place - before)[..., None]
+        at = (1 - part) * y[before] + part * y[before + 1]
+        costs = weights[:, None] * (x[:, None] - at).square().sum(-1)
+        best_so_far, came = costs[0], []
+        for i in range(m - 1):
+            slopes = (grid[i + 1][:, None] - grid[i]) / step
+            moves = best_so_far + strength * step * (slopes - 1).square()
+            moves = torch.where(slopes >= 0, moves, torch.inf)
+            value, origin = moves.min(1)
+            best_so_far = value + costs[i + 1]
+            came.append(origin)
+        j = best_so_far.argmin()
+        path = [j]
+        for origin in reversed(came):
+            path.append(origin[path[-1]])
+        phi = grid[torch.arange(m), torch.stack(path[::-1])]
+        width = 0.125 * (high - low)
+        low, high = torch.maximum(first_low, phi - width / 2), torch.minimum(first_high, phi + width / 2)
+    return phi
+
+
+def gdtw_channels() -> Row:
+    x, y = (torch.tensor(side)[None] for side in warp_pair(256, 9))
+    layer = tl.nn.DecDTW(regularization=0.1)
+    with torch.no_grad():
+        ours = best(lambda: layer(x, y))
+        theirs = best(lambda: by_all_moves(x[0], y[0], 0.1, 256), 2)
+        apart = (layer(x, y).phi[0] / 255 - by_all_moves(x[0], y[0], 0.1, 256)).abs().max()
+    assert apart < 0.02, apart
+    work = "GDTW forward, one pair of length 256 × 9 channels, float64"
+    return against(work, "all moves in torch, M = 256, four passes", theirs, ours, 20)
+
+
+def gdtw_package() -> Row:
+    import gdtw
+
+    x, y = warp_pair(1000, 1)
+    theirs = best(lambda: gdtw.warp(x[:, 0], y[:, 0]), 2)
+    ours = best(lambda: tl.GDTW(regularization=0.1).align(x, y))
+    work = "GDTW forward, one univariate pair of length 1000"
+    return against(work, f"gdtw {version('gdtw')} at its defaults", theirs, ours, 10)
+
+
+def gdtw_grid() -> Row:
+    x, y = warp_pair(256, 9)
+    coarse, fine = (best(partial(tl.GDTW(regularization=0.1, grid=size).align, x, y)) for size in (1024, 2048))
+    work = "GDTW forward, length 256 × 9 channels: M = 2048 beside M = 1024"
+    return at_most(work, "ours, M = 1024", coarse, fine, 2.4)
+
+
+def decdtw_backward() -> Row:
+    x, y = (torch.tensor(side)[None] for side in warp_pair(256, 9))
+    x.requires_grad_(), y.requires_grad_()
+    strength = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+    layer = tl.nn.DecDTW(regularization=strength)
+    phi = layer(x, y).phi
+    loss = phi.square().sum()
+    forward = best(lambda: layer(x, y))
+    backward = best(lambda: loss.backward(retain_graph=True))
+    work = "DecDTW, length 256 × 9 channels: backward beside forward"
+    return at_most(work, "ours, forward", forward, backward, 0.2)
+
+
+# --- transport
+
+
+def transport(name: str, threads: int) -> Row:
+    from transport import pot_seconds, sequences
+
+    metric = {"opw": tl.OPW(), "sinkhorn": tl.Sinkhorn()}[name]
+    rng = np.random.default_rng(0)
+    x, y = sequences("walks", rng), sequences("walks", rng)
+    ours = best(lambda: metric.pairwise(x, y, n_jobs=threads), 3)
+    theirs, method = pot_seconds(metric, x, y)
+    work = f"{type(metric).__name__} pairwise, 64 × 64 pairs of length 64"
+    return against(work, f"a loop over POT, {method}", theirs, ours, 10)
+
+
+def main() -> None:
+    jobs: dict[str, Callable[[int], Row]] = {
+        "soft-batch": lambda _: soft_batch(),
+        "soft-memory": lambda _: soft_memory(),
+        "gdtw-channels": lambda _: gdtw_channels(),
+        "gdtw-package": lambda _: gdtw_package(),
+        "gdtw-grid": lambda _: gdtw_grid(),
+        "decdtw-backward": lambda _: decdtw_backward(),
+        "opw": lambda threads: transport("opw", threads),
+        "sinkhorn": lambda threads: transport("sinkhorn", threads),
+    }
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(jobs))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--markdown", type=Path)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in options.only or jobs:
+            rows.append(jobs[name](options.threads))
+            print(line(rows[-1]), flush=True)
+    if options.markdown:
+        options.markdown.write_text(page(rows, options.threads))
+
+
+HEAD = "| work | beside | theirs | ours | ratio | bar | met |\n|---|---|---:|---:|---:|---:|---|"
+
+
+def line(row: Row) -> str:
+    parts = (row.work, row.peer, row.theirs, row.ours, row.ratio, row.bar, "yes" if row.met else "NO")
+    return f"| {' | '.join(parts)} |"
+
+
+def page(rows: list[Row], threads: int) -> str:
+    names = ("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
+    with_versions = ", ".join(f"{name} {version(name)}" for name in names)
+    machine = f"{processor()}, {os.cpu_count()} cores, kernels for {tl.native.isa()}, {platform.platform(terse=True)}"
+    said = f"{machine}, Python {platform.python_version()}; {with_versions}; {threads} thread each."
+    return f"""# Speed of the differentiable alignments
+
+```console
+python benchmarks/speed/differentiable.py --markdown differentiable.md
+```
+
+{said} Best of {REPEATS} or fewer runs after one that does not count.
+
+{HEAD}
+{chr(10).join(map(line, rows))}
+"""
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((one.split(":")[1].strip() for one in lines if one.startswith("model name")), platform.machine())
+
+
+if __name__ == "__main__":
+    main()
