@@ -18,5 +18,18 @@ def alignment() -> Path:
     return path
 
 
+def warp() -> Path:
+    """The same two gestures lined up in continuous time."""
+    import timelike as tl
+
+    train, test = tl.load("PickupGestureWiimoteZ")
+    train, test = train.standardize(per="sequence"), test.standardize(per="sequence")
+    nearest = int(tl.DTW().neighbors(train, test[[1]]).ids[0, 0])
+    figure = tl.GDTW(regularization=0.1).align(test[1], train[nearest]).plot()
+    path = IMAGES / "gdtw.png"
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+    return path
+
+
 if __name__ == "__main__":
-    print(alignment())
+    print(alignment(), warp())
