@@ -105,6 +105,14 @@ struct Answer {
     WarpState state;
 };
 
+// A box around a warp with a share of the first one's width, inside the first one: a bad basin can be left again.
+void close_in(const Bounds& first, const double* around, double share, Bounds& box) {
+    for (size_t i = 0; i < box.low.size(); i++) {
+        const double half = share * (first.high[i] - first.low[i]) / 2;
+        box.low[i] = std::max(first.low[i], around[i] - half), box.high[i] = std::min(first.high[i], around[i] + half);
+    }
+}
+
 Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels, const Answer& answer,
                const volatile bool* stop) {
     const Signal signal(p);
@@ -112,51 +120,25 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     const Bounds bounds = given_bounds(p);
     Bounds tight = bounds;
     if (const Conflict found = tighten(chain, tight); found.knot >= 0) return found;
-    const size_t m = size_t(p.m);
     const int64_t grid = grid_size(p, chain, tight, o.grid);
     const bool tied = !o.grid && grid > std::max<int64_t>(p.n, 256);  // by the slopes: coarser ones would let nothing move
+    // a box an eighth as wide needs fewer values to be seen more closely
+    const int64_t finer = tied ? grid : std::max(std::min(grid, std::max<int64_t>(64, cheap_grid(p))), grid / 4);
     GridSearch search(signal, chain, grid, kernels);
     Polish polish(signal, chain, bounds);
-    Numbers phi(m), best(m), width(m);
-    for (size_t i = 0; i < m; i++) width[i] = tight.high[i] - tight.low[i];
     Bounds box = tight;
-    double lowest = 0;
-    std::vector<int8_t> pins(m), glues(m);
-    std::vector<int32_t> segments(m), crossing(m);
-    const WarpState scratch{pins.data(), glues.data(), segments.data(), crossing.data()};
-    auto keep = [&](const Numbers& candidate, double residual, bool first) {
-        const double value = polish.objective(candidate.data());
-        if (!first && value >= lowest) return;
-        lowest = value;
-        std::copy(candidate.begin(), candidate.end(), answer.phi);
-        std::copy(pins.begin(), pins.end(), answer.state.pins);
-        std::copy(glues.begin(), glues.begin() + std::max<int64_t>(p.m - 1, 0), answer.state.glues);
-        std::copy(segments.begin(), segments.end(), answer.state.segments);
-        std::copy(crossing.begin(), crossing.end(), answer.state.crossing);
-        *answer.objective = value, *answer.residual = residual;
-    };
-    double coarse = 0;
+    Numbers phi(size_t(p.m));
+    double lowest = 0, share = 1;
     for (int pass = 0; pass <= o.refinements; pass++) {
-        // a box an eighth as wide needs fewer values to be seen more closely
-        const int64_t least = std::max<int64_t>(64, cheap_grid(p));
-        const int64_t count = pass == 0 || tied ? grid : std::max(std::min(grid, least), grid / 4);
-        if (!search.run(box, count, phi.data(), stop)) return {};
+        if (!search.run(box, pass == 0 ? grid : finer, phi.data(), stop)) return {};
         const double value = polish.objective(phi.data());
-        if (pass == 0 || value < coarse) coarse = value, best = phi;
-        if (!o.polish) keep(phi, 0, pass == 0);
-        else if (pass == o.refinements) {
-            Numbers polished = best;
-            const double residual = polish.run(polished.data(), scratch);
-            keep(polished, residual, true);
-        }
-        // around the best warp of all passes and inside the bounds as given, so that a bad basin can be left again
-        for (size_t i = 0; i < m; i++) {
-            width[i] *= o.shrink;
-            box.low[i] = std::max(tight.low[i], best[i] - width[i] / 2);
-            box.high[i] = std::min(tight.high[i], best[i] + width[i] / 2);
-        }
+        if (pass == 0 || value < lowest) lowest = value, std::copy(phi.begin(), phi.end(), answer.phi);
+        share *= o.shrink;
+        close_in(tight, answer.phi, share, box);
         tighten(chain, box);
     }
+    *answer.residual = o.polish ? polish.run(answer.phi, answer.state) : 0.0;
+    *answer.objective = polish.objective(answer.phi);
     return {};
 }
 
