@@ -156,10 +156,12 @@ def _costs(signal: Signal, low: Floats, step: Floats, count: int) -> Iterator[tu
 def _advance(before: Floats, origins: Floats, targets: Floats, chain: Chain, gap: int) -> tuple[Floats, Ints]:
     """For each target the least of `before` plus the cost of the move there, and the origin that attains it.
 
-    The cost is Monge, so better targets have better origins in the same order: those of every eighth target fence in
-    the others', level after level. Where no move fits, the first origin that is near enough fences as well.
+    The cost is Monge, so later targets have later origins: those of every eighth target fence in the others', level
+    after level. Where no move fits, the first origin that is not too far back fences as well.
     """
     usable = np.flatnonzero(before < np.inf)
+    if len(usable) == 0:  # constraints that contradict each other by no more than rounding
+        return before, np.zeros(len(targets), np.int64)
     places, totals = origins[usable], before[usable]
     first = np.searchsorted(places, targets - chain.most[gap] - _SLACK)
     last = np.searchsorted(places, targets - chain.least[gap] + _SLACK, side="right") - 1

@@ -19,7 +19,7 @@ LOOSE, SLOWEST, FASTEST = 0, -1, 1  # why the slope between two cannot change
 
 
 class Problem(NamedTuple):
-    """One pair: x (m, channel), y (n, channel), and numbers by knot or interval; a single value of y is held on [0, 1]."""
+    """One pair: x (m, channel), y (n, channel), numbers by knot or interval; a single value of y holds on [0, 1]."""
 
     x: Floats
     y: Floats
@@ -42,9 +42,9 @@ class Problem(NamedTuple):
         if len(y) == 1:
             y, tau = np.repeat(y, 2, axis=0), np.array([0.0, 1.0])
         at, m = pairs.knots[pair], int(pairs.x_lengths[i])
-        intervals = (numbers[at : at + m - 1] for numbers in (pairs.lambdas, pairs.s_min, pairs.s_max))
-        knots = (numbers[at : at + m] for numbers in (pairs.b_min, pairs.b_max))
-        return Problem(pairs.x[xs], y, pairs.t[xs], tau, *intervals, *knots, search)
+        lambdas, s_min, s_max = (numbers[at : at + m - 1] for numbers in (pairs.lambdas, pairs.s_min, pairs.s_max))
+        b_min, b_max = (numbers[at : at + m] for numbers in (pairs.b_min, pairs.b_max))
+        return Problem(pairs.x[xs], y, pairs.t[xs], tau, lambdas, s_min, s_max, b_min, b_max, search)
 
 
 class Pieces(NamedTuple):
@@ -147,12 +147,15 @@ class Signal:
 
     def crossing(self, knots: Ints, place: Floats) -> Ints:
         """The channels whose differences vanish there, for the absolute penalty."""
-        return np.abs(self.difference(knots, self.segment(place), place)).argmin(-1)
+        segment = self.segment(place)
+        off = np.abs(self.difference(knots, segment, place))
+        # a channel in which y stands still may agree with x everywhere, and holds nothing
+        return np.asarray(np.where(self.rises[segment] != 0, off, np.inf).argmin(-1))
 
     def at_time_of_y(self, place: Floats) -> Flags:
         """Whether y has a value at the places."""
         k, tau = self.segment(place), self.problem.tau
-        return np.minimum(np.abs(place - tau[k]), np.abs(place - tau[k + 1])) <= 10 * TOUCHING
+        return np.asarray(np.minimum(np.abs(place - tau[k]), np.abs(place - tau[k + 1])) <= 10 * TOUCHING)
 
 
 class Chain:

@@ -33,7 +33,7 @@ _SIGNS = np.array([[1.0], [-1.0], [1.0], [-1.0]])  # how each kind of constraint
 def _opened(values: Floats) -> Floats:
     """How far constraints (LOW … FAST, knot) open when warp values, and with them their differences, change."""
     differences = np.append(np.diff(values), 0.0)
-    return _SIGNS * np.array([values, values, differences, differences])
+    return np.asarray(_SIGNS * np.array([values, values, differences, differences]))
 
 
 def _transposed(forces: Floats) -> Floats:
@@ -89,10 +89,11 @@ class Interior:
         push = 0.1 * self.scale * np.array([upper - lower, upper - lower, wide, wide])
         self.room = np.where(self.present, np.maximum(self._open(), narrowest), 1.0)
         self.force = np.where(self.present, push / self.room, 0.0)
+        self.d_room = self.d_force = np.zeros_like(self.room)
         self.count = int(self.present.sum())
 
     def _open(self) -> Floats:
-        return _opened(self.phi) - _SIGNS * self.limit
+        return np.asarray(_opened(self.phi) - _SIGNS * self.limit)
 
     def _slopes(self) -> Floats:
         bars = self.bar * (np.diff(self.phi) - self.chain.least)
