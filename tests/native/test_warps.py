@@ -124,20 +124,37 @@ def test_without_a_compiler_extremes_are_the_same(name, penalty, monkeypatch):
     assert_both_ways_agree(batch([p]), monkeypatch, penalty=penalty, free_ends=p.free)
 
 
-def test_without_a_compiler_a_common_offset_costs_no_digits(monkeypatch):
+@pytest.mark.parametrize("native", ["0", "1"])
+@pytest.mark.parametrize("seed", range(6))
+def test_slopes_that_are_given_in_places_are_kept_there(seed, native, monkeypatch):
+    monkeypatch.setenv("TIMELIKE_NATIVE", native)
+    rng = np.random.default_rng(seed)
+    x, y = np.cumsum(rng.normal(size=(12, 2)), 0), np.cumsum(rng.normal(size=(9, 2)), 0)
+    p = plain(x, y, slope=(0.3, 2.5), free=bool(seed % 2))
+    given = rng.random(11) < 0.4
+    p.s_min[given] = p.s_max[given] = rng.uniform(0.7, 1.3, given.sum())
+    found = solved(batch([p]), penalty=warps.PENALTIES[seed % 3], free_ends=p.free)
+    slopes = np.diff(found.phi) / np.diff(p.t)
+    np.testing.assert_allclose(slopes[given], p.s_min[given], rtol=0, atol=1e-9)
+    assert found.residual[0] <= 1e-9
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_a_common_offset_costs_no_digits(native, monkeypatch):
     rng = np.random.default_rng(2)
     x, y = (np.round(rng.normal(size=n), 3) for n in (12, 9))
     there, here = (batch([plain(x + offset, y + offset)]) for offset in (2.0**27, 0.0))
-    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
+    monkeypatch.setenv("TIMELIKE_NATIVE", native)
     moved = here._replace(x=there.x - 2.0**27, y=there.y - 2.0**27)
     np.testing.assert_allclose(solved(there).phi, solved(moved).phi, rtol=0, atol=1e-12)
 
 
-def test_without_a_compiler_a_constant_channel_changes_no_gradient(monkeypatch):
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_a_constant_channel_changes_no_gradient(native, monkeypatch):
     rng = np.random.default_rng(4)
     x, y = (np.cumsum(rng.normal(size=(n, 1)), 0) for n in (9, 7))
     alone, beside = plain(x, y), plain(*(np.column_stack([np.zeros(len(side)), side]) for side in (x, y)))
-    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
+    monkeypatch.setenv("TIMELIKE_NATIVE", native)
     how = {"penalty": "absolute"}
     found = [solved(batch([p]), **how) for p in (alone, beside)]
     assert 5 in found[0].pins  # where x and y agree

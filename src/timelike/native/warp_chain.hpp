@@ -12,6 +12,7 @@ using Numbers = std::vector<double>;
 struct Chain {
     Numbers stiffness, span, least, most;
 
+    Chain() = default;
     explicit Chain(const WarpProblem& p) {
         for (int64_t i = 0; i + 1 < p.m; i++) {
             const double width = p.t[i + 1] - p.t[i];
@@ -35,6 +36,28 @@ struct Chain {
         for (size_t i = 0; i < size(); i++) {
             const double force = stiffness[i] * (phi[i + 1] - phi[i] - span[i]);
             gradient[i] -= force, gradient[i + 1] += force;
+        }
+    }
+};
+
+// Values whose differences are given (slopes that may take one value only) are one unknown: the first of the run.
+struct Runs {
+    std::vector<size_t> run;  // of each value
+    Numbers offset;           // of each value from the first of its run
+    Chain chain;              // between runs
+    size_t count = 0;
+
+    Runs(const Chain& all, size_t values) {
+        for (size_t i = 0; i < values; i++) {
+            const bool joined = i > 0 && all.rigid(i - 1);
+            if (i > 0 && !joined) {
+                const double last = offset[i - 1];
+                chain.stiffness.push_back(all.stiffness[i - 1]), chain.span.push_back(all.span[i - 1] + last);
+                chain.least.push_back(all.least[i - 1] + last), chain.most.push_back(all.most[i - 1] + last);
+            }
+            offset.push_back(joined ? offset[i - 1] + all.least[i - 1] : 0.0);
+            run.push_back(count += joined ? 0 : 1);
+            run.back()--;
         }
     }
 };

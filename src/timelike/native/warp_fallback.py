@@ -47,7 +47,7 @@ def solve(pairs: Pairs, search: Search, report: Report) -> Warps | Conflict:
 
 
 def _solve_pair(problem: Problem, found: Warps, pair: int, at: int) -> tuple[int, bool] | None:
-    signal, chain = Signal(problem), Chain(problem)
+    signal, chain = Signal(problem), Chain.of(problem)
     low, high = _given_bounds(problem)
     tight = low.copy(), high.copy()
     conflict = _tighten(chain, *tight)
@@ -214,7 +214,7 @@ def gradients(pairs: Pairs, search: Search, found: Warps, of_phi: Floats, of_obj
 def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
     phi, pins, glues, segments = found.phi[knots], found.pins[knots], found.glues[knots][:-1], found.segments[knots]
-    signal, chain, blocks, every = Signal(p), Chain(p), Blocks(pins, glues), np.arange(len(phi))
+    signal, chain, blocks, every = Signal(p), Chain.of(p), Blocks(pins, glues), np.arange(len(phi))
     # seen from inside the segment the solution lies on
     side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
     pieces = signal.pieces(every, phi, side)

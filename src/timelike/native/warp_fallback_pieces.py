@@ -161,12 +161,15 @@ class Signal:
 class Chain:
     """stiffness·½(φ_{i+1} − φ_i − span)², between least and most."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.span = np.diff(problem.t)
-        self.stiffness = 2 * problem.lambdas / self.span
-        self.least = problem.s_min * self.span
-        self.most = problem.s_max * self.span
-        self.rigid = self.most - self.least <= 1e-10
+    def __init__(self, span: Floats, stiffness: Floats, least: Floats, most: Floats) -> None:
+        self.span, self.stiffness, self.least, self.most = span, stiffness, least, most
+        self.rigid = most - least <= 1e-10
+
+    @classmethod
+    def of(cls, problem: Problem) -> Chain:
+        """That of a problem's values."""
+        span = np.diff(problem.t)
+        return cls(span, 2 * problem.lambdas / span, problem.s_min * span, problem.s_max * span)
 
     def cost(self, phi: Floats) -> float:
         """The regularisation."""
@@ -175,6 +178,26 @@ class Chain:
     def gradient(self, phi: Floats) -> Floats:
         """Its gradient."""
         return pushed(self.stiffness * (np.diff(phi) - self.span))
+
+
+class Runs:
+    """Values whose differences are given, by slopes that may take one value only, are one unknown: the first."""
+
+    def __init__(self, chain: Chain) -> None:
+        starts = np.append(True, ~chain.rigid)
+        self.run, self.first = np.cumsum(starts) - 1, np.flatnonzero(starts)
+        places = np.append(0.0, np.where(chain.rigid, chain.least, 0.0)).cumsum()
+        self.offset = places - places[self.first][self.run]
+        self.joints = np.flatnonzero(~chain.rigid)
+        last = self.offset[self.joints]
+        between = chain.span, chain.stiffness, chain.least, chain.most
+        span, stiffness, least, most = (side[self.joints] for side in between)
+        self.chain = Chain(span + last, stiffness, least + last, most + last)
+
+    def holder(self, limits: Floats, tightest: Floats) -> Ints:
+        """The member of each run whose limit is the tightest."""
+        holds = np.flatnonzero(limits == tightest[self.run])
+        return np.asarray(holds[np.unique(self.run[holds], return_index=True)[1]])
 
 
 def pushed(force: Floats) -> Floats:

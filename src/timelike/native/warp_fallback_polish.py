@@ -19,7 +19,9 @@ from .warp_fallback_pieces import (
     Blocks,
     Chain,
     Flags,
+    Ints,
     Pieces,
+    Runs,
     Signal,
     pushed,
     solve_tridiagonal,
@@ -71,16 +73,13 @@ class Interior:
         self.fixed = upper - lower <= TOUCHING
         inside = np.minimum(np.maximum(start, lower + inset), upper - inset)
         self.phi = np.where(self.fixed, (lower + upper) / 2, inside)
-        # how stiffly a difference that may take one value only is held to it
-        bar = 1e8 * max(pieces.curvature.max(), chain.stiffness.max(initial=0.0))
-        self.bar = np.where(chain.rigid, bar, 0.0)
         bends = (chain.stiffness * chain.span).max(initial=0.0)
         self.scale = max(np.abs(self._slopes()).max(), bends) or 1.0
         self._place_sides(lower, upper)
 
     def _place_sides(self, lower: Floats, upper: Floats) -> None:
         chain = self.chain
-        box, tie = ~self.fixed, np.append(~chain.rigid & ~(self.fixed[:-1] & self.fixed[1:]), False)
+        box, tie = ~self.fixed, np.append(~(self.fixed[:-1] & self.fixed[1:]), False)
         least, most = np.append(chain.least, 0.0), np.append(chain.most, 0.0)
         self.present = np.array([box, box, tie, tie & np.isfinite(most)])
         self.limit = np.where(self.present, [lower, upper, least, most], 0.0)
@@ -96,8 +95,7 @@ class Interior:
         return np.asarray(_opened(self.phi) - _SIGNS * self.limit)
 
     def _slopes(self) -> Floats:
-        bars = self.bar * (np.diff(self.phi) - self.chain.least)
-        return self.pieces.slope_at(self.phi) + self.chain.gradient(self.phi) + pushed(bars)
+        return self.pieces.slope_at(self.phi) + self.chain.gradient(self.phi)
 
     def _measure(self) -> Floats:
         """Misses and the mean product; gives the gradient of the Lagrangian."""
@@ -122,7 +120,7 @@ class Interior:
         aim = target - self.room * self.force - (self.d_room * self.d_force if corrected else 0.0)
         pull = np.where(self.present, (aim - self.force * self.miss) / self.room, 0.0)
         weight = self.force / self.room
-        stiff = self.chain.stiffness + weight[SLOW, :-1] + weight[FAST, :-1] + self.bar
+        stiff = self.chain.stiffness + weight[SLOW, :-1] + weight[FAST, :-1]
         diagonal = self.pieces.curvature + weight[LOW] + weight[HIGH]
         diagonal = diagonal + np.append(stiff, 0.0) + np.append(0.0, stiff)
         diagonal = np.where(self.fixed | (diagonal == 0), 1.0, diagonal)
@@ -156,7 +154,8 @@ class Polish:
         self.signal, self.chain, self.low, self.high = signal, chain, low, high
         self.knots = np.arange(len(low))
         self.fixed = high - low <= TOUCHING
-        self.interior = Interior(chain)
+        self.runs = Runs(chain)
+        self.interior = Interior(self.runs.chain)
         self.pins, self.glues = np.zeros(len(low), np.int8), np.zeros(len(low) - 1, np.int8)
         self.segments, self.crossing = np.zeros(len(low), np.int32), np.zeros(len(low), np.int32)
 
@@ -172,7 +171,7 @@ class Polish:
         for turn in range(1000):
             self.lower = np.maximum(self.pieces.low, self.low)
             self.upper = np.maximum(self.lower, np.minimum(self.pieces.high, self.high))
-            phi = self.interior.solve(self.pieces, self.lower, self.upper, phi)
+            phi = self._minimise(self.lower, self.upper, phi)
             value = self.objective(phi)
             # at a kink where both slopes vanish a value may be sent to and fro for nothing
             stuck = turn > 0 and last - value <= 1e-13 * value
@@ -185,6 +184,27 @@ class Polish:
     def _take_pieces(self, phi: Floats) -> None:
         self.pieces = self.signal.pieces(self.knots, phi, np.where(phi >= self.high, -1, 1))
 
+    def _minimise(self, lower: Floats, upper: Floats, phi: Floats) -> Floats:
+        """The quadratic program over the pieces; the tightest of the boxes of a run's members is the run's."""
+        runs, pieces = self.runs, self.pieces
+        lower, upper, origin = lower - runs.offset, upper - runs.offset, phi[runs.first]
+        low, high = np.maximum.reduceat(lower, runs.first), np.minimum.reduceat(upper, runs.first)
+        slope = np.add.reduceat(pieces.slope_at(origin[runs.run] + runs.offset), runs.first)
+        curvature = np.add.reduceat(pieces.curvature, runs.first)
+        joined = Pieces(low, high, origin, slope, curvature, pieces.segment[runs.first])
+        found = self.interior.solve(joined, low, np.maximum(low, high), origin)
+        self._take_forces(runs.holder(lower, low), runs.holder(upper, high))
+        return np.asarray(found[runs.run] + runs.offset)
+
+    def _take_forces(self, holds_low: Ints, holds_high: Ints) -> None:
+        """What holds each value and each difference, of what holds the runs."""
+        inner, shape = self.interior, (4, len(self.knots))
+        self.present, self.room, self.force = np.zeros(shape, bool), np.ones(shape), np.zeros(shape)
+        places = (LOW, holds_low), (HIGH, holds_high), (SLOW, self.runs.joints), (FAST, self.runs.joints)
+        for mine, theirs in (("present", inner.present), ("room", inner.room), ("force", inner.force)):
+            for kind, at in places:
+                getattr(self, mine)[kind, at] = theirs[kind, : len(at)]
+
     def _approach(self, phi: Floats) -> Floats:
         """Newton's steps as if each piece went on, halved until the objective falls, while that pays.
 
@@ -193,7 +213,7 @@ class Polish:
         value = self.objective(phi)
         for _ in range(20):
             self._take_pieces(phi)
-            way = self.interior.solve(self.pieces, self.low, self.high, phi) - phi
+            way = self._minimise(self.low, self.high, phi) - phi
             for length in (1.0, 0.5, 0.25, 0.125):
                 trial = phi + length * way
                 reached = self.objective(trial)
@@ -215,7 +235,7 @@ class Polish:
         ends, held = (self.pieces.high, HIGH) if side > 0 else (self.pieces.low, LOW)
         after = self.signal.pieces(self.knots[where], ends[where], side)
         jump = side * (after.slope - self.pieces.slope_at(ends)[where])
-        fall = self.interior.force[held, where] - jump
+        fall = self.force[held, where] - jump
         falls = fall > 1e-11 * self.interior.scale
         goes = self.knots[where][falls]
         phi[goes] = ends[goes]
@@ -223,10 +243,10 @@ class Polish:
         return float(fall[falls].max(initial=0.0))
 
     def _name_active(self) -> None:
-        pieces, chain, inner = self.pieces, self.chain, self.interior
+        pieces, chain = self.pieces, self.chain
         stiffness = max(pieces.curvature.max(), chain.stiffness.max(initial=0.0))
         # force and room have different units: a constraint is active if its force outweighs what its room could bend
-        active = inner.present & (inner.force > 1e-3 * stiffness * inner.room)
+        active = self.present & (self.force > 1e-3 * stiffness * self.room)
         lowest = np.where(pieces.low > self.low, ON_KINK, AT_LEAST)
         highest = np.where(pieces.high < self.high, ON_KINK, AT_MOST)
         pins = np.select([self.fixed, active[LOW], active[HIGH]], [self._fixed_pins(), lowest, highest], MOVES)
@@ -244,7 +264,7 @@ class Polish:
     def _settle(self, phi: Floats) -> tuple[Floats, float]:
         """The active constraints hold exactly and what is free solves its equations exactly."""
         self._name_active()
-        down = self.fixed | (self.interior.force[LOW] > self.interior.force[HIGH])
+        down = self.fixed | (self.force[LOW] > self.force[HIGH])
         exact = np.where(self.pins == MOVES, phi, np.where(down, self.lower, self.upper))
         blocks = Blocks(self.pins, self.glues)
         blocks.place_members(self.chain, exact)

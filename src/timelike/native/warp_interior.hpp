@@ -61,7 +61,6 @@ class Interior {
 
   private:
     bool fixed(size_t i) const { return (*upper_)[i] - (*lower_)[i] <= touching; }
-    bool rigid(size_t i) const { return chain_.rigid(i); }
     double difference(size_t i) const { return phi_[i + 1] - phi_[i]; }
 
     template <class F> void each(F&& f) {
@@ -79,10 +78,6 @@ class Interior {
             if (fixed(i)) phi_[i] = (l + u) / 2;
             else phi_[i] = std::min(std::max(phi_[i], l + inset), u - inset);
         }
-        bar_ = 0;
-        for (size_t i = 0; i < count_; i++) bar_ = std::max(bar_, (*pieces_)[i].curvature);
-        for (size_t i = 0; i + 1 < count_; i++) bar_ = std::max(bar_, chain_.stiffness[i]);
-        bar_ *= 1e8;
         gradient();
         scale_ = 0;
         for (size_t i = 0; i < count_; i++) scale_ = std::max(scale_, std::abs(gradient_[i]));
@@ -96,7 +91,7 @@ class Interior {
             n_sides_ += 2;
         }
         for (size_t i = 0; i + 1 < count_; i++) {
-            if (rigid(i) || (fixed(i) && fixed(i + 1))) continue;
+            if (fixed(i) && fixed(i + 1)) continue;
             const double c = chain_.least[i], e = chain_.most[i];
             const double wide = std::min(chain_.span[i], e - c), least = std::max(0.1 * wide, 1e-11);
             const double push = 0.1 * scale_ * least;
@@ -111,11 +106,6 @@ class Interior {
     void gradient() {
         for (size_t i = 0; i < count_; i++) gradient_[i] = (*pieces_)[i].slope_at(phi_[i]);
         chain_.add_gradient(phi_, gradient_);
-        for (size_t i = 0; i + 1 < count_; i++)
-            if (rigid(i)) {
-                const double force = bar_ * (difference(i) - chain_.least[i]);
-                gradient_[i] -= force, gradient_[i + 1] += force;
-            }
     }
 
     // gradient of the Lagrangian, misses, gap
@@ -157,8 +147,7 @@ class Interior {
             link_[i] = 0;
         }
         for (size_t i = 0; i + 1 < count_; i++) {
-            const double stiff =
-                chain_.stiffness[i] + slow_[i].weight() + fast_[i].weight() + (rigid(i) ? bar_ : 0.0);
+            const double stiff = chain_.stiffness[i] + slow_[i].weight() + fast_[i].weight();
             const double pull = fast_[i].pull(fast_[i].aim(target, corrected)) -
                                 slow_[i].pull(slow_[i].aim(target, corrected));
             diagonal_[i] += stiff, diagonal_[i + 1] += stiff, link_[i] = -stiff;
@@ -218,7 +207,6 @@ class Interior {
     const Numbers *lower_ = nullptr, *upper_ = nullptr;
     double* phi_ = nullptr;
     double scale_ = 1, gap_ = 0, miss_ = 0, force_ = 0;
-    double bar_ = 0;  // how stiffly a difference that may take one value only is held to it
     int64_t n_sides_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "warp.hpp"
@@ -66,13 +67,16 @@ class Signal {
         return found;
     }
 
-    // the channel whose difference vanishes at `place`, for the absolute penalty
+    // the channel whose difference vanishes at `place`, for the absolute penalty; one in which y moves
     int32_t crossing(int64_t i, double place) const {
         const int64_t k = segment(place);
         const double share = (place - p_.tau[k]) / (p_.tau[k + 1] - p_.tau[k]);
         int64_t best = 0;
-        for (int64_t c = 1; c < p_.channels; c++)
-            if (std::abs(difference(i, k, share, c)) < std::abs(difference(i, k, share, best))) best = c;
+        double least = std::numeric_limits<double>::infinity();
+        for (int64_t c = 0; c < p_.channels; c++) {
+            const double apart = std::abs(difference(i, k, share, c));
+            if (y(k, c) != y(k + 1, c) && apart < least) best = c, least = apart;
+        }
         return int32_t(best);
     }
     bool at_time_of_y(double place) const {
@@ -81,7 +85,8 @@ class Signal {
     }
 
     double difference(int64_t i, int64_t k, double share, int64_t c) const {
-        return p_.x[i * p_.channels + c] - ((1 - share) * y(k, c) + share * y(k + 1, c));
+        // not x − ((1 − s)·y_k + s·y_{k+1}), which loses digits where all have a large offset in common
+        return (p_.x[i * p_.channels + c] - y(k, c)) - share * (y(k + 1, c) - y(k, c));
     }
     bool squares(double d) const {
         return p_.penalty == Penalty::squared || (p_.penalty == Penalty::huber && std::abs(d) <= p_.delta);

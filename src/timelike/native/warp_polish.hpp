@@ -12,8 +12,9 @@ struct Bounds {
 class Polish {
   public:
     Polish(const Signal& signal, const Chain& chain, const Bounds& bounds)
-        : signal_(signal), chain_(chain), bounds_(bounds), count_(bounds.low.size()), interior_(chain, count_),
-          lower_(count_), upper_(count_) {}
+        : signal_(signal), chain_(chain), bounds_(bounds), count_(bounds.low.size()), runs_(chain, count_),
+          interior_(runs_.chain, runs_.count), lower_(count_), upper_(count_), holds_low_(runs_.count),
+          holds_high_(runs_.count) {}
 
     double objective(const double* phi) const {
         double sum = chain_.cost(phi);
@@ -32,7 +33,7 @@ class Polish {
                 lower_[i] = std::max(pieces_[i].low, bounds_.low[i]);
                 upper_[i] = std::max(lower_[i], std::min(pieces_[i].high, bounds_.high[i]));
             }
-            interior_.solve(pieces_, lower_, upper_, phi);
+            minimise(lower_, upper_, phi);
             const double value = objective(phi);
             // at a kink where both slopes vanish a value may be sent to and fro for nothing
             const bool stuck = round > 0 && last - value <= 1e-13 * value;
@@ -52,6 +53,31 @@ class Polish {
             pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] ? -1 : 1));
     }
 
+    // The quadratic program over the pieces, with one unknown per run; the tightest of its members' boxes is the run's.
+    void minimise(const Numbers& lower, const Numbers& upper, double* phi) {
+        std::vector<Piece> pieces(runs_.count, Piece{0, 0, 0, 0, 0, 0});
+        Numbers low(runs_.count), high(runs_.count), start(runs_.count);
+        for (size_t i = 0; i < count_; i++) {
+            const size_t r = runs_.run[i];
+            const bool first = i == 0 || runs_.run[i - 1] != r;
+            const double off = runs_.offset[i];
+            if (first) start[r] = pieces[r].origin = phi[i];
+            if (first || lower[i] - off > low[r]) low[r] = lower[i] - off, holds_low_[r] = i;
+            if (first || upper[i] - off < high[r]) high[r] = upper[i] - off, holds_high_[r] = i;
+            pieces[r].slope += pieces_[i].slope_at(pieces[r].origin + off);
+            pieces[r].curvature += pieces_[i].curvature;
+        }
+        for (size_t r = 0; r < runs_.count; r++) high[r] = std::max(low[r], high[r]);
+        interior_.solve(pieces, low, high, start.data());
+        for (size_t i = 0; i < count_; i++) phi[i] = start[runs_.run[i]] + runs_.offset[i];
+    }
+
+    // what holds value i from below and from above, and the differences behind it
+    Side low(size_t i) const { return holds_low_[runs_.run[i]] == i ? interior_.low()[runs_.run[i]] : Side(); }
+    Side high(size_t i) const { return holds_high_[runs_.run[i]] == i ? interior_.high()[runs_.run[i]] : Side(); }
+    Side slow(size_t i) const { return chain_.rigid(i) ? Side() : interior_.slow()[runs_.run[i]]; }
+    Side fast(size_t i) const { return chain_.rigid(i) ? Side() : interior_.fast()[runs_.run[i]]; }
+
     // Far from an optimum values cross many pieces: steps of Newton's method as if each piece went on, halved until the
     // objective falls, while that pays.
     void approach(double* phi) {
@@ -60,7 +86,7 @@ class Polish {
         for (int round = 0; round < 20; round++) {
             take_pieces(phi);
             std::copy(phi, phi + count_, aim.begin());
-            interior_.solve(pieces_, bounds_.low, bounds_.high, aim.data());
+            minimise(bounds_.low, bounds_.high, aim.data());
             double length = 1, reached = value;
             for (; length > 0.1; length /= 2) {
                 for (size_t i = 0; i < count_; i++) trial[i] = phi[i] + length * (aim[i] - phi[i]);
@@ -83,12 +109,12 @@ class Polish {
             if (phi[i] >= upper_[i] - reach && piece.high < bounds_.high[i] - touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.high, 1);
                 const double jump = next.slope - piece.slope_at(piece.high);
-                const double fall = interior_.high()[i].force - jump;
+                const double fall = high(i).force - jump;
                 if (fall > tolerance) phi[i] = piece.high, pieces_[i] = next, steepest = std::max(steepest, fall);
             } else if (phi[i] <= lower_[i] + reach && piece.low > bounds_.low[i] + touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.low, -1);
                 const double jump = piece.slope_at(piece.low) - next.slope;
-                const double fall = interior_.low()[i].force - jump;
+                const double fall = low(i).force - jump;
                 if (fall > tolerance) phi[i] = piece.low, pieces_[i] = next, steepest = std::max(steepest, fall);
             }
         }
@@ -104,11 +130,11 @@ class Polish {
         for (size_t i = 0; i < count_; i++) {
             s.segments[i] = pieces_[i].segment, s.crossing[i] = 0, s.pins[i] = moves;
             if (fixed(i)) s.pins[i] = int8_t(end_or_bound(i));
-            else if (active(interior_.low()[i])) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] ? on_kink : at_least);
-            else if (active(interior_.high()[i])) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] ? on_kink : at_most);
+            else if (active(low(i))) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] ? on_kink : at_least);
+            else if (active(high(i))) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] ? on_kink : at_most);
             if (i + 1 == count_) break;
-            const bool slow = chain_.rigid(i) || active(interior_.slow()[i]);
-            s.glues[i] = int8_t(slow ? slowest : active(interior_.fast()[i]) ? fastest : loose);
+            const bool held = chain_.rigid(i) || active(slow(i));
+            s.glues[i] = int8_t(held ? slowest : active(fast(i)) ? fastest : loose);
         }
     }
 
@@ -123,7 +149,7 @@ class Polish {
         Numbers exact(phi, phi + count_);
         for (size_t i = 0; i < count_; i++) {
             if (s.pins[i] == moves) continue;
-            const bool down = fixed(i) || interior_.low()[i].force > interior_.high()[i].force;
+            const bool down = fixed(i) || low(i).force > high(i).force;
             exact[i] = down ? lower_[i] : upper_[i];
         }
         const Blocks blocks(s.pins, s.glues, count_);
@@ -167,9 +193,11 @@ class Polish {
     const Chain& chain_;
     const Bounds& bounds_;
     size_t count_;
+    Runs runs_;
     Interior interior_;
     std::vector<Piece> pieces_;
     Numbers lower_, upper_;
+    std::vector<size_t> holds_low_, holds_high_;  // the member of each run whose box is tightest
 };
 
 }  // namespace timelike
