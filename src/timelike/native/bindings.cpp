@@ -9,11 +9,15 @@
 #include <stdexcept>
 
 #include "pairs.hpp"
+#include "watch.hpp"
 
 namespace nb = nanobind;
 using namespace timelike;
 
-namespace timelike { void define_stream(nb::module_& module); }  // stream.cpp
+namespace timelike {
+void define_stream(nb::module_& module);     // stream.cpp
+void define_transport(nb::module_& module);  // transport.cpp
+}
 
 template <class T> using Steps = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -25,33 +29,6 @@ static const Table& table_for(const Isa& isa) {
     if (const Table* table = named(isa->c_str())) return *table;
     throw std::invalid_argument("isa='" + *isa + "' is not built in or this processor cannot run it");
 }
-
-// Between tasks: hear Ctrl-C, tell the progress bar. An exception stops the work and is raised when it has ended.
-struct Watch {
-    nb::object report;
-    std::optional<nb::python_error> raised;
-
-    bool operator()(int64_t done, int64_t total) {
-        nb::gil_scoped_acquire held;
-        try {
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            if (!report.is_none()) report(done, total);
-            return true;
-        } catch (nb::python_error& error) {
-            raised.emplace(std::move(error));
-            return false;
-        }
-    }
-
-    template <class Work>
-    void over(const Work& work) {
-        {
-            nb::gil_scoped_release released;
-            work([this](int64_t done, int64_t total) { return (*this)(done, total); });
-        }
-        if (raised) throw std::move(*raised);
-    }
-};
 
 template <class T>
 static Collection<T> collection(const Steps<T>& values, const Line<int64_t>& starts, const Line<int64_t>& lengths) {
@@ -147,6 +124,7 @@ NB_MODULE(_kernels, module) {
     define<float>(module);
     define<double>(module);
     define_stream(module);
+    define_transport(module);
     module.def("isa", [] { return std::string(chosen().name); }, "The instruction set in use.");
     module.def("isas", [] {
         std::vector<std::string> runnable;
