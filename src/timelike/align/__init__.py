@@ -8,6 +8,7 @@ from .edit import EDR, ERP, LCSS, MSM, TWE
 from .elastic import Elastic
 from .matching import Spring, SubsequenceMatch, subsequence
 from .pointwise import Euclidean
+from .transport import OPW, OT, TCOT, Entropic, Sinkhorn
 from .weighted import ADTW, WDTW
 
 __all__ = [
@@ -18,15 +19,20 @@ __all__ = [
     "ERP",
     "LCSS",
     "MSM",
+    "OPW",
+    "OT",
+    "TCOT",
     "TWE",
     "WDTW",
     "Aligner",
     "Alignment",
     "Barycenter",
     "Elastic",
+    "Entropic",
     "Euclidean",
     "Matches",
     "Metric",
+    "Sinkhorn",
     "Spring",
     "SubsequenceMatch",
     "barycenter",
