@@ -1,3 +1,5 @@
 """Alignments as torch modules: batches in, costs with gradients out."""
 
-__all__: list[str] = []
+from .transport import OPW, OT, TCOT, Sinkhorn, Transport
+
+__all__ = ["OPW", "OT", "TCOT", "Sinkhorn", "Transport"]
