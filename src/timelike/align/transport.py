@@ -85,7 +85,9 @@ def exact_plan(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     scale = float(np.abs(costs).max()) or 1.0  # POT compares costs with constants that suit numbers around 1
     found, log = ot.emd(np.full(n, 1 / n), np.full(m, 1 / m), costs / scale, numItermax=10_000_000, log=True)
     if log["warning"] is not None:
-        raise RuntimeError(f"POT could not solve {n} × {m} steps ({log['warning']}): resample() to fewer, or use Sinkhorn")
+        raise RuntimeError(
+            f"POT could not solve {n} × {m} steps ({log['warning']}): resample() to fewer, or use Sinkhorn"
+        )
     return np.asarray(found, np.float64)
 
 

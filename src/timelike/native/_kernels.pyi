@@ -75,5 +75,10 @@ def transport_plans(
     isa: str | None = None,
 ) -> None: ...
 def transport_project(
-    plans: NDArray[Any], gradients: NDArray[Any], *lengths: NDArray[Any], threads: int, out: NDArray[Any], isa: str | None = None
+    plans: NDArray[Any],
+    gradients: NDArray[Any],
+    *lengths: NDArray[Any],
+    threads: int,
+    out: NDArray[Any],
+    isa: str | None = None,
 ) -> None: ...

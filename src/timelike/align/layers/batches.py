@@ -30,7 +30,9 @@ def checked(x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> Bat
 def refuse_shape(side: Any, name: str) -> None:
     """An error unless it is a floating tensor (item, time, channel)."""
     if not isinstance(side, Tensor):
-        raise TypeError(f"{name} is a {type(side).__name__}: expected a torch tensor; torch.as_tensor({name}) makes one")
+        raise TypeError(
+            f"{name} is a {type(side).__name__}: expected a torch tensor; torch.as_tensor({name}) makes one"
+        )
     if side.ndim != 3 or 0 in side.shape:
         raise ValueError(
             f"{name} has shape {tuple(side.shape)}: expected (item, time, channel), none of them 0; "

@@ -36,7 +36,9 @@ class Layer(nn.Module, abc.ABC):
         batch = checked(x, y, x_lengths, y_lengths)
         frames = frame_costs(self.aligner.cost, batch.x.to("cpu", torch.float64), batch.y.to("cpu", torch.float64))
         if not torch.isfinite(frames.detach()).all():
-            raise ValueError("x and y hold values too large to compare in float64: scale both down, about 1e150 is the end")
+            raise ValueError(
+                "x and y hold values too large to compare in float64: scale both down, about 1e150 is the end"
+            )
         cost, plan = self._solved(frames, batch)
         return Transport(cost.to(x.device, x.dtype), plan.to(x.device, x.dtype))
 
@@ -72,7 +74,7 @@ class OT(Layer):
         plan = torch.zeros_like(frames, requires_grad=False)
         for item, (n, m) in enumerate(zip(batch.x_lengths.tolist(), batch.y_lengths.tolist(), strict=True)):
             plan[item, :n, :m] = torch.from_numpy(aligners.exact_plan(frames[item, :n, :m].detach().numpy()))
-        return (plan * frames).sum(dim=(1, 2)), plan
+        return _total(plan * frames, batch), plan
 
 
 class Entropic(Layer):
@@ -84,7 +86,7 @@ class Entropic(Layer):
         how = self.aligner._scaling()
         ground = frames + _priors(how, batch, frames.shape[1:])
         plan = _Plan.apply(ground, how, batch.x_lengths, batch.y_lengths)  # type: ignore[no-untyped-call]
-        return (plan * (ground if how.counted else frames)).sum(dim=(1, 2)), plan
+        return _total(plan * (ground if how.counted else frames), batch), plan
 
 
 class Sinkhorn(Entropic):
@@ -176,6 +178,17 @@ def frame_costs(cost: Cost, x: Tensor, y: Tensor) -> Tensor:
     return plain if cost == "euclidean" else plain.square()
 
 
+def _total(shares: Tensor, batch: Batch) -> Tensor:
+    """The sum of each item, term by term: sums over an axis are grouped by its length, and padding would show."""
+    inside = _inside(batch.x_lengths, batch.y_lengths, shares.shape)
+    items = torch.repeat_interleave(torch.arange(len(shares)), batch.x_lengths * batch.y_lengths)
+    return torch.zeros(len(shares), dtype=shares.dtype).index_add(0, items, shares[inside])
+
+
+def _inside(n: Tensor, m: Tensor, shape: torch.Size) -> Tensor:
+    return valid(n, shape[1])[:, :, None] & valid(m, shape[2])[:, None, :]
+
+
 def _priors(how: kernels.Scaling, batch: Batch, shape: torch.Size) -> Tensor:
     """What the ground cost has besides the frames, (item, n, m), by each item's own lengths."""
     found = torch.zeros(len(batch.x_lengths), *shape, dtype=torch.float64)
@@ -201,8 +214,7 @@ class _Plan(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         plan, n, m = ctx.saved_tensors
-        inside = valid(n, plan.shape[1])[:, :, None] & valid(m, plan.shape[2])[:, None, :]
-        given = torch.where(inside, gradient, 0.0).contiguous().numpy()
+        given = torch.where(_inside(n, m, plan.shape), gradient, 0.0).contiguous().numpy()
         left = kernels.project(plan.numpy(), given, n.numpy(), m.numpy(), ctx.threads)
         return torch.from_numpy(left) / -ctx.epsilon, None, None, None
 
