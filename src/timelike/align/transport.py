@@ -28,7 +28,7 @@ class OT(Aligner):
     """Exact optimal transport: the cheapest plan that gives every step of x the weight 1/N and every step of y 1/M.
 
     min ⟨T, D⟩ over T ≥ 0 with row sums 1/N and column sums 1/M, where D_ij is the cost of frames x_i and y_j
-    (Kantorovich, 1942; solved by the network simplex of POT, Bonneel et al., 2011). The order of the steps plays no part.
+    (Kantorovich, 1942; solved by POT's network simplex, Bonneel et al., 2011). The order of the steps plays no part.
 
     Parameters
     ----------
@@ -85,9 +85,7 @@ def exact_plan(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     scale = float(np.abs(costs).max()) or 1.0  # POT compares costs with constants that suit numbers around 1
     found, log = ot.emd(np.full(n, 1 / n), np.full(m, 1 / m), costs / scale, numItermax=10_000_000, log=True)
     if log["warning"] is not None:
-        raise RuntimeError(
-            f"POT could not solve {n} × {m} steps ({log['warning']}): resample() to fewer, or use Sinkhorn"
-        )
+        raise RuntimeError(f"POT gave up on {n} × {m} steps ({log['warning']}): resample() to fewer, or use Sinkhorn")
     return np.asarray(found, np.float64)
 
 
@@ -121,10 +119,10 @@ class Entropic(Aligner):
         sides = steps(x, float64), steps(x if y is None else y, float64)
         how: Any = {"symmetric": y is None, "threads": threads, "out": out, "report": report}
         miss = native.pairwise(self._scaling(), *sides, **how)
-        if miss.count:
+        if miss.number:
             second = "X" if y is None else "Y"
             pair = f"the plan of X[{miss.row}] and {second}[{miss.column}]"
-            self._tell(f"{pair}, the worst of {miss.count},", miss.deviation)
+            self._tell(f"{pair}, the worst of {miss.number},", miss.deviation)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         cost, plan, deviation = native.align(self._scaling(), *_frames(x), *_frames(y))
@@ -178,11 +176,11 @@ class Sinkhorn(Entropic):
 class OPW(Entropic):
     """Order-preserving Wasserstein distance: transport that likes to stay near the diagonal (Su and Hua, 2017).
 
-    T = diag(u) K diag(v) with row sums 1/N, column sums 1/M and K_ij = P_ij exp((S_ij − D_ij)/λ2), where, i and j counted
-    from 1, S_ij = λ1/((i/N − j/M)² + 1) and P_ij = exp(−ℓ²/(2δ²))/(δ√(2π)) with ℓ = |i/N − j/M|/√(1/N² + 1/M²), the
-    distance of (i, j) to the diagonal. T minimises ⟨T, D⟩ − λ1 I(T) + λ2 KL(T‖P), the paper's objective, in which
-    I(T) = Σ T_ij/((i/N − j/M)² + 1). The constant 1/(δ√(2π)) is the paper's and cancels: u and v take it up. The distance
-    is ⟨T, D⟩. Everything is computed in the log domain, so that no λ underflows.
+    T = diag(u) K diag(v) with row sums 1/N, column sums 1/M and K_ij = P_ij exp((S_ij − D_ij)/λ2), where, i and j
+    counted from 1, S_ij = λ1/((i/N − j/M)² + 1) and P_ij = exp(−ℓ²/(2δ²))/(δ√(2π)) with
+    ℓ = |i/N − j/M|/√(1/N² + 1/M²), the distance of (i, j) to the diagonal. T minimises ⟨T, D⟩ − λ1 I(T) + λ2 KL(T‖P),
+    the paper's objective, in which I(T) = Σ T_ij/((i/N − j/M)² + 1). The constant 1/(δ√(2π)) is the paper's and
+    cancels: u and v take it up. The distance is ⟨T, D⟩. All in the log domain, so that no λ underflows.
 
     Parameters
     ----------
@@ -218,10 +216,10 @@ class OPW(Entropic):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TCOT(Entropic):
-    """Transport whose ground cost counts time: C_ij = D_ij + w |i/N − j/M|, smoothed by entropy; the distance is ⟨T, C⟩.
+    """Transport whose ground cost counts time, smoothed by entropy: ⟨T, C⟩ with C_ij = D_ij + w |i/N − j/M|.
 
-    The tables of the TAP paper (Su and Wen, 2022) list a TCOT. This is our reading of the name: the distance of relative
-    positions enters the ground cost, and the rest is `Sinkhorn`, which it is with w = 0.
+    The tables of the TAP paper (Su and Wen, 2022) list a TCOT. This is our reading of the name: the distance of
+    relative positions enters the ground cost, and the rest is `Sinkhorn`, which it is with w = 0.
 
     Parameters
     ----------

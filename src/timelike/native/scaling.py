@@ -84,7 +84,7 @@ def project(found: Floats, gradient: Floats) -> Floats:
     columns = (found * (gradient - n * rows[:, None])).sum(axis=0)
     beta = _answer(found, found.sum(axis=0), columns)
     alpha = n * (rows - found @ beta)
-    return found * (gradient - alpha[:, None] - beta)
+    return np.asarray(found * (gradient - alpha[:, None] - beta))
 
 
 def _answer(found: Floats, sums: Floats, wanted: Floats) -> Floats:
@@ -134,17 +134,17 @@ class _Solver:
         return self.K, float(np.abs(self.c - self.b).sum() + np.abs(self.K.sum(axis=1) - self.a).sum())
 
     def converge(self, tolerance: float) -> None:
-        for self.left in range(self.left, 0, -1):
+        while self.left > 0:
             before = self.deviation()
             if before <= tolerance:
                 return
+            self.left -= 1
             if not self.scalings():
                 continue
             after = self.deviation()
             if after <= tolerance:
                 return
-            slow = after >= before or _SWEEPS * np.log(after / tolerance) > (len(self.g) + 24) * np.log(before / after)
-            if slow:
+            if after >= before or _SWEEPS * np.log(after / tolerance) > (len(self.g) + 24) * np.log(before / after):
                 self.newton()
 
     def rebuild(self) -> None:

@@ -45,7 +45,7 @@ class Scaling:
 class Miss(NamedTuple):
     """How many plans miss their marginals by more than the tolerance, and of the worst where it is and by how much."""
 
-    count: int
+    number: int
     row: int
     column: int
     deviation: float

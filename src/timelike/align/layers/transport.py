@@ -36,9 +36,7 @@ class Layer(nn.Module, abc.ABC):
         batch = checked(x, y, x_lengths, y_lengths)
         frames = frame_costs(self.aligner.cost, batch.x.to("cpu", torch.float64), batch.y.to("cpu", torch.float64))
         if not torch.isfinite(frames.detach()).all():
-            raise ValueError(
-                "x and y hold values too large to compare in float64: scale both down, about 1e150 is the end"
-            )
+            raise ValueError("x and y hold values too large to compare in float64: scale both down, below 1e150")
         cost, plan = self._solved(frames, batch)
         return Transport(cost.to(x.device, x.dtype), plan.to(x.device, x.dtype))
 
@@ -223,8 +221,8 @@ def _tell(how: kernels.Scaling, deviations: Any) -> None:
     item = int(deviations.argmax())
     if deviations[item] > how.tolerance:
         warnings.warn(
-            f"the plan of item {item} misses its marginals by {deviations[item]:.1e} after max_iter={how.rounds} rounds, "
-            f"and tolerance={how.tolerance:g} was asked: use a larger max_iter, tolerance or regularization",
+            f"the plan of item {item} misses its marginals by {deviations[item]:.1e} after max_iter={how.rounds} "
+            f"rounds, and tolerance={how.tolerance:g} was asked: use a larger max_iter, tolerance or regularization",
             RuntimeWarning,
             stacklevel=2,
         )
