@@ -104,7 +104,7 @@ class Entropic(Aligner):
         refuse_cost(self.cost)
         real(self.regularization, "regularization", above=0)
         whole(self.max_iter, "max_iter", 1)
-        real(self.tolerance, "tolerance", 1e-14, 1)  # less is rounding
+        real(self.tolerance, "tolerance", 1e-13, 1)  # less is rounding
 
     @abc.abstractmethod
     def _scaling(self) -> native.Scaling:

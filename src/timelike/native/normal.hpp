@@ -18,12 +18,12 @@ inline Reg load(const double* from) {
     return value;
 }
 inline void store(double* to, Reg value) { __builtin_memcpy(to, &value, sizeof value); }
-inline Reg all(double value) { return Reg{} + value; }
+inline Reg all(double value) { return value - Reg{}; }  // 0 + value would turn -0 round, so it is a real addition
 
 inline double sum(Reg value) {
-    double total = 0;
-    for (int64_t l = 0; l < width; l++) total += value[l];
-    return total;
+    for (int64_t half = width / 2; half > 0; half /= 2)
+        for (int64_t l = 0; l < half; l++) value[l] += value[l + half];
+    return value[0];
 }
 
 // to += factor × from, from column `begin` (or a little before it, where nothing is read) to the end of the row

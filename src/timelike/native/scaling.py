@@ -124,7 +124,7 @@ class _Solver:
         while True:
             self.epsilon = max(soft, goal)
             self.rebuild()
-            self.converge(1e-4 if self.epsilon > goal else self.how.tolerance)
+            self.converge(1e-4 if self.epsilon > goal else self.how.tolerance / 2)
             if self.epsilon == goal:
                 break
             soft /= 4

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double lowest = -700;    // exp of less is 0: it would be denormal soon
 constexpr double far = 1e30;       // a scaling beyond it, or below its inverse, is absorbed
+constexpr double lost = 1e-290;    // a column sum below it has underflowed
 constexpr int64_t sweeps = 8;      // scalings in a round
 constexpr double padding = 1e300;  // the cost of a column that does not exist
 
@@ -28,6 +29,12 @@ inline Reg exponential(Reg x) {
     for (const double term : terms) p = fused(p, r, all(term));
     const Reg value = (Reg)((Bits)p + ((Bits)shifted << 52));
     return x < all(lowest) ? Reg{} : value;
+}
+
+inline double lowest_of(Reg values) {
+    for (int64_t half = width / 2; half > 0; half /= 2)
+        for (int64_t l = 0; l < half; l++) values[l] = least(values[l], values[l + half]);
+    return values[0];
 }
 
 template <Cost C>
@@ -90,7 +97,7 @@ class Solver {
         for (;; soft /= 4) {
             epsilon_ = most(soft, goal);
             rebuild();
-            left = converge(epsilon_ > goal ? 1e-4 : q_.tolerance, left);
+            left = converge(epsilon_ > goal ? 1e-4 : q_.tolerance / 2, left);  // the other half is for rounding
             if (epsilon_ == goal || *q_.stop) return finish();
             absorb();
             for (int64_t j = 0; j < m_; j++) g_[j] *= epsilon_ / most(soft / 4, goal);
@@ -156,8 +163,7 @@ class Solver {
                 store(row + k, z);
                 tops = most(tops, z);
             }
-            double top = tops[0];
-            for (int64_t l = 1; l < width; l++) top = most(top, tops[l]);
+            const double top = -lowest_of(-tops);
             for (int64_t k = 0; k < stride_; k += width) {
                 const Reg share = exponential(load(row + k) - all(top));
                 store(row + k, share);
@@ -185,13 +191,16 @@ class Solver {
     // column has underflowed and was set in the log domain.
     bool scalings() {
         for (int64_t s = 0; s < sweeps; s++) {
-            if (raise_lost_columns()) return false;
-            double low = infinity<double>, high = 0;
-            for (int64_t j = 0; j < m_; j++) {
-                v_[j] = b_ / c_[j];
-                low = least(low, v_[j]), high = most(high, v_[j]);
+            for (int64_t j = m_; j < stride_; j++) c_[j] = b_;
+            Reg lows = load(c_), highs = lows;
+            for (int64_t k = width; k < stride_; k += width) lows = least(lows, load(c_ + k)), highs = most(highs, load(c_ + k));
+            const double low = lowest_of(lows), high = -lowest_of(-highs);
+            if (low < lost) {
+                raise_lost_columns();
+                return false;
             }
-            if (high > far || low < 1 / far) {
+            for (int64_t k = 0; k < stride_; k += width) store(v_ + k, all(b_) / load(c_ + k));
+            if (b_ / low > far || b_ / high < 1 / far) {
                 absorb();
                 rebuild();
                 return false;
@@ -201,16 +210,12 @@ class Solver {
         return true;
     }
 
-    bool raise_lost_columns() {
-        bool any = false;
-        for (int64_t j = 0; j < m_; j++) any |= c_[j] < 1e-290;
-        if (!any) return false;
+    void raise_lost_columns() {
         for (int64_t i = 0; i < n_; i++) f_[i] += __builtin_log(u_[i]);
         absorb();
         for (int64_t j = 0; j < m_; j++)
-            if (c_[j] < 1e-290) g_[j] = log_column(j);
+            if (c_[j] < lost) g_[j] = log_column(j);
         rebuild();
-        return true;
     }
 
     double log_column(int64_t j) const {
