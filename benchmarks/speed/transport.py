@@ -3,9 +3,9 @@
     python benchmarks/speed/transport.py
 
 All pairs of 64 and 64 sequences of 64 steps, one thread for both, the same costs and regularization, and each at its
-tolerance: POT stops at 1e-9 in the norm of the column sums' error, which is looser than ours (absolute errors of row and
-column sums add up to 1e-12 at most). POT's method is the one of `sinkhorn`, `sinkhorn_log` and `sinkhorn_stabilized` that
-is fastest on the first pair among those whose answer is right to 1e-4. POT is run on a sample of the pairs and its
+default tolerance: POT stops when the norm of the column sums' error is 1e-9, ours when the errors of row and column sums,
+added up, are 1e-12, which is stricter. POT's method is the one of `sinkhorn`, `sinkhorn_log` and `sinkhorn_stabilized`
+that is fastest on the first pair among those whose answer is right to 1e-4. It is run on a sample of the pairs and its
 time multiplied; `--pairs 4096` runs all of them. Seconds are of processor time, since both have one thread. The last
 column is how far its costs are from ours, relative.
 """
@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import timelike as tl
+from timelike import native
+from timelike.align import OPW, Sinkhorn
 
 METHODS = ("sinkhorn", "sinkhorn_stabilized", "sinkhorn_log")
 SIDE, STEPS, CHANNELS = 64, 64, 3
@@ -91,10 +92,10 @@ def main() -> int:
     arguments.add_argument("--pairs", type=int, default=16, help="pairs that POT is run on")
     n_pairs = arguments.parse_args().pairs
     warnings.simplefilter("ignore")  # POT warns of methods that do not converge; the last column says what came of it
-    print(f"{platform.system()} {platform.machine()}, POT {version('pot')}, {tl.native.isa()}, one thread\n")
+    print(f"{platform.system()} {platform.machine()}, POT {version('pot')}, {native.isa()}, one thread\n")
     print("| metric | data | POT's method | POT, s | timelike, s | ratio | apart |\n|---|---|---|---:|---:|---:|---:|")
     rng = np.random.default_rng(0)
-    for metric in (tl.Sinkhorn(), tl.OPW(), tl.Sinkhorn(regularization=1.0)):
+    for metric in (Sinkhorn(), OPW(), Sinkhorn(regularization=1.0)):
         for kind in ("noise", "walks", "sines"):
             print(row(metric, kind, n_pairs, rng), flush=True)
     return 0
