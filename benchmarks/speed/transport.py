@@ -3,7 +3,7 @@
     python benchmarks/speed/transport.py
 
 All pairs of 64 and 64 sequences of 64 steps, one thread for both, the same costs and regularization, and each at its
-default tolerance: POT stops when the norm of the column sums' error is 1e-9, ours when the errors of row and column sums,
+default tolerance: POT stops when the norm of the columns' errors is 1e-9, ours when the errors of rows and columns,
 added up, are 1e-12, which is stricter. POT's method is the one of `sinkhorn`, `sinkhorn_log` and `sinkhorn_stabilized`
 that is fastest on the first pair among those whose answer is right to 1e-4. It is run on a sample of the pairs and its
 time multiplied; `--pairs 4096` runs all of them. Seconds are of processor time, since both have one thread. The last

@@ -34,11 +34,12 @@ class Layer(nn.Module, abc.ABC):
         Steps beyond `x_lengths` and `y_lengths` (item,) are padding and change neither a value nor a gradient.
         """
         batch = checked(x, y, x_lengths, y_lengths)
-        frames = frame_costs(self.aligner.cost, batch.x.to("cpu", torch.float64), batch.y.to("cpu", torch.float64))
+        # two moves, because not every device knows float64
+        frames = frame_costs(self.aligner.cost, batch.x.cpu().double(), batch.y.cpu().double())
         if not torch.isfinite(frames.detach()).all():
             raise ValueError("x and y hold values too large to compare in float64: scale both down, below 1e150")
         cost, plan = self._solved(frames, batch)
-        return Transport(cost.to(x.device, x.dtype), plan.to(x.device, x.dtype))
+        return Transport(cost.to(x.dtype).to(x.device), plan.to(x.dtype).to(x.device))
 
     @abc.abstractmethod
     def _solved(self, frames: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
