@@ -129,9 +129,8 @@ def test_with_little_entropy_or_huge_costs_sinkhorn_is_near_exact_transport(leng
 @pytest.mark.parametrize("metric", [*SOFT, tl.OT()], ids=repr)
 def test_constant_and_equal_sequences_give_finite_plans(metric):
     flat = np.ones((6, 2))
-    assert metric.distance(flat, np.ones((4, 2))) == pytest.approx(
-        0 if not isinstance(metric, tl.TCOT) else 0.2, abs=0.2
-    )
+    apart = metric.distance(flat, np.ones((4, 2)))
+    assert (0 < apart < metric.weight) if isinstance(metric, tl.TCOT) else (apart == 0)
     x = RNG.standard_normal((9, 2))
     assert_marginals(metric.align(x, x).plan)
     assert_marginals(metric.align(flat, np.ones((4, 2))).plan)
