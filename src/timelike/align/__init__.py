@@ -9,6 +9,7 @@ from .elastic import Elastic
 from .gdtw import GDTW
 from .matching import Spring, SubsequenceMatch, subsequence
 from .pointwise import Euclidean
+from .transport import OPW, OT, TCOT, Entropic, Sinkhorn
 from .weighted import ADTW, WDTW
 
 __all__ = [
@@ -20,15 +21,20 @@ __all__ = [
     "GDTW",
     "LCSS",
     "MSM",
+    "OPW",
+    "OT",
+    "TCOT",
     "TWE",
     "WDTW",
     "Aligner",
     "Alignment",
     "Barycenter",
     "Elastic",
+    "Entropic",
     "Euclidean",
     "Matches",
     "Metric",
+    "Sinkhorn",
     "Spring",
     "SubsequenceMatch",
     "Warp",

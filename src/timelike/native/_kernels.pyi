@@ -72,3 +72,29 @@ def warp(
     isa: str = "",
 ) -> tuple[int, int, bool]: ...
 def warp_gradients(pairs: tuple[Any, ...], search: tuple[Any, ...], threads: int, *arrays: NDArray[Any]) -> None: ...
+def transport_pairs(
+    how: _Plan,
+    *arrays: NDArray[Any],
+    symmetric: bool,
+    threads: int,
+    out: NDArray[Any],
+    plan: NDArray[Any] | None,
+    report: _Report,
+    isa: str | None = None,
+) -> tuple[int, int, int, float]: ...
+def transport_plans(
+    how: _Plan,
+    *arrays: NDArray[Any],
+    threads: int,
+    plans: NDArray[Any],
+    deviations: NDArray[Any],
+    isa: str | None = None,
+) -> None: ...
+def transport_project(
+    plans: NDArray[Any],
+    gradients: NDArray[Any],
+    *lengths: NDArray[Any],
+    threads: int,
+    out: NDArray[Any],
+    isa: str | None = None,
+) -> None: ...

@@ -15,8 +15,9 @@ namespace nb = nanobind;
 using namespace timelike;
 
 namespace timelike {
-void define_stream(nb::module_& module);  // stream.cpp
-void define_warp(nb::module_& module);    // warp.cpp
+void define_stream(nb::module_& module);     // stream.cpp
+void define_transport(nb::module_& module);  // transport.cpp
+void define_warp(nb::module_& module);       // warp.cpp
 }  // namespace timelike
 
 template <class T> using Steps = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -124,6 +125,7 @@ NB_MODULE(_kernels, module) {
     define<float>(module);
     define<double>(module);
     define_stream(module);
+    define_transport(module);
     define_warp(module);
     module.def("isa", [] { return std::string(chosen().name); }, "The instruction set in use.");
     module.def("isas", [] {

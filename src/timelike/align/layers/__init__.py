@@ -1,5 +1,20 @@
 """Alignments as torch modules: batches in, costs with gradients out."""
 
 from .gdtw import DecDTW, Warped
+from .path_losses import MaxError, Positions, TimeDev, TimeErr, WarpMSE
+from .transport import OPW, OT, TCOT, Sinkhorn, Transport
 
-__all__ = ["DecDTW", "Warped"]
+__all__ = [
+    "OPW",
+    "OT",
+    "TCOT",
+    "DecDTW",
+    "MaxError",
+    "Positions",
+    "Sinkhorn",
+    "TimeDev",
+    "TimeErr",
+    "Transport",
+    "WarpMSE",
+    "Warped",
+]

@@ -80,8 +80,8 @@ def cleared(side: Tensor, lengths: Tensor, name: str) -> Tensor:
     if len(wrong):
         item, time, channel = wrong[0].tolist()
         raise ValueError(
-            f"{name}[{item}, {time}, {channel}] is {float(side[item, time, channel].detach())}: expected finite numbers "
-            f"up to each length; give {name}_lengths if this is padding, or interpolate()"
+            f"{name}[{item}, {time}, {channel}] is {float(side[item, time, channel].detach())}: expected finite "
+            f"numbers up to each length; give {name}_lengths if this is padding, or interpolate()"
         )
     return clean
 

@@ -1,0 +1,229 @@
+"""Transport alignments as torch modules: a cost and a plan for every item, with gradients."""
+
+from __future__ import annotations
+
+import abc
+import warnings
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ... import native
+from ...native import Cost
+from ...native import transport as kernels
+from .. import transport as aligners
+from .batches import Batch, checked, valid
+
+
+class Transport(NamedTuple):
+    """What a transport layer gives: `cost` (item,), and `plan` (item, n, m), 0 in the padding."""
+
+    cost: Tensor
+    plan: Tensor
+
+
+class Layer(nn.Module, abc.ABC):
+    """The call that all of them share. Computed in double precision in main memory, given back as x came."""
+
+    aligner: aligners.OT | aligners.Entropic
+
+    def forward(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Transport:
+        """Cost (item,) and plan (item, n, m) of x (item, n, channel) and y (item, m, channel).
+
+        Steps beyond `x_lengths` and `y_lengths` (item,) are padding and change neither a value nor a gradient.
+        """
+        batch = checked(x, y, x_lengths, y_lengths)
+        # two moves, because not every device knows float64
+        frames = frame_costs(self.aligner.cost, batch.x.cpu().double(), batch.y.cpu().double())
+        if not torch.isfinite(frames.detach()).all():
+            raise ValueError("x and y hold values too large to compare in float64: scale both down, below 1e150")
+        cost, plan = self._solved(frames, batch)
+        return Transport(cost.to(x.dtype).to(x.device), plan.to(x.dtype).to(x.device))
+
+    @abc.abstractmethod
+    def _solved(self, frames: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Cost and plan from the costs of frames (item, n, m)."""
+
+    def extra_repr(self) -> str:
+        """The options that differ from the defaults."""
+        return repr(self.aligner).partition("(")[2][:-1]
+
+
+class OT(Layer):
+    """`tl.OT` as a layer: exact optimal transport of every item.
+
+    The cost's gradient is that of ⟨T, D⟩ with T held fixed, which is exact wherever the plan is unique (almost
+    everywhere); there the plan itself does not move, so it carries no gradient.
+
+    >>> import torch
+    >>> from timelike import nn
+    >>> x = torch.tensor([[[0.0], [2.0]]], requires_grad=True)
+    >>> found = nn.OT()(x, torch.tensor([[[3.0], [0.0]]]))
+    >>> found.cost.backward()
+    >>> found.cost.item(), x.grad.flatten().tolist()
+    (0.5, [0.0, -1.0])
+    """
+
+    def __init__(self, *, cost: Cost = "sqeuclidean") -> None:
+        super().__init__()
+        self.aligner = aligners.OT(cost=cost)
+
+    def _solved(self, frames: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        plan = torch.zeros_like(frames, requires_grad=False)
+        for item, (n, m) in enumerate(zip(batch.x_lengths.tolist(), batch.y_lengths.tolist(), strict=True)):
+            plan[item, :n, :m] = torch.from_numpy(aligners.exact_plan(frames[item, :n, :m].detach().numpy()))
+        return _total(plan * frames, batch), plan
+
+
+class Entropic(Layer):
+    """Layers whose plan is smooth in the costs. Gradients by the implicit function theorem, not through iterations."""
+
+    aligner: aligners.Entropic
+
+    def _solved(self, frames: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        how = self.aligner._scaling()
+        ground = frames + _priors(how, batch, frames.shape[1:])
+        plan = _Plan.apply(ground, how, batch.x_lengths, batch.y_lengths)  # type: ignore[no-untyped-call]
+        return _total(plan * (ground if how.counted else frames), batch), plan
+
+
+class Sinkhorn(Entropic):
+    """`tl.Sinkhorn` as a layer: transport smoothed by entropy.
+
+    >>> import torch
+    >>> from timelike import nn
+    >>> x = torch.tensor([[[0.0], [1.0]]])
+    >>> nn.Sinkhorn(regularization=0.5)(x, x).plan
+    tensor([[[0.4404, 0.0596],
+             [0.0596, 0.4404]]])
+    """
+
+    def __init__(
+        self,
+        *,
+        regularization: float = 0.1,
+        cost: Cost = "sqeuclidean",
+        max_iter: int = 1000,
+        tolerance: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        self.aligner = aligners.Sinkhorn(
+            regularization=regularization, cost=cost, max_iter=max_iter, tolerance=tolerance
+        )
+
+
+class OPW(Entropic):
+    """`tl.OPW` as a layer: transport that likes to stay near the diagonal.
+
+    >>> import torch
+    >>> from timelike import nn
+    >>> x = torch.tensor([[[0.0], [1.0], [2.0]]])
+    >>> nn.OPW()(x, x.flip(1)).cost
+    tensor([2.6667])
+    """
+
+    def __init__(
+        self,
+        *,
+        inverse_difference: float = 50.0,
+        regularization: float = 0.1,
+        deviation: float = 1.0,
+        cost: Cost = "sqeuclidean",
+        max_iter: int = 1000,
+        tolerance: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        self.aligner = aligners.OPW(
+            inverse_difference=inverse_difference,
+            regularization=regularization,
+            deviation=deviation,
+            cost=cost,
+            max_iter=max_iter,
+            tolerance=tolerance,
+        )
+
+
+class TCOT(Entropic):
+    """`tl.TCOT` as a layer: transport whose ground cost counts the distance of relative positions.
+
+    >>> import torch
+    >>> from timelike import nn
+    >>> x = torch.tensor([[[1.0], [0.0], [0.0], [0.0]]])
+    >>> nn.TCOT(regularization=0.01)(x, x.flip(1)).cost
+    tensor([0.3750])
+    """
+
+    def __init__(
+        self,
+        *,
+        weight: float = 1.0,
+        regularization: float = 0.1,
+        cost: Cost = "sqeuclidean",
+        max_iter: int = 1000,
+        tolerance: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        self.aligner = aligners.TCOT(
+            weight=weight, regularization=regularization, cost=cost, max_iter=max_iter, tolerance=tolerance
+        )
+
+
+def frame_costs(cost: Cost, x: Tensor, y: Tensor) -> Tensor:
+    """Costs of all frames, (item, n, m), differentiable; where two frames are equal, roots have the gradient 0."""
+    if cost == "manhattan":
+        return torch.cdist(x, y, p=1.0)
+    plain = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")  # products would cancel digits
+    return plain if cost == "euclidean" else plain.square()
+
+
+def _total(shares: Tensor, batch: Batch) -> Tensor:
+    """The sum of each item, term by term: sums over an axis are grouped by its length, and padding would show."""
+    inside = _inside(batch.x_lengths, batch.y_lengths, shares.shape)
+    items = torch.repeat_interleave(torch.arange(len(shares)), batch.x_lengths * batch.y_lengths)
+    return torch.zeros(len(shares), dtype=shares.dtype).index_add(0, items, shares[inside])
+
+
+def _inside(n: Tensor, m: Tensor, shape: torch.Size) -> Tensor:
+    return valid(n, shape[1])[:, :, None] & valid(m, shape[2])[:, None, :]
+
+
+def _priors(how: kernels.Scaling, batch: Batch, shape: torch.Size) -> Tensor:
+    """What the ground cost has besides the frames, (item, n, m), by each item's own lengths."""
+    found = torch.zeros(len(batch.x_lengths), *shape, dtype=torch.float64)
+    for item, (n, m) in enumerate(zip(batch.x_lengths.tolist(), batch.y_lengths.tolist(), strict=True)):
+        found[item, :n, :m] = torch.from_numpy(how.prior(n, m))
+    return found
+
+
+class _Plan(torch.autograd.Function):
+    """T(C). Its adjoint: dL/dC = −T ∘ (G − α − β)/ε, with α and β such that rows and columns sum to zero."""
+
+    @staticmethod
+    def forward(ctx: Any, ground: Tensor, how: kernels.Scaling, n: Tensor, m: Tensor) -> Tensor:
+        threads = min(native.cores(), torch.get_num_threads())
+        plans, deviations = kernels.plans(how, ground.detach().contiguous().numpy(), n.numpy(), m.numpy(), threads)
+        _tell(how, deviations)
+        plan = torch.from_numpy(plans)
+        ctx.save_for_backward(plan, n, m)
+        ctx.epsilon, ctx.threads = how.epsilon, threads
+        return plan
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        plan, n, m = ctx.saved_tensors
+        given = torch.where(_inside(n, m, plan.shape), gradient, 0.0).contiguous().numpy()
+        left = kernels.project(plan.numpy(), given, n.numpy(), m.numpy(), ctx.threads)
+        return torch.from_numpy(left) / -ctx.epsilon, None, None, None
+
+
+def _tell(how: kernels.Scaling, deviations: Any) -> None:
+    item = int(deviations.argmax())
+    if deviations[item] > how.tolerance:
+        warnings.warn(
+            f"the plan of item {item} misses its marginals by {deviations[item]:.1e} after max_iter={how.rounds} "
+            f"rounds, and tolerance={how.tolerance:g} was asked: use a larger max_iter, tolerance or regularization",
+            RuntimeWarning,
+            stacklevel=2,
+        )
