@@ -17,17 +17,19 @@ import argparse
 import sys
 import time
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from align.test_decdtw import GLUES, INPUTS, PINS, Check, compared, tensors
-from align.test_gdtw import least_and_greatest, random_warp, slsqp
-from align.warp_problems import problems, solved
-from naive import warps as naive
+decdtw: Any = import_module("align.test_decdtw")
+gdtw: Any = import_module("align.test_gdtw")
+drawn: Any = import_module("align.warp_problems")
+naive: Any = import_module("naive.warps")
 
 
 def objectives(count: int, grid: int) -> list[str]:
@@ -35,13 +37,13 @@ def objectives(count: int, grid: int) -> list[str]:
     rng = np.random.default_rng(0)
     gaps, residuals, names = [], [], Counter[str]()
     began = time.perf_counter()
-    for number, p in enumerate(problems(1000, count)):
-        found = solved(p)
+    for number, p in enumerate(drawn.problems(1000, count)):
+        found = drawn.solved(p)
         ours = found.objective[0]
-        limits = p.s_min, p.s_max, *least_and_greatest(p)
+        limits = p.s_min, p.s_max, *gdtw.least_and_greatest(p)
         rivals = {
-            "SLSQP from our warp": slsqp(p, found.phi),
-            "SLSQP from ten random warps": min(slsqp(p, random_warp(p, rng)) for _ in range(10)),
+            "SLSQP from our warp": gdtw.slsqp(p, found.phi),
+            "SLSQP from ten random warps": min(gdtw.slsqp(p, gdtw.random_warp(p, rng)) for _ in range(10)),
             f"grid of {grid}": naive.discrete_optimum(p.x, p.y, p.t, p.tau, p.lam, *limits, grid)[0],
         }
         names[min(rivals, key=lambda name: rivals[name])] += 1
@@ -61,16 +63,16 @@ def objectives(count: int, grid: int) -> list[str]:
 
 def gradients(count: int) -> list[str]:
     """A table: input, problems, agreeing, disagreeing, skipped."""
-    some = problems(2000, count)
+    some = drawn.problems(2000, count)
     lines = [
         "| gradient of φ with respect to | problems | agree to 1e-3 | disagree | skipped |",
         "|---|---:|---:|---:|---:|",
     ]
     total: Counter[str] = Counter()
-    for name in INPUTS:
-        rng = np.random.default_rng(INPUTS.index(name))
-        checks = [Check(p, name, rng) for p in some if tensors(p)[name].isfinite().all()]
-        counts, wrong = compared([check for check in checks if check.direction.any()])
+    for name in decdtw.INPUTS:
+        rng = np.random.default_rng(decdtw.INPUTS.index(name))
+        checks = [decdtw.Check(p, name, rng) for p in some if decdtw.tensors(p)[name].isfinite().all()]
+        counts, wrong = decdtw.compared([check for check in checks if check.direction.any()])
         tried = sum(counts.values()) + len(wrong)
         total.update(counts | Counter(wrong=len(wrong)))
         lines.append(f"| {name} | {tried} | {counts['agree']} | {len(wrong)} | {counts['skipped']} |")
@@ -81,11 +83,11 @@ def gradients(count: int) -> list[str]:
     return [*lines, "", *kinds(some)]
 
 
-def kinds(some: list) -> list[str]:
+def kinds(some: list[Any]) -> list[str]:
     seen: Counter[str] = Counter(free=sum(p.free for p in some), tied=sum(not p.free for p in some))
     for p in some:
-        found = solved(p)
-        seen.update({PINS[k] for k in found.pins if k} | {GLUES[k] for k in found.glues[:-1] if k})
+        found = drawn.solved(p)
+        seen.update({decdtw.PINS[k] for k in found.pins if k} | {decdtw.GLUES[k] for k in found.glues[:-1] if k})
     said = ", ".join(f"{name} {n}" for name, n in sorted(seen.items()))
     return [f"Problems in which a constraint of each kind is active, and ends free or tied: {said}."]
 

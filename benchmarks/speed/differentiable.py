@@ -1,7 +1,7 @@
 """How fast the differentiable alignments are, beside their peers in the same run.
 
     python benchmarks/speed/differentiable.py
-    python benchmarks/speed/differentiable.py --only gdtw-channels --threads 2
+    python benchmarks/speed/differentiable.py --only gdtw-channels
     python benchmarks/speed/differentiable.py --markdown docs/benchmarks/differentiable.md
 
 Peers: tslearn's PyTorch loss for soft-DTW; for warps in continuous time the `gdtw` package at its defaults, and the
@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -73,12 +74,13 @@ def at_most(work: str, name: str, first: float, second: float, most: float) -> R
     return Row(work, name, *spoken(first, second), f"{ratio:.2g}×", f"≤ {most:g}×", ratio <= most)
 
 
-def spoken(*seconds: float) -> list[str]:
-    return [f"{s * 1e3:.3g} ms" for s in seconds]
+def spoken(first: float, second: float) -> tuple[str, str]:
+    return f"{first * 1e3:.3g} ms", f"{second * 1e3:.3g} ms"
 
 
 def walks(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
-    return rng.standard_normal(shape).cumsum(-2) / np.sqrt(shape[-2])
+    walk: np.ndarray[Any, Any] = rng.standard_normal(shape).cumsum(-2) / np.sqrt(shape[-2])
+    return walk
 
 
 # --- soft-DTW
@@ -93,7 +95,7 @@ def soft_batch() -> Row:
 
     def run(loss: Any) -> Tensor:
         given = x.clone().requires_grad_()
-        value: Tensor = loss(given, y)
+        value: Any = loss(given, y)
         value.sum().backward()
         assert given.grad is not None
         return given.grad
@@ -217,43 +219,38 @@ def decdtw_backward() -> Row:
 # --- transport
 
 
-def transport(name: str, threads: int) -> Row:
-    from transport import pot_seconds, sequences
-
-    metric = {"opw": tl.OPW(), "sinkhorn": tl.Sinkhorn()}[name]
-    rng = np.random.default_rng(0)
-    x, y = sequences("walks", rng), sequences("walks", rng)
-    ours = best(lambda: metric.pairwise(x, y, n_jobs=threads), 3)
-    theirs, method = pot_seconds(metric, x, y)
+def transport(metric: Any) -> Row:
+    """POT on a sample of the pairs, see transport.py; random walks, on which it converges."""
+    program: Any = import_module("transport")  # beside this file
+    theirs, ours, method, _ = program.measured(metric, "walks", 16, np.random.default_rng(0))
     work = f"{type(metric).__name__} pairwise, 64 × 64 pairs of length 64"
-    return against(work, f"a loop over POT, {method}", theirs, ours, 10)
+    return against(work, f"a loop over POT, {method}, a sample of 16 pairs", theirs, ours, 10)
 
 
 def main() -> None:
-    jobs: dict[str, Callable[[int], Row]] = {
-        "soft-batch": lambda _: soft_batch(),
-        "soft-memory": lambda _: soft_memory(),
-        "gdtw-channels": lambda _: gdtw_channels(),
-        "gdtw-package": lambda _: gdtw_package(),
-        "gdtw-grid": lambda _: gdtw_grid(),
-        "decdtw-backward": lambda _: decdtw_backward(),
-        "opw": lambda threads: transport("opw", threads),
-        "sinkhorn": lambda threads: transport("sinkhorn", threads),
+    jobs: dict[str, Callable[[], Row]] = {
+        "soft-batch": soft_batch,
+        "soft-memory": soft_memory,
+        "gdtw-channels": gdtw_channels,
+        "gdtw-package": gdtw_package,
+        "gdtw-grid": gdtw_grid,
+        "decdtw-backward": decdtw_backward,
+        "opw": lambda: transport(tl.OPW()),
+        "sinkhorn": lambda: transport(tl.Sinkhorn()),
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(jobs))
-    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    torch.set_num_threads(1)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.only or jobs:
-            rows.append(jobs[name](options.threads))
+            rows.append(jobs[name]())
             print(line(rows[-1]), flush=True)
     if options.markdown:
-        options.markdown.write_text(page(rows, options.threads))
+        options.markdown.write_text(page(rows))
 
 
 HEAD = "| work | beside | theirs | ours | ratio | bar | met |\n|---|---|---:|---:|---:|---:|---|"
@@ -264,11 +261,11 @@ def line(row: Row) -> str:
     return f"| {' | '.join(parts)} |"
 
 
-def page(rows: list[Row], threads: int) -> str:
+def page(rows: list[Row]) -> str:
     names = ("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
     with_versions = ", ".join(f"{name} {version(name)}" for name in names)
     machine = f"{processor()}, {os.cpu_count()} cores, kernels for {tl.native.isa()}, {platform.platform(terse=True)}"
-    said = f"{machine}, Python {platform.python_version()}; {with_versions}; {threads} thread each."
+    said = f"{machine}, Python {platform.python_version()}; {with_versions}; one thread each."
     return f"""# Speed of the differentiable alignments
 
 ```console

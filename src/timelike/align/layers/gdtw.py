@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from ... import native
 from ...native import warps
 from ..gdtw import pair, search
 from ..warping import conflict_message, pair_limits
@@ -134,7 +133,7 @@ class _Solve(torch.autograd.Function):
         how: warps.Search,
     ) -> tuple[Tensor, Tensor]:
         pairs = _pairs(x, y, (strength, s_min, s_max, b_min, b_max), batch, clocks)
-        found = warps.solve(pairs, how, threads=native.cores())
+        found = warps.solve(pairs, how, threads=torch.get_num_threads())
         if isinstance(found, warps.Conflict):
             raise ValueError(_explained(found, pairs, clocks, how.free_ends))
         ctx.pairs, ctx.how, ctx.found, ctx.batch, ctx.clocks = pairs, how, found, batch, clocks
@@ -154,7 +153,12 @@ class _Solve(torch.autograd.Function):
         scale = np.repeat(y_clock.scale, x_clock.lengths)
         worth = of_phi.detach().cpu().double()[inside].numpy() * scale
         found = warps.gradients(
-            ctx.pairs, ctx.how, ctx.found, worth, of_objective.detach().cpu().double().numpy(), threads=native.cores()
+            ctx.pairs,
+            ctx.how,
+            ctx.found,
+            worth,
+            of_objective.detach().cpu().double().numpy(),
+            threads=torch.get_num_threads(),
         )
         ends = inside.clone()  # of intervals: one fewer
         ends[torch.arange(len(inside)), batch.x_lengths - 1] = False
