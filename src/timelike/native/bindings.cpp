@@ -14,6 +14,7 @@ namespace nb = nanobind;
 using namespace timelike;
 
 namespace timelike { void define_stream(nb::module_& module); }  // stream.cpp
+namespace timelike { void define_soft(nb::module_& module); }    // soft.cpp
 
 template <class T> using Steps = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -147,6 +148,7 @@ NB_MODULE(_kernels, module) {
     define<float>(module);
     define<double>(module);
     define_stream(module);
+    define_soft(module);
     module.def("isa", [] { return std::string(chosen().name); }, "The instruction set in use.");
     module.def("isas", [] {
         std::vector<std::string> runnable;
