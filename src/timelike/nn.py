@@ -1,3 +1,5 @@
 """The torch modules of the library, in one place."""
 
-__all__: list[str] = []
+from .align.layers import DILATE, SoftDTW
+
+__all__ = ["DILATE", "SoftDTW"]

@@ -8,6 +8,7 @@ from .edit import EDR, ERP, LCSS, MSM, TWE
 from .elastic import Elastic
 from .matching import Spring, SubsequenceMatch, subsequence
 from .pointwise import Euclidean
+from .soft_dtw import SoftDTW
 from .weighted import ADTW, WDTW
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Euclidean",
     "Matches",
     "Metric",
+    "SoftDTW",
     "Spring",
     "SubsequenceMatch",
     "barycenter",

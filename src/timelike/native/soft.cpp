@@ -155,11 +155,11 @@ using Numbers = Line<const int64_t>;
 // (gamma, shape, cells, share)
 template <class T>
 Job<T> job(const nb::tuple& plan, const int64_t* n, const int64_t* m, int64_t count, int threads, const Isa& isa) {
-    const T gamma = T(nb::cast<double>(plan[0]));
+    // what is 0 in this type becomes the least number that is not: 0 · inf is not a number
+    const T gamma = std::max(T(nb::cast<double>(plan[0])), std::numeric_limits<T>::min());
     const Window window{Shape(nb::cast<int>(plan[1])), nb::cast<int64_t>(plan[2]), nb::cast<double>(plan[3])};
-    // of a tiny gamma the inverse is inf, and 0 · inf is not a number
-    const T inverse = std::min(T(1) / gamma, std::numeric_limits<T>::max());
-    return {kernels<T>(isa), {gamma, inverse}, window, n, m, count, threads};
+
+    return {kernels<T>(isa), {gamma, T(1) / gamma}, window, n, m, count, threads};
 }
 
 template <class T>
@@ -217,6 +217,7 @@ void pairs_python(nb::tuple plan, Steps<const T> x, Numbers x_starts, Numbers x_
 template <class T>
 std::vector<int64_t> places(const Job<T>& all) {
     std::vector<int64_t> begins{0};
+    if (all.count == 0) return begins;
     for (auto& lanes : all.groups()) {
         const Sheet sheet(all.window, std::move(lanes), all.kernel.lanes);
         begins.push_back(begins.back() + sheet.room(-2, sheet.diagonals));

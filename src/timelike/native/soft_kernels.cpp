@@ -59,7 +59,8 @@ inline Ways<vec<T>> shares(Softness<T> s, const Ways<const T*>& totals, int64_t 
     const vec<T> a = load(totals.corner + k), b = load(totals.above + k), c = load(totals.left + k);
     const vec<T> low = least(least(least(b, c), a), all(largest<T>));
     const vec<T> corner = exponential<T>((low - a) * s.inverse), above = exponential<T>((low - b) * s.inverse);
-    const vec<T> left = exponential<T>((low - c) * s.inverse), part = T(1) / (corner + (above + left));
+    const vec<T> left = exponential<T>((low - c) * s.inverse);
+    const vec<T> part = T(1) / most(corner + (above + left), all(T(1)));  // less than 1 only where all ways are closed
     return {corner * part, above * part, left * part};
 }
 

@@ -1,3 +1,5 @@
 """Alignments as torch modules: batches in, costs with gradients out."""
 
-__all__: list[str] = []
+from .soft_dtw import DILATE, SoftDTW
+
+__all__ = ["DILATE", "SoftDTW"]
