@@ -1,4 +1,4 @@
-"""Soft-DTW as a metric: any pair of sequences, all pairs, and the expected alignment. The torch module is in layers/."""
+"""Soft-DTW as a metric: of two sequences, of all pairs, and the expected alignment. The module is in layers/."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SoftDTW(Aligner):
     departs: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "a_sequence_is_at_distance_zero_from_itself": (
-                "the raw value is the soft minimum over many paths, which is below that of the best; divergence=True is 0"
+                "the raw value is a soft minimum over many paths, which is below the best of them; divergence=True is 0"
             )
         }
     )

@@ -41,7 +41,7 @@ def costs(x: NDArray[Any], y: NDArray[Any], n: Lengths, m: Lengths, threads: int
     if not _use_kernels():
         from . import soft_wavefront
 
-        return soft_wavefront.on_arrays(soft_wavefront.costs, x, y)
+        return soft_wavefront.on_arrays(soft_wavefront.costs, x, y)[0]
     out = np.zeros((len(x), x.shape[1], y.shape[1]), x.dtype)
     _kernels.soft_costs(x, y, n, m, out, threads)
     return out
@@ -52,7 +52,7 @@ def totals(soft: Soft, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int
     if not _use_kernels():
         from . import soft_wavefront
 
-        return soft_wavefront.on_arrays(lambda given: soft_wavefront.totals(soft, given, n, m), costs)
+        return soft_wavefront.on_arrays(lambda given: soft_wavefront.totals(soft, given, n, m), costs)[0]
     out = np.empty(len(costs), costs.dtype)
     _kernels.soft_totals(soft.plan(), costs, n, m, out, threads)
     return out
@@ -65,8 +65,8 @@ def visits(
     if not _use_kernels():
         from . import soft_wavefront
 
-        one, two = soft_wavefront.on_arrays(lambda given: soft_wavefront.visits(soft, given, n, m), costs)
-        return one, two
+        found = soft_wavefront.on_arrays(lambda given: soft_wavefront.visits(soft, given, n, m), costs)
+        return found[0], found[1]
     totals, out = np.empty(len(costs), costs.dtype), np.zeros_like(costs)
     _kernels.soft_visits(soft.plan(), costs, n, m, totals, out, BUDGET, threads)
     return totals, out
@@ -79,7 +79,7 @@ def product(
     if not _use_kernels():
         from . import soft_wavefront
 
-        return soft_wavefront.on_arrays(lambda *given: soft_wavefront.product(soft, *given, n, m), costs, direction)
+        return soft_wavefront.on_arrays(lambda c, z: soft_wavefront.product(soft, c, z, n, m), costs, direction)[0]
     out = np.zeros_like(costs)
     _kernels.soft_product(soft.plan(), costs, direction, n, m, out, BUDGET, threads)
     return out
@@ -97,7 +97,7 @@ def pairs(soft: Soft, x: Steps, y: Steps, rows: Lengths, columns: Lengths, threa
 
 
 def keep(soft: Soft, x: Steps, y: Steps, threads: int = 1) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Soft-DTW of the p-th of x and of y (compiled only), and what `gradients` need not compute again, if it is small."""
+    """Soft-DTW of the p-th of x and of y, and what `gradients` need not compute again, if it is small. Kernels only."""
     out = np.empty(len(x.lengths), x.values.dtype)
     return out, _kernels.soft_keep(soft.plan(), *x, *y, out, KEPT, threads)
 

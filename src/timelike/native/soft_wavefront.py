@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _BATCH_CELLS = 1 << 22  # cells of one batch of pairs
 
 
-def on_arrays(function: Callable[..., Any], *arrays: NDArray[Any]) -> Any:
-    """A function of tensors, for arrays."""
+def on_arrays(function: Callable[..., Any], *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """A function of tensors, for arrays; what it gives, even if it is one thing, in a tuple."""
     found = function(*(torch.tensor(array) for array in arrays))
-    return tuple(part.numpy() for part in found) if isinstance(found, tuple) else found.numpy()
+    return tuple(part.numpy() for part in (found if isinstance(found, tuple) else (found,)))
 
 
 def costs(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

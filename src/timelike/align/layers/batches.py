@@ -65,8 +65,8 @@ def _padded(name: str, side: torch.Tensor, given: Any) -> Padded:
     if not torch.isfinite(side).all():
         item, time = torch.argwhere(~torch.isfinite(side))[0, :2].tolist()
         raise ValueError(
-            f"{name}[{item}] is {side[item, time].tolist()} at time {time}: expected finite numbers; if that is padding, "
-            f"give {name}_lengths"
+            f"{name}[{item}] is {side[item, time].tolist()} at time {time}: expected finite numbers; if that is "
+            f"padding, give {name}_lengths"
         )
     return Padded(side, lengths)
 

@@ -65,7 +65,7 @@ class _Visits(torch.autograd.Function):
         return totals, visits
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, by_totals: torch.Tensor | None, by_visits: torch.Tensor | None) -> Any:
         costs, visits = ctx.saved_tensors
         total = None if by_totals is None else by_totals[:, None, None] * visits
@@ -151,9 +151,9 @@ class _Soft(nn.Module):
 class SoftDTW(_Soft):
     """Soft-DTW: dynamic time warping with a soft minimum, a loss with gradients (Cuturi and Blondel, 2017).
 
-    softmin_γ(a, b, c) = −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)) in place of the minimum. The raw value may be negative
-    and is not least at x = y. The divergence d(x, y) − ½ d(x, x) − ½ d(y, y) is (Blondel, Mensch and Vert, 2021): it is 0
-    at x = y, and recommended as a loss.
+    softmin_γ(a, b, c) = −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)) in place of the minimum. The raw value may be
+    negative and is not least at x = y. The divergence d(x, y) − ½ d(x, x) − ½ d(y, y) is (Blondel, Mensch and Vert,
+    2021): it is 0 at x = y, and recommended as a loss.
 
     Parameters
     ----------
