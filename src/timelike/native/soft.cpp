@@ -8,7 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
-#include <limits>
+
 #include <numeric>
 #include <optional>
 #include <stdexcept>

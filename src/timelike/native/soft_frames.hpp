@@ -23,16 +23,25 @@ class Frames {
     }
 
     void load(const Slab<T>& slab, int64_t begin, int64_t end, T outside) const {
-        for (int64_t d = begin; d < end; d++) {
-            kernel_.costs(facing(d), sheet_.cells(d), slab.cells(d));
-            mask(slab, d, outside);
-        }
+        const int64_t last = last_tile(end - 1);
+        for (int64_t t = 0; t <= last; t++)
+            for (int64_t d = begin; d < end; d++) {
+                const Part part = cut(t, d);
+                if (part.count > 0) kernel_.costs(facing(d, part.row), part.count, slab.at(d) + part.row * sheet_.count());
+            }
+        for (int64_t d = begin; d < end; d++) mask(slab, d, outside);
     }
 
     void take(const Slab<T>& shares, int64_t begin, int64_t end) {
         if (x_gradient_.empty()) x_gradient_.resize(x_.size()), y_gradient_.resize(y_.size());
-        for (int64_t d = end - 1; d >= begin; d--)
-            kernel_.push(facing(d), shares.cells(d), sheet_.cells(d), x_gradient_.data() + x_offset(d), y_gradient_.data() + y_offset(d));
+        // from the last row to the first, as the diagonals go: a sum must not be taken in an order that tiles decide
+        for (int64_t t = last_tile(end - 1); t >= 0; t--)
+            for (int64_t d = end - 1; d >= begin; d--) {
+                const Part part = cut(t, d);
+                if (part.count <= 0) continue;
+                kernel_.push(facing(d, part.row), shares.at(d) + part.row * sheet_.count(), part.count,
+                             x_gradient_.data() + x_offset(part.row), y_gradient_.data() + y_offset(d, part.row));
+            }
     }
 
     void give(const Collection<T>& x, const Collection<T>& y, T* x_gradient, T* y_gradient) const {
@@ -55,11 +64,23 @@ class Frames {
     int64_t y_place(int64_t j, int64_t c, int64_t lane) const {
         return c * y_stride_ + (sheet_.m - 1 - j) * sheet_.count() + lane;
     }
-    int64_t x_offset(int64_t d) const { return sheet_.lo(d) * sheet_.count(); }
-    int64_t y_offset(int64_t d) const { return (sheet_.m - 1 - d + sheet_.lo(d)) * sheet_.count(); }
-    Facing<T> facing(int64_t d) const {
-        return {x_.data() + x_offset(d), y_.data() + y_offset(d), channels_, x_stride_, y_stride_};
+    int64_t x_offset(int64_t row) const { return row * sheet_.count(); }
+    int64_t y_offset(int64_t d, int64_t row) const { return (sheet_.m - 1 - d + row) * sheet_.count(); }
+    Facing<T> facing(int64_t d, int64_t row) const {
+        return {x_.data() + x_offset(row), y_.data() + y_offset(d, row), channels_, x_stride_, y_stride_};
     }
+
+    // Rows are taken in tiles, so that their frames stay in the first cache while a chunk of diagonals passes.
+    struct Part {
+        int64_t row, count;
+    };
+    int64_t tile() const { return std::max<int64_t>(1, std::max<int64_t>(kernel_.lanes, cached / (channels_ * int64_t(sizeof(T)))) / sheet_.count()); }
+    int64_t last_tile(int64_t d) const { return sheet_.hi(d) / tile(); }
+    Part cut(int64_t t, int64_t d) const {
+        const int64_t row = std::max(sheet_.lo(d), t * tile()), end = std::min(sheet_.hi(d) + 1, (t + 1) * tile());
+        return {row, (end - row) * sheet_.count()};
+    }
+    static constexpr int64_t cached = 6 << 10;  // bytes of each of x, y and their gradients
 
     void mask(const Slab<T>& slab, int64_t d, T outside) const {
         const int64_t L = sheet_.count(), lo = sheet_.lo(d), hi = sheet_.hi(d);

@@ -124,7 +124,10 @@ void push(const Facing<T>& f, const T* share, int64_t count, T* x_gradient, T* y
         const T *x = f.x + c * f.x_stride, *y = f.y + c * f.y_stride;
         T *gx = x_gradient + c * f.x_stride, *gy = y_gradient + c * f.y_stride;
         for (int64_t k = 0; k < count; k += lanes<T>) {
-            const vec<T> weight = load(share + k), difference = load(x + k) - load(y + k);
+            vec<T> weight{};  // what lies beyond belongs to other rows
+            if (k + lanes<T> <= count) weight = load(share + k);
+            else __builtin_memcpy(&weight, share + k, size_t(count - k) * sizeof(T));
+            const vec<T> difference = load(x + k) - load(y + k);
             store(gx + k, fused(weight, difference, load(gx + k)));
             store(gy + k, fused(-weight, difference, load(gy + k)));
         }

@@ -92,7 +92,6 @@ struct Passes {
                 enter(flows, d, scales);
                 kernel.backward(soft, totals.before(d), flows.after(d), sheet.cells(d), shares.cells(d), flows.of(d));
                 flows.close(d);
-                std::fill_n(shares.cells(d) + sheet.cells(d), kernel.lanes, T(0));
             }
             sink.take(shares, c, until);
         });

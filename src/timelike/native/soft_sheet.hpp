@@ -3,6 +3,8 @@
 // be read. Lanes of other lengths, or with another band, have cells that are masked.
 #pragma once
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "band.hpp"

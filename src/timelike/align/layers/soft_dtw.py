@@ -14,7 +14,7 @@ from ...native import soft as executor
 from ...native import soft_wavefront as wavefront
 from ...sequences.arguments import real
 from ..band import Band, Window, bound, refuse_infeasible
-from .batches import Padded, padded_pair, valid_steps
+from .batches import Padded, finite, padded_pair, valid_steps
 
 Lengths = NDArray[np.int64]
 
@@ -206,7 +206,7 @@ class SoftDTW(_Soft):
 
 
 def _finite(found: torch.Tensor, gamma: float) -> torch.Tensor:
-    if torch.isfinite(found).all():
+    if finite(found):
         return found
     item = int(torch.argwhere(~torch.isfinite(found))[0, 0])
     raise ValueError(
@@ -271,6 +271,6 @@ def _given(omega: Any, x: Padded, y: Padded) -> torch.Tensor:
         raise ValueError(f"omega is on {omega.device} and x on {like.device}: use omega.to(x.device)")
     rows, columns = valid_steps(x)[:, :, None], valid_steps(y)[:, None, :]
     price = torch.where(rows & columns, omega.to(like.dtype), 0.0)  # its padding may be anything
-    if not torch.isfinite(price).all():
+    if not finite(price):
         raise ValueError("omega has nan or inf within the lengths: expected a finite price for every pair of steps")
     return price
