@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..native import Steps
 from ..native import soft as executor
 from ..sequences import Sequences
 from ..sequences.arguments import real
@@ -80,22 +81,22 @@ class SoftDTW(Aligner):
         refuse_infeasible(self._soft.window, x.lengths, other.lengths)
         sides = steps(x, out.dtype), steps(other, out.dtype)
         done, total = 0, len(x) * (len(x) + 1) // 2 if y is None else out.size
+        own = tuple(self._own(side, threads) for side in sides) if self.divergence else None
         for rows, columns in _blocks(len(x), None if y is None else len(other)):
-            out[rows, columns] = found = executor.pairs(self._soft, *sides, rows, columns, threads)
+            found = executor.pairs(self._soft, *sides, rows, columns, threads)
+            if own is not None:
+                found -= (own[0][rows] + own[1][columns]) / 2
+            out[rows, columns] = found
             if y is None:
                 out[columns, rows] = found
             done += len(rows)
             if report is not None:
                 report(done, total)
-        if self.divergence:
-            own = out.diagonal().copy() if y is None else self._own(x, out.dtype, threads)
-            out -= own[:, None] / 2
-            out -= (own if y is None else self._own(other, out.dtype, threads)) / 2
         self._refuse_overflow(out)
 
-    def _own(self, s: Sequences, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
+    def _own(self, side: Steps, threads: int = 1) -> NDArray[Any]:
         """What each sequence has with itself."""
-        side, items = steps(s, dtype), np.arange(len(s))
+        items = np.arange(len(side.lengths))
         return executor.pairs(self._soft, side, side, items, items, threads)
 
     def _refuse_overflow(self, out: NDArray[Any]) -> None:
@@ -109,7 +110,7 @@ class SoftDTW(Aligner):
         costs = executor.costs(np.ascontiguousarray(one), np.ascontiguousarray(two), x.lengths, y.lengths)
         totals, visits = executor.visits(self._soft, costs, x.lengths, y.lengths)
         if self.divergence:
-            totals = totals - self._own(x, dtype, 1) / 2 - self._own(y, dtype, 1) / 2
+            totals = totals - (self._own(steps(x, dtype)) + self._own(steps(y, dtype))) / 2
         self._refuse_overflow(totals)
         return Alignment(float(totals[0]), None, x[0], y[0], weights=visits[0])
 

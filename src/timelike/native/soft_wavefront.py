@@ -49,7 +49,7 @@ def inside(soft: Soft, shape: torch.Size, n: Lengths, m: Lengths) -> torch.Tenso
     """The cells (pair, n, m) that may be visited."""
     cells = np.zeros(tuple(shape), bool)
     columns = np.arange(shape[2])
-    for a, b in np.unique(np.stack([n, m]), axis=1).T.tolist():
+    for a, b in np.unique(np.stack([n, m], 1), axis=0).tolist():
         lo, hi = soft.window.bounds(a, b)
         cells[(n == a) & (m == b), :a] = (columns >= lo[:, None]) & (columns <= hi[:, None])
     return torch.from_numpy(cells)
@@ -63,8 +63,8 @@ class _Wave:
         self.largest = torch.finfo(costs.dtype).max
         self.shape = costs.shape
         self.inside = inside(soft, costs.shape, n, m).to(costs.device)
-        self.last_rows = torch.from_numpy(n).to(costs.device)
-        self.last = torch.from_numpy(n + m - 2).to(costs.device)
+        self.last_rows = torch.tensor(n, device=costs.device)
+        self.last = torch.tensor(n + m - 2, device=costs.device)
         self.diagonals = self._border(costs, torch.inf)
         for cost in self._skewed(torch.where(self.inside, costs, torch.inf)):
             self.diagonals.append(self._before_first_row(cost + self._soft_minimum(self._before(self.diagonals))))
@@ -81,7 +81,7 @@ class _Wave:
     def _skewed(self, matrices: torch.Tensor, outside: float = torch.inf) -> torch.Tensor:
         """(diagonal, pair, n) from (pair, n, m)."""
         _, n, m = self.shape
-        padded = torch.nn.functional.pad(matrices, (0, n), value=outside).reshape(len(matrices), -1)
+        padded = torch.nn.functional.pad(matrices, (0, n), value=outside).reshape(len(matrices), n * (n + m))
         return padded[:, : n * (n + m - 1)].reshape(len(matrices), n, n + m - 1).permute(2, 0, 1)
 
     def _straight(self, diagonals: list[torch.Tensor]) -> torch.Tensor:
@@ -97,7 +97,7 @@ class _Wave:
         return torch.stack([older[:, :-1], newer[:, :-1], newer[:, 1:]])
 
     def _soft_minimum(self, ways: torch.Tensor) -> torch.Tensor:
-        low = ways.amin(0).clamp(max=self.largest)  # subtract first: exp underflows when gamma is small
+        low = ways.amin(0).clamp(-self.largest, self.largest)  # inf − inf is not a number
         return low - self.gamma * ((low - ways) / self.gamma).exp().sum(0).log()
 
     def _shares(self, d: int) -> torch.Tensor:

@@ -190,7 +190,7 @@ class SoftDTW(_Soft):
         one, two = self._checked(x, y, x_lengths, y_lengths)
         found = self._totals(one, two)
         if self.divergence:
-            found = found - self._totals(one, one) / 2 - self._totals(two, two) / 2
+            found = found - (self._totals(one, one) + self._totals(two, two)) / 2
         return _finite(found, self.gamma)
 
     def _totals(self, x: Padded, y: Padded) -> torch.Tensor:
