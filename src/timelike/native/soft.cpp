@@ -159,7 +159,11 @@ Job<T> job(const nb::tuple& plan, const int64_t* n, const int64_t* m, int64_t co
     const T gamma = std::max(T(nb::cast<double>(plan[0])), std::numeric_limits<T>::min());
     const Window window{Shape(nb::cast<int>(plan[1])), nb::cast<int64_t>(plan[2]), nb::cast<double>(plan[3])};
 
-    return {kernels<T>(isa), {gamma, T(1) / gamma}, window, n, m, count, threads};
+    int64_t cells = 0;
+    for (int64_t p = 0; p < count; p++) cells += n[p] * m[p];
+    // to wake a thread takes as long as this many cells
+    const int useful = int(std::min<int64_t>(threads, 1 + cells / (1 << 16)));
+    return {kernels<T>(isa), {gamma, T(1) / gamma}, window, n, m, count, useful};
 }
 
 template <class T>
