@@ -50,6 +50,8 @@ class _Objective:
         if scales is None:
             return totals, totals, totals
         by_x, by_y = executor.gradients(self.metric._soft, x, y, scales, None, self.threads)
+        assert by_x is not None
+        assert by_y is not None
         return totals, by_x.reshape(len(items), self.shape[0], -1), by_y
 
 

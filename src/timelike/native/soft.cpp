@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <cstring>
 
 #include <numeric>
@@ -217,6 +218,29 @@ void pairs_python(nb::tuple plan, Steps<const T> x, Numbers x_starts, Numbers x_
     });
 }
 
+// Tables of a training step are let go and asked for again at the next; fresh memory would cost a page fault for every 4 KB, a
+// fifth of the whole. So the last ones are kept if they are small.
+class Tables {
+  public:
+    explicit Tables(size_t bytes) : bytes_(bytes) {
+        Tables* held = spare.exchange(nullptr);
+        if (held && held->bytes_ >= bytes && held->bytes_ / 2 <= bytes) bytes_ = held->bytes_, memory_ = std::move(held->memory_);
+        else memory_ = buffer<char>(int64_t(bytes));
+        delete held;
+    }
+    void* memory() const { return memory_.get(); }
+    static void let_go(void* tables) noexcept {
+        Tables* held = static_cast<Tables*>(tables);
+        delete (held->bytes_ <= largest_kept ? spare.exchange(held) : held);
+    }
+
+  private:
+    static constexpr size_t largest_kept = size_t(1) << 24;
+    static inline std::atomic<Tables*> spare{nullptr};
+    size_t bytes_;
+    Buffer<char> memory_;
+};
+
 // Where the table of each group begins among those of all, in numbers.
 template <class T>
 std::vector<int64_t> places(const Job<T>& all) {
@@ -242,29 +266,31 @@ nb::object keep_python(nb::tuple plan, Steps<const T> x, Numbers x_starts, Numbe
         });
         return nb::none();
     }
-    Buffer<T> tables = buffer<T>(begins.back());
+    Tables* tables = new Tables(size_t(begins.back()) * sizeof(T));
+    nb::capsule owner(tables, Tables::let_go);
+    T* memory = static_cast<T*>(tables->memory());
     all.over_groups([&](int64_t group, const Passes<T>& passes) {
-        const Slab<T> totals{&passes.sheet, tables.get() + begins[group], 0};
+        const Slab<T> totals{&passes.sheet, memory + begins[group], 0};
         totals.border(T(0), std::numeric_limits<T>::infinity());
         const Frames<T> frames(passes.kernel, passes.sheet, first, second, nullptr, nullptr);
         passes.forward(frames, totals, 0, passes.sheet.diagonals);
         note_ends(totals, 0, passes.sheet.diagonals, out.data());
     });
     const size_t shape[1] = {size_t(begins.back())};
-    T* memory = tables.release();
-    nb::capsule owner(memory, [](void* held) noexcept { Free()(held); });
     return nb::cast(nb::ndarray<nb::numpy, T>(memory, 1, shape, owner));
 }
 
 template <class T>
 void gradients_python(nb::tuple plan, Steps<const T> x, Numbers x_starts, Numbers x_lengths, Steps<const T> y,
                       Numbers y_starts, Numbers y_lengths, Line<const T> scales, std::optional<Line<T>> tables,
-                      Steps<T> x_gradient, Steps<T> y_gradient, int64_t budget, int threads, Isa isa) {
+                      std::optional<Steps<T>> x_gradient, std::optional<Steps<T>> y_gradient, int64_t budget, int threads,
+                      Isa isa) {
     const Collection<T> first = collection<T>(x, x_starts, x_lengths), second = collection<T>(y, y_starts, y_lengths);
     const Job<T> all = job<T>(plan, first.lengths, second.lengths, first.count, threads, isa);
     const std::vector<int64_t> begins = tables ? places(all) : std::vector<int64_t>();
     all.over_groups([&](int64_t group, const Passes<T>& passes) {
         Frames<T> frames(passes.kernel, passes.sheet, first, second, nullptr, nullptr);
+        frames.x_wanted = x_gradient.has_value(), frames.y_wanted = y_gradient.has_value();
         if (tables) {
             Flows<T> flows(passes.sheet);
             Buffer<T> scratch = buffer<T>(passes.scratch_room(chunk));
@@ -273,7 +299,7 @@ void gradients_python(nb::tuple plan, Steps<const T> x, Numbers x_starts, Number
         } else {
             visits(passes, frames, scales.data(), all.share_of(budget), static_cast<T*>(nullptr), frames);
         }
-        if (!*passes.stop) frames.give(first, second, x_gradient.data(), y_gradient.data());
+        if (!*passes.stop) frames.give(first, second, x_gradient ? x_gradient->data() : nullptr, y_gradient ? y_gradient->data() : nullptr);
     });
 }
 
@@ -312,7 +338,8 @@ void define_for(nb::module_& module) {
     module.def("soft_keep", &keep_python<T>, nb::arg(), fixed, fixed, fixed, fixed, fixed, fixed, fixed, nb::arg(), nb::arg(),
                nb::arg("isa") = nb::none());
     module.def("soft_gradients", &gradients_python<T>, nb::arg(), fixed, fixed, fixed, fixed, fixed, fixed, fixed,
-               nb::arg().none(), fixed, fixed, nb::arg(), nb::arg(), nb::arg("isa") = nb::none());
+               nb::arg().noconvert().none(), nb::arg().noconvert().none(), nb::arg().noconvert().none(), nb::arg(), nb::arg(),
+               nb::arg("isa") = nb::none());
     module.def("soft_costs", &costs_python<T>, fixed, fixed, fixed, fixed, fixed, nb::arg(), nb::arg("isa") = nb::none());
 }
 

@@ -42,8 +42,9 @@ struct SoftKernels {
     void (*turn)(Softness<T>, const Ways<const T*>& totals, const Ways<const T*>& tangents, const Ways<const T*>& after,
                  const Ways<const T*>& after_tangents, int64_t count, T* share_tangent, const Ways<T*>& flows,
                  const Ways<T*>& flow_tangents);
-    // Σ share · (x − y) added to both frames' gradients
-    void (*push)(const Facing<T>&, const T* share, int64_t count, T* x_gradient, T* y_gradient);
+    // Σ share · (own − other) over `count` diagonals, added to the gradient of a register of own frames
+    void (*gather)(const T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
+                   int64_t own_stride, const T* own, T* gradient);
     // one row of costs: frame x (channel) against y (channel, step)
     void (*row)(const T* x, const T* y, int64_t channels, int64_t stride, int64_t count, T* out);
 };

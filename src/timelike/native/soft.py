@@ -103,16 +103,23 @@ def keep(soft: Soft, x: Steps, y: Steps, threads: int = 1) -> tuple[NDArray[Any]
 
 
 def gradients(
-    soft: Soft, x: Steps, y: Steps, scales: NDArray[Any], tables: NDArray[Any] | None = None, threads: int = 1
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    soft: Soft,
+    x: Steps,
+    y: Steps,
+    scales: NDArray[Any],
+    tables: NDArray[Any] | None = None,
+    threads: int = 1,
+    *,
+    wanted: tuple[bool, bool] = (True, True),
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
     """The gradient of Σ scales · soft-DTW by the values of x and of y, shaped as these; sequences must not overlap.
 
-    `tables` are those of `keep` with the same sequences and threads.
+    `tables` are those of `keep` with the same sequences and threads; what is not `wanted` is None.
     """
     if not _use_kernels():
         from . import soft_wavefront
 
         return soft_wavefront.gradients(soft, x, y, scales)
-    first, second = np.zeros_like(x.values), np.zeros_like(y.values)
+    first, second = (np.zeros_like(s.values) if asked else None for s, asked in zip((x, y), wanted, strict=True))
     _kernels.soft_gradients(soft.plan(), *x, *y, scales, tables, first, second, BUDGET, threads)
     return first, second

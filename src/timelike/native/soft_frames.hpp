@@ -12,7 +12,7 @@ class Frames {
     Frames(const SoftKernels<T>& kernel, const Sheet& sheet, const Collection<T>& x, const Collection<T>& y,
            const int64_t* rows, const int64_t* columns)
         : kernel_(kernel), sheet_(sheet), channels_(x.channels), x_stride_(sheet.n * sheet.count()),
-          y_stride_(sheet.m * sheet.count()), x_(channels_ * x_stride_ + kernel.lanes), y_(channels_ * y_stride_ + kernel.lanes) {
+          y_stride_(sheet.m * sheet.count()), x_(channels_ * x_stride_ + 2 * kernel.lanes), y_(channels_ * y_stride_ + 2 * kernel.lanes) {
         for (int64_t l = 0; l < sheet.count(); l++) {
             const Lane& lane = sheet.lanes[l];
             const T* first = x.values + x.starts[rows ? rows[lane.pair] : lane.pair] * channels_;
@@ -21,6 +21,8 @@ class Frames {
             each(lane.m, [&](int64_t j, int64_t c) { y_[y_place(j, c, l)] = second[j * channels_ + c]; });
         }
     }
+
+    bool x_wanted = true, y_wanted = true;  // whose gradient is taken
 
     void load(const Slab<T>& slab, int64_t begin, int64_t end, T outside) const {
         const int64_t last = last_tile(end - 1);
@@ -32,24 +34,42 @@ class Frames {
         for (int64_t d = begin; d < end; d++) mask(slab, d, outside);
     }
 
+    // For a register of frames, all diagonals of a chunk that reach it, the last first: its gradient stays in registers, and
+    // no sum is taken in an order that depends on the other lanes.
     void take(const Slab<T>& shares, int64_t begin, int64_t end) {
-        if (x_gradient_.empty()) x_gradient_.resize(x_.size()), y_gradient_.resize(y_.size());
-        // from the last row to the first, as the diagonals go: a sum must not be taken in an order that tiles decide
-        for (int64_t t = last_tile(end - 1); t >= 0; t--)
-            for (int64_t d = end - 1; d >= begin; d--) {
-                const Part part = cut(t, d);
-                if (part.count <= 0) continue;
-                kernel_.push(facing(d, part.row), shares.at(d) + part.row * sheet_.count(), part.count,
-                             x_gradient_.data() + x_offset(part.row), y_gradient_.data() + y_offset(d, part.row));
+        const int64_t L = sheet_.count(), W = kernel_.lanes;
+        const T *reached[chunk], *facing[chunk];
+        const auto along = [&](bool rows, const std::vector<T>& own, const std::vector<T>& other, std::vector<T>& gradient) {
+            if (gradient.empty()) gradient.resize(own.size());
+            const int64_t own_stride = rows ? x_stride_ : y_stride_, other_stride = rows ? y_stride_ : x_stride_;
+            // frames are counted from x's first, or from y's last
+            const auto shift = [&](int64_t d) { return rows ? 0 : (sheet_.m - 1 - d) * L; };
+            int64_t first = own_stride, last = 0;
+            for (int64_t d = begin; d < end; d++) {
+                first = std::min(first, sheet_.lo(d) * L + shift(d));
+                last = std::max(last, (sheet_.hi(d) + 1) * L + shift(d));
             }
+            for (int64_t k = first / W * W; k < last; k += W) {
+                int64_t count = 0;
+                for (int64_t d = end - 1; d >= begin; d--) {
+                    const int64_t cell = k - shift(d);
+                    if (cell + W <= sheet_.lo(d) * L || cell >= (sheet_.hi(d) + 1) * L) continue;
+                    reached[count] = shares.at(d) + cell;
+                    facing[count++] = other.data() + W + cell + (rows ? (sheet_.m - 1 - d) * L : 0);
+                }
+                kernel_.gather(reached, facing, count, channels_, other_stride, own_stride, own.data() + W + k, gradient.data() + W + k);
+            }
+        };
+        if (x_wanted) along(true, x_, y_, x_gradient_);
+        if (y_wanted) along(false, y_, x_, y_gradient_);
     }
 
     void give(const Collection<T>& x, const Collection<T>& y, T* x_gradient, T* y_gradient) const {
         for (int64_t l = 0; l < sheet_.count(); l++) {
             const Lane& lane = sheet_.lanes[l];
             T *first = x_gradient + x.starts[lane.pair] * channels_, *second = y_gradient + y.starts[lane.pair] * channels_;
-            each(lane.n, [&](int64_t i, int64_t c) { first[i * channels_ + c] = 2 * x_gradient_[x_place(i, c, l)]; });
-            each(lane.m, [&](int64_t j, int64_t c) { second[j * channels_ + c] = 2 * y_gradient_[y_place(j, c, l)]; });
+            if (x_wanted) each(lane.n, [&](int64_t i, int64_t c) { first[i * channels_ + c] = 2 * x_gradient_[x_place(i, c, l)]; });
+            if (y_wanted) each(lane.m, [&](int64_t j, int64_t c) { second[j * channels_ + c] = 2 * y_gradient_[y_place(j, c, l)]; });
         }
     }
 
@@ -60,14 +80,14 @@ class Frames {
             for (int64_t c = 0; c < channels_; c++) work(i, c);
     }
 
-    int64_t x_place(int64_t i, int64_t c, int64_t lane) const { return c * x_stride_ + i * sheet_.count() + lane; }
+    int64_t x_place(int64_t i, int64_t c, int64_t lane) const { return kernel_.lanes + c * x_stride_ + i * sheet_.count() + lane; }
     int64_t y_place(int64_t j, int64_t c, int64_t lane) const {
-        return c * y_stride_ + (sheet_.m - 1 - j) * sheet_.count() + lane;
+        return kernel_.lanes + c * y_stride_ + (sheet_.m - 1 - j) * sheet_.count() + lane;
     }
-    int64_t x_offset(int64_t row) const { return row * sheet_.count(); }
-    int64_t y_offset(int64_t d, int64_t row) const { return (sheet_.m - 1 - d + row) * sheet_.count(); }
     Facing<T> facing(int64_t d, int64_t row) const {
-        return {x_.data() + x_offset(row), y_.data() + y_offset(d, row), channels_, x_stride_, y_stride_};
+        const T* x = x_.data() + kernel_.lanes + row * sheet_.count();
+        const T* y = y_.data() + kernel_.lanes + (sheet_.m - 1 - d + row) * sheet_.count();
+        return {x, y, channels_, x_stride_, y_stride_};
     }
 
     // Rows are taken in tiles, so that their frames stay in the first cache while a chunk of diagonals passes.
@@ -80,7 +100,7 @@ class Frames {
         const int64_t row = std::max(sheet_.lo(d), t * tile()), end = std::min(sheet_.hi(d) + 1, (t + 1) * tile());
         return {row, (end - row) * sheet_.count()};
     }
-    static constexpr int64_t cached = 6 << 10;  // bytes of each of x, y and their gradients
+    static constexpr int64_t cached = 8 << 10;  // bytes of each of x and y
 
     void mask(const Slab<T>& slab, int64_t d, T outside) const {
         const int64_t L = sheet_.count(), lo = sheet_.lo(d), hi = sheet_.hi(d);

@@ -119,18 +119,13 @@ void turn(Softness<T> s, const Ways<const T*>& totals, const Ways<const T*>& tan
 }
 
 template <class T>
-void push(const Facing<T>& f, const T* share, int64_t count, T* x_gradient, T* y_gradient) {
-    for (int64_t c = 0; c < f.channels; c++) {
-        const T *x = f.x + c * f.x_stride, *y = f.y + c * f.y_stride;
-        T *gx = x_gradient + c * f.x_stride, *gy = y_gradient + c * f.y_stride;
-        for (int64_t k = 0; k < count; k += lanes<T>) {
-            vec<T> weight{};  // what lies beyond belongs to other rows
-            if (k + lanes<T> <= count) weight = load(share + k);
-            else __builtin_memcpy(&weight, share + k, size_t(count - k) * sizeof(T));
-            const vec<T> difference = load(x + k) - load(y + k);
-            store(gx + k, fused(weight, difference, load(gx + k)));
-            store(gy + k, fused(-weight, difference, load(gy + k)));
-        }
+void gather(const T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
+            int64_t own_stride, const T* own, T* gradient) {
+    for (int64_t c = 0; c < channels; c++) {
+        const vec<T> frames = load(own + c * own_stride);
+        vec<T> sum = load(gradient + c * own_stride);
+        for (int64_t q = 0; q < count; q++) sum = fused(load(shares[q]), frames - load(others[q] + c * other_stride), sum);
+        store(gradient + c * own_stride, sum);
     }
 }
 
@@ -148,7 +143,7 @@ void row(const T* x, const T* y, int64_t channels, int64_t stride, int64_t count
 }
 
 template <class T>
-constexpr SoftKernels<T> kernels = {lanes<T>, costs<T>, forward<T>, backward<T>, tangent<T>, turn<T>, push<T>, row<T>};
+constexpr SoftKernels<T> kernels = {lanes<T>, costs<T>, forward<T>, backward<T>, tangent<T>, turn<T>, gather<T>, row<T>};
 
 }  // namespace
 

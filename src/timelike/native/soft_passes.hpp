@@ -92,6 +92,9 @@ struct Passes {
                 enter(flows, d, scales);
                 kernel.backward(soft, totals.before(d), flows.after(d), sheet.cells(d), shares.cells(d), flows.of(d));
                 flows.close(d);
+                // a register at the edge of the diagonal must find nothing beyond
+                std::fill_n(shares.cells(d) - kernel.lanes, kernel.lanes, T(0));
+                std::fill_n(shares.cells(d) + sheet.cells(d), kernel.lanes, T(0));
             }
             sink.take(shares, c, until);
         });

@@ -63,6 +63,7 @@ class Sheet {
     // numbers that diagonals begin .. end − 1 take, and where d lies among those from `begin` on
     int64_t room(int64_t begin, int64_t end) const { return at_[end + 2] - at_[begin + 2]; }
     int64_t widest() const { return widest_; }
+    int64_t register_lanes() const { return width_; }  // free room at both ends of a diagonal
 
   private:
     void join() {
@@ -76,7 +77,7 @@ class Sheet {
                 high = std::max<int64_t>(high, known ? extent.hi[d] : extent.n - 1);
             }
             lo_.push_back(low), hi_.push_back(high);
-            const int64_t need = (std::max<int64_t>(high - low + 1, 0) + 2) * count() + width_;
+            const int64_t need = (std::max<int64_t>(high - low + 1, 0) + 2) * count() + 2 * width_;
             widest_ = std::max(widest_, need);
             at_.push_back(total_);
             total_ += (need + width_ - 1) / width_ * width_;
@@ -98,7 +99,9 @@ struct Slab {
     T* memory;
     int64_t begin;
 
-    T* at(int64_t d) const { return memory + sheet->room(begin - 2, d) + (1 - sheet->lo(d)) * sheet->count(); }
+    T* at(int64_t d) const {
+        return memory + sheet->room(begin - 2, d) + sheet->register_lanes() + (1 - sheet->lo(d)) * sheet->count();
+    }
 
     void pad(int64_t d, T value) const {
         const int64_t L = sheet->count();

@@ -107,8 +107,12 @@ class _Totals(torch.autograd.Function):
         n, m, soft = ctx.given
         if _compiled(x) and not torch.is_grad_enabled():
             sides = _steps(x, n), _steps(y, m)
-            found = executor.gradients(soft, *sides, _array(gradients[0]), ctx.tables, ctx.threads)
-            by_x, by_y = (torch.from_numpy(part).reshape(side.shape) for part, side in zip(found, (x, y), strict=True))
+            how: Any = {"tables": ctx.tables, "threads": ctx.threads, "wanted": ctx.needs_input_grad[:2]}
+            found = executor.gradients(soft, *sides, _array(gradients[0]), **how)
+            by_x, by_y = (
+                None if part is None else torch.from_numpy(part).reshape(side.shape)
+                for part, side in zip(found, (x, y), strict=True)
+            )
         else:
             visits = _Visits.apply(_Costs.apply(x, y, n, m), n, m, soft)[1]  # type: ignore[no-untyped-call]
             by_x, by_y = wavefront.spread(gradients[0][:, None, None] * visits, x, y)
