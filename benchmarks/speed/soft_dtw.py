@@ -13,16 +13,19 @@ length 4096 in at most 400 MB.
 from __future__ import annotations
 
 import argparse
+import importlib
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
 import timelike as tl
+from timelike.align import SoftDTW
 
 Job = Callable[[], object]
 
@@ -72,7 +75,7 @@ def all_pairs(items: int, length: int, threads: int) -> list[Job]:
     from tslearn.metrics import cdist_soft_dtw
 
     data = np.random.default_rng(0).standard_normal((items, length, 3)).astype(np.float32)
-    metric = tl.SoftDTW(gamma=1.0)
+    metric = SoftDTW(gamma=1.0)
     return [lambda: cdist_soft_dtw(data, gamma=1.0), lambda: metric.pairwise(data, n_jobs=threads)]
 
 
@@ -89,7 +92,7 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")  # tslearn's, about what it lacks
     torch.set_num_threads(given.threads)
-    import numba
+    numba: Any = importlib.import_module("numba")
 
     numba.set_num_threads(given.threads)
     rows = {

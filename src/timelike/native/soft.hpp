@@ -42,7 +42,7 @@ struct SoftKernels {
     void (*turn)(Softness<T>, const Ways<const T*>& totals, const Ways<const T*>& tangents, const Ways<const T*>& after,
                  const Ways<const T*>& after_tangents, int64_t count, T* share_tangent, const Ways<T*>& flows,
                  const Ways<T*>& flow_tangents);
-    // Σ share · (own − other) over `count` diagonals, added to the gradient of a register of own frames
+    // Σ share · (own − other) over `count` diagonals, at most 16, added to the gradient of a register of own frames
     void (*gather)(const T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
                    int64_t own_stride, const T* own, T* gradient);
     // one row of costs: frame x (channel) against y (channel, step)

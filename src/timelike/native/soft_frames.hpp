@@ -13,13 +13,20 @@ class Frames {
            const int64_t* rows, const int64_t* columns)
         : kernel_(kernel), sheet_(sheet), channels_(x.channels), x_stride_(sheet.n * sheet.count()),
           y_stride_(sheet.m * sheet.count()), x_(channels_ * x_stride_ + 2 * kernel.lanes), y_(channels_ * y_stride_ + 2 * kernel.lanes) {
-        for (int64_t l = 0; l < sheet.count(); l++) {
-            const Lane& lane = sheet.lanes[l];
-            const T* first = x.values + x.starts[rows ? rows[lane.pair] : lane.pair] * channels_;
-            const T* second = y.values + y.starts[columns ? columns[lane.pair] : lane.pair] * channels_;
-            each(lane.n, [&](int64_t i, int64_t c) { x_[x_place(i, c, l)] = first[i * channels_ + c]; });
-            each(lane.m, [&](int64_t j, int64_t c) { y_[y_place(j, c, l)] = second[j * channels_ + c]; });
+        std::vector<const T*> first, second;
+        for (const Lane& lane : sheet.lanes) {
+            first.push_back(x.values + x.starts[rows ? rows[lane.pair] : lane.pair] * channels_);
+            second.push_back(y.values + y.starts[columns ? columns[lane.pair] : lane.pair] * channels_);
         }
+        // lane after lane, as they are written
+        each(sheet.n, [&](int64_t i, int64_t c) {
+            for (int64_t l = 0; l < sheet.count(); l++)
+                if (i < sheet.lanes[l].n) x_[x_place(i, c, l)] = first[l][i * channels_ + c];
+        });
+        each(sheet.m, [&](int64_t j, int64_t c) {
+            for (int64_t l = 0; l < sheet.count(); l++)
+                if (j < sheet.lanes[l].m) y_[y_place(j, c, l)] = second[l][j * channels_ + c];
+        });
     }
 
     bool x_wanted = true, y_wanted = true;  // whose gradient is taken

@@ -118,14 +118,30 @@ void turn(Softness<T> s, const Ways<const T*>& totals, const Ways<const T*>& tan
     }
 }
 
+// `Together` channels at once: the shares are loaded once for all, and the sums do not wait for one another.
+template <int Together, class T>
+inline void gather_channels(const T* const* shares, const T* const* others, int64_t count, int64_t other_stride,
+                            int64_t own_stride, const T* own, T* gradient) {
+    vec<T> frames[Together], sum[Together];
+    for (int c = 0; c < Together; c++) frames[c] = load(own + c * own_stride), sum[c] = load(gradient + c * own_stride);
+    for (int64_t q = 0; q < count; q++) {
+        const vec<T> share = load(shares[q]);
+        const T* other = others[q];
+        for (int c = 0; c < Together; c++) sum[c] = fused(share, frames[c] - load(other + c * other_stride), sum[c]);
+    }
+    for (int c = 0; c < Together; c++) store(gradient + c * own_stride, sum[c]);
+}
+
 template <class T>
 void gather(const T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
             int64_t own_stride, const T* own, T* gradient) {
-    for (int64_t c = 0; c < channels; c++) {
-        const vec<T> frames = load(own + c * own_stride);
-        vec<T> sum = load(gradient + c * own_stride);
-        for (int64_t q = 0; q < count; q++) sum = fused(load(shares[q]), frames - load(others[q] + c * other_stride), sum);
-        store(gradient + c * own_stride, sum);
+    constexpr int together = 4;
+    const T* facing[16];
+    for (int64_t c = 0; c < channels;) {
+        for (int64_t q = 0; q < count; q++) facing[q] = others[q] + c * other_stride;
+        const int64_t at = c * own_stride;
+        if (channels - c >= together) gather_channels<together>(shares, facing, count, other_stride, own_stride, own + at, gradient + at), c += together;
+        else gather_channels<1>(shares, facing, count, other_stride, own_stride, own + at, gradient + at), c++;
     }
 }
 
