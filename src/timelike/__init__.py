@@ -8,107 +8,46 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `as` says that a name is meant for others
     from . import (
         align as align,
-    )
-    from . import (
         draw as draw,
-    )
-    from . import (
         native as native,
-    )
-    from . import (
         nn as nn,
-    )
-    from . import (
         recognize as recognize,
-    )
-    from . import (
         sequences as sequences,
     )
     from .align import (
         ADTW as ADTW,
-    )
-    from .align import (
         DDTW as DDTW,
-    )
-    from .align import (
         DTW as DTW,
-    )
-    from .align import (
         EDR as EDR,
-    )
-    from .align import (
         ERP as ERP,
-    )
-    from .align import (
         GDTW as GDTW,
-    )
-    from .align import (
         LCSS as LCSS,
-    )
-    from .align import (
         MSM as MSM,
-    )
-    from .align import (
         OPW as OPW,
-    )
-    from .align import (
         OT as OT,
-    )
-    from .align import (
         TCOT as TCOT,
-    )
-    from .align import (
         TWE as TWE,
-    )
-    from .align import (
         WDTW as WDTW,
-    )
-    from .align import (
         Alignment as Alignment,
-    )
-    from .align import (
         Euclidean as Euclidean,
-    )
-    from .align import (
         Matches as Matches,
-    )
-    from .align import (
         Sinkhorn as Sinkhorn,
-    )
-    from .align import (
+        SoftDTW as SoftDTW,
         Spring as Spring,
-    )
-    from .align import (
         barycenter as barycenter,
-    )
-    from .align import (
         subsequence as subsequence,
     )
     from .recognize import (
         ElasticKernel as ElasticKernel,
-    )
-    from .recognize import (
         KMeans as KMeans,
-    )
-    from .recognize import (
         KMedoids as KMedoids,
-    )
-    from .recognize import (
         Neighbors as Neighbors,
-    )
-    from .recognize import (
         NeighborsRegressor as NeighborsRegressor,
     )
     from .sequences import (
         FormatError as FormatError,
-    )
-    from .sequences import (
         Sequences as Sequences,
-    )
-    from .sequences import (
         concat as concat,
-    )
-    from .sequences import (
         load as load,
     )
 
@@ -141,6 +80,7 @@ _HOME = {
     "NeighborsRegressor": "recognize",
     "Sequences": "sequences",
     "Sinkhorn": "align",
+    "SoftDTW": "align",
     "Spring": "align",
     "barycenter": "align",
     "concat": "sequences",

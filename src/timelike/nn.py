@@ -1,14 +1,16 @@
 """The torch modules of the library, in one place."""
 
-from .align.layers import OPW, OT, TCOT, DecDTW, MaxError, Sinkhorn, TimeDev, TimeErr, WarpMSE
+from .align.layers import DILATE, OPW, OT, TCOT, DecDTW, MaxError, Sinkhorn, SoftDTW, TimeDev, TimeErr, WarpMSE
 
 __all__ = [
+    "DILATE",
     "OPW",
     "OT",
     "TCOT",
     "DecDTW",
     "MaxError",
     "Sinkhorn",
+    "SoftDTW",
     "TimeDev",
     "TimeErr",
     "WarpMSE",

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from dtaidistance import dtw as dtai
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from tslearn.metrics import dtw as tslearn_dtw
 

@@ -2,8 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import timelike as tl
 from timelike.sequences.augment import Blur, Crop, Jitter, Merge, Scaling, TimeWarp, choose, compose

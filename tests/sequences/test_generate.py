@@ -3,8 +3,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.interpolate import CubicSpline
 from scipy.special import ellipj
 from sklearn.datasets import load_digits

@@ -7,8 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import timelike as tl
 

@@ -9,6 +9,7 @@ from .elastic import Elastic
 from .gdtw import GDTW
 from .matching import Spring, SubsequenceMatch, subsequence
 from .pointwise import Euclidean
+from .soft_dtw import SoftDTW
 from .transport import OPW, OT, TCOT, Entropic, Sinkhorn
 from .weighted import ADTW, WDTW
 
@@ -35,6 +36,7 @@ __all__ = [
     "Matches",
     "Metric",
     "Sinkhorn",
+    "SoftDTW",
     "Spring",
     "SubsequenceMatch",
     "Warp",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from ..sequences import Sequences, as_one, as_sequences
 from ..sequences.arguments import real, whole
 from .base import Aligner, computed
 from .dtw import DTW
+from .soft_averaging import descended
+from .soft_dtw import SoftDTW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,6 +67,9 @@ def barycenter(
     alignments, so that no iteration raises the cost. For another metric (a root, another cost, gaps with a price) the
     mean is a heuristic: the cost may rise, and the best average met is given.
 
+    Under `SoftDTW` the cost is smooth and is minimised by its gradient (L-BFGS; Cuturi and Blondel, 2017); `costs` then
+    has one number for every iteration.
+
     Parameters
     ----------
     X : Sequences
@@ -77,7 +83,7 @@ def barycenter(
         Where to start. Otherwise it is the medoid: the member with the least summed distance from the others, looked
         for among at most 50, drawn at random.
     max_iter : int
-        Averages made at most.
+        Averages made at most, or iterations of L-BFGS.
     tolerance : float
         Stop when an iteration takes away no more than this share of the cost.
 
@@ -100,6 +106,8 @@ def barycenter(
     whole(max_iter, "max_iter", 1)
     real(tolerance, "tolerance", 0)
     average = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
+    if isinstance(aligner, SoftDTW):
+        return _descended(aligner, average, sequences, shares, max_iter, tolerance, progress)
     costs: list[float] = []
     best, converged = average, False
     for _ in _rounds(max_iter + 1, progress):  # the last only measures
@@ -112,6 +120,22 @@ def barycenter(
             break
         average = following
     return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, sequences)
+
+
+def _descended(
+    metric: SoftDTW,
+    start: NDArray[Any],
+    sequences: Sequences,
+    weights: NDArray[np.float64],
+    max_iter: int,
+    tolerance: float,
+    progress: bool,
+) -> Barycenter:
+    rounds = iter(_rounds(max_iter, progress))
+    told = functools.partial(next, rounds, None)
+    how: Any = {"max_iter": max_iter, "tolerance": tolerance, "told": told}
+    average, costs, converged = descended(metric, start, sequences, weights, **how)
+    return Barycenter(average, min(costs), np.array(costs), len(costs) - 1, converged, sequences)
 
 
 def _round(

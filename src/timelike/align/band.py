@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import SHAPES, Shape
-from ..native import Window as Bound
+from ..native import SHAPES, Shape, Window as Bound
 
 Window = int | float | None
 Band = Shape

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import Cost
-from ..native import stream as recurrence
+from ..native import Cost, stream as recurrence
 from ..sequences import as_one
 from ..sequences.arguments import one_of, real, whole
 

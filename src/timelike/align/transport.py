@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import COSTS, Cost
-from ..native import transport as native
+from ..native import COSTS, Cost, transport as native
 from ..native.scaling import frame_costs
 from ..sequences import Sequences
 from ..sequences.arguments import real, whole

@@ -4,6 +4,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 _Plan = tuple[Any, ...]
+_Array = NDArray[Any]
 _Report = Callable[[int, int], None] | None
 
 def pairwise(
@@ -96,5 +97,76 @@ def transport_project(
     *lengths: NDArray[Any],
     threads: int,
     out: NDArray[Any],
+    isa: str | None = None,
+) -> None: ...
+def soft_costs(
+    x: _Array, y: _Array, n: _Array, m: _Array, out: _Array, threads: int, isa: str | None = None
+) -> None: ...
+def soft_totals(
+    plan: _Plan, costs: _Array, n: _Array, m: _Array, out: _Array, threads: int, isa: str | None = None
+) -> None: ...
+def soft_visits(
+    plan: _Plan,
+    costs: _Array,
+    n: _Array,
+    m: _Array,
+    totals: _Array,
+    out: _Array,
+    budget: int,
+    threads: int,
+    isa: str | None = None,
+) -> None: ...
+def soft_product(
+    plan: _Plan,
+    costs: _Array,
+    direction: _Array,
+    n: _Array,
+    m: _Array,
+    out: _Array,
+    budget: int,
+    threads: int,
+    isa: str | None = None,
+) -> None: ...
+def soft_pairs(
+    plan: _Plan,
+    x: _Array,
+    x_starts: _Array,
+    x_lengths: _Array,
+    y: _Array,
+    y_starts: _Array,
+    y_lengths: _Array,
+    rows: _Array,
+    columns: _Array,
+    out: _Array,
+    threads: int,
+    isa: str | None = None,
+) -> None: ...
+def soft_keep(
+    plan: _Plan,
+    x: _Array,
+    x_starts: _Array,
+    x_lengths: _Array,
+    y: _Array,
+    y_starts: _Array,
+    y_lengths: _Array,
+    out: _Array,
+    budget: int,
+    threads: int,
+    isa: str | None = None,
+) -> _Array | None: ...
+def soft_gradients(
+    plan: _Plan,
+    x: _Array,
+    x_starts: _Array,
+    x_lengths: _Array,
+    y: _Array,
+    y_starts: _Array,
+    y_lengths: _Array,
+    scales: _Array,
+    tables: _Array | None,
+    x_gradient: _Array | None,
+    y_gradient: _Array | None,
+    budget: int,
+    threads: int,
     isa: str | None = None,
 ) -> None: ...

@@ -15,6 +15,7 @@ namespace nb = nanobind;
 using namespace timelike;
 
 namespace timelike {
+void define_soft(nb::module_& module);       // soft.cpp
 void define_stream(nb::module_& module);     // stream.cpp
 void define_transport(nb::module_& module);  // transport.cpp
 void define_warp(nb::module_& module);       // warp.cpp
@@ -125,6 +126,7 @@ NB_MODULE(_kernels, module) {
     define<float>(module);
     define<double>(module);
     define_stream(module);
+    define_soft(module);
     define_transport(module);
     define_warp(module);
     module.def("isa", [] { return std::string(chosen().name); }, "The instruction set in use.");

@@ -2,9 +2,11 @@
 
 from .gdtw import DecDTW, Warped
 from .path_losses import MaxError, Positions, TimeDev, TimeErr, WarpMSE
+from .soft_dtw import DILATE, SoftDTW
 from .transport import OPW, OT, TCOT, Sinkhorn, Transport
 
 __all__ = [
+    "DILATE",
     "OPW",
     "OT",
     "TCOT",
@@ -12,6 +14,7 @@ __all__ = [
     "MaxError",
     "Positions",
     "Sinkhorn",
+    "SoftDTW",
     "TimeDev",
     "TimeErr",
     "Transport",

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+_HALF = (torch.float16, torch.bfloat16)
+
+
+class Padded(NamedTuple):
+    """One side of a batch: sequences (item, time, channel), zeros past the end of each, and their lengths (item,)."""
+
+    values: Tensor
+    lengths: NDArray[np.int64]
 
 
 class Batch(NamedTuple):
@@ -27,15 +38,27 @@ def checked(x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> Bat
     return Batch(*sides, *lengths)
 
 
+def padded_pair(x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padded, Padded]:
+    """Both sides, checked, for modules that go on with one at a time; half precision becomes float32."""
+    batch = checked(x, y, x_lengths, y_lengths)
+    first, second = (side.float() if side.dtype in _HALF else side for side in (batch.x, batch.y))
+    return Padded(first, batch.x_lengths.numpy()), Padded(second, batch.y_lengths.numpy())
+
+
+def valid_steps(side: Padded) -> Tensor:
+    """Which steps (item, time) are no padding."""
+    return valid(torch.from_numpy(side.lengths), side.values.shape[1]).to(side.values.device)
+
+
 def refuse_shape(side: Any, name: str) -> None:
     """An error unless it is a floating tensor (item, time, channel)."""
     if not isinstance(side, Tensor):
         raise TypeError(
             f"{name} is a {type(side).__name__}: expected a torch tensor; torch.as_tensor({name}) makes one"
         )
-    if side.ndim != 3 or 0 in side.shape:
+    if side.ndim != 3 or 0 in side.shape[1:]:
         raise ValueError(
-            f"{name} has shape {tuple(side.shape)}: expected (item, time, channel), none of them 0; "
+            f"{name} has shape {tuple(side.shape)}: expected (item, time, channel) with steps and channels; "
             f"{name}[None] adds an item and {name}[..., None] a channel"
         )
     if not side.is_floating_point():
@@ -74,16 +97,26 @@ def checked_lengths(lengths: Any, side: Tensor, name: str) -> Tensor:
 
 def cleared(side: Tensor, lengths: Tensor, name: str) -> Tensor:
     """The same with zeros for padding; an error if what is not padding holds inf or nan."""
-    inside = valid(lengths, side.shape[1]).to(side.device)
-    clean = torch.where(inside[..., None], side, torch.zeros((), dtype=side.dtype, device=side.device))
-    wrong = torch.nonzero(~torch.isfinite(clean.detach()))
-    if len(wrong):
-        item, time, channel = wrong[0].tolist()
+    clean = side
+    if bool((lengths < side.shape[1]).any()):
+        inside = valid(lengths, side.shape[1]).to(side.device)
+        clean = torch.where(inside[..., None], side, 0.0)  # padding may be nan, and 0 · nan is nan
+    if not finite(clean):
+        item, time, channel = torch.nonzero(~torch.isfinite(clean.detach()))[0].tolist()
         raise ValueError(
             f"{name}[{item}, {time}, {channel}] is {float(side[item, time, channel].detach())}: expected finite "
             f"numbers up to each length; give {name}_lengths if this is padding, or interpolate()"
         )
     return clean
+
+
+def finite(values: Tensor) -> bool:
+    """Whether no number is nan or inf."""
+    if values.device.type != "cpu" or values.dtype == torch.bfloat16:
+        return bool(torch.isfinite(values).all())
+    # not by torch: its threads stay awake for a while after an operation, and take the processors from the kernels
+    array = values.detach().numpy()
+    return array.size == 0 or bool(np.isfinite(array.max()) and np.isfinite(array.min()))
 
 
 def valid(lengths: Tensor, longest: int) -> Tensor:

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ... import native
-from ...native import Cost
-from ...native import transport as kernels
+from ...native import Cost, transport as kernels
 from .. import transport as aligners
 from .batches import Batch, checked, valid
 
@@ -219,8 +218,8 @@ class _Plan(torch.autograd.Function):
 
 
 def _tell(how: kernels.Scaling, deviations: Any) -> None:
-    item = int(deviations.argmax())
-    if deviations[item] > how.tolerance:
+    item = int(deviations.argmax()) if len(deviations) else 0
+    if len(deviations) and deviations[item] > how.tolerance:
         warnings.warn(
             f"the plan of item {item} misses its marginals by {deviations[item]:.1e} after max_iter={how.rounds} "
             f"rounds, and tolerance={how.tolerance:g} was asked: use a larger max_iter, tolerance or regularization",

@@ -1,0 +1,280 @@
+"""Soft-DTW and DILATE as torch modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from ... import native
+from ...native import soft as executor, soft_wavefront as wavefront
+from ...sequences.arguments import real
+from ..band import Band, Window, bound, refuse_infeasible
+from .batches import Padded, finite, padded_pair, valid_steps
+
+Lengths = NDArray[np.int64]
+
+
+def _compiled(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == "cpu" and native.compiled()
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    return tensor.detach().contiguous().numpy()
+
+
+def _steps(values: torch.Tensor, lengths: Lengths) -> native.Steps:
+    items, time, channels = values.shape
+    return native.Steps(_array(values).reshape(-1, channels), np.arange(items) * time, lengths)
+
+
+class _Costs(torch.autograd.Function):
+    """Squared distances of the frames (item, n, m); 0 or anything finite beyond the lengths."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:
+        ctx.save_for_backward(x, y)
+        if not _compiled(x):
+            return wavefront.costs(x, y)
+        return torch.from_numpy(executor.costs(_array(x), _array(y), n, m, torch.get_num_threads()))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        return (*wavefront.spread(gradients[0], *ctx.saved_tensors), None, None)
+
+
+class _Visits(torch.autograd.Function):
+    """Soft-DTW and the expected visits, from the costs. The visits can be differentiated once."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, costs: torch.Tensor, n: Lengths, m: Lengths, soft: executor.Soft
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        ctx.set_materialize_grads(False)
+        if _compiled(costs):
+            found = executor.visits(soft, _array(costs), n, m, torch.get_num_threads())
+            totals, visits = (torch.from_numpy(part) for part in found)
+        else:
+            totals, visits = wavefront.visits(soft, costs, n, m)
+        ctx.save_for_backward(costs, visits)
+        ctx.given = n, m, soft
+        return totals, visits
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, by_totals: torch.Tensor | None, by_visits: torch.Tensor | None) -> Any:
+        costs, visits = ctx.saved_tensors
+        total = None if by_totals is None else by_totals[:, None, None] * visits
+        if by_visits is not None:
+            turned = _product(ctx.given[2], costs, by_visits, *ctx.given[:2])
+            total = turned if total is None else total + turned
+        return total, None, None, None
+
+
+def _product(soft: executor.Soft, costs: torch.Tensor, direction: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:
+    if not _compiled(costs):
+        return wavefront.product(soft, costs, direction, n, m)
+    found = executor.product(soft, _array(costs), _array(direction), n, m, torch.get_num_threads())
+    return torch.from_numpy(found)
+
+
+class _Totals(torch.autograd.Function):
+    """Soft-DTW from the frames. Without a second derivative to come, no matrix of costs is made."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, y: torch.Tensor, n: Lengths, m: Lengths, soft: executor.Soft, keep: bool
+    ) -> torch.Tensor:
+        ctx.save_for_backward(x, y)
+        ctx.given, ctx.tables, ctx.threads = (n, m, soft), None, torch.get_num_threads()
+        if not _compiled(x):
+            return wavefront.totals(soft, wavefront.costs(x, y), n, m)
+        sides = _steps(x, n), _steps(y, m)
+        if keep:
+            totals, ctx.tables = executor.keep(soft, *sides, ctx.threads)
+        else:
+            items = np.arange(len(n))
+            totals = executor.pairs(soft, *sides, items, items, ctx.threads)
+        return torch.from_numpy(totals)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        n, m, soft = ctx.given
+        if _compiled(x) and not torch.is_grad_enabled():
+            sides = _steps(x, n), _steps(y, m)
+            how: Any = {"tables": ctx.tables, "threads": ctx.threads, "wanted": ctx.needs_input_grad[:2]}
+            found = executor.gradients(soft, *sides, _array(gradients[0]), **how)
+            by_x, by_y = (
+                None if part is None else torch.from_numpy(part).reshape(side.shape)
+                for part, side in zip(found, (x, y), strict=True)
+            )
+        else:
+            visits = _Visits.apply(_Costs.apply(x, y, n, m), n, m, soft)[1]  # type: ignore[no-untyped-call]
+            by_x, by_y = wavefront.spread(gradients[0][:, None, None] * visits, x, y)
+        return by_x, by_y, None, None, None, None
+
+
+class _Soft(nn.Module):
+    """What both modules share: options, doors, and the expected alignment."""
+
+    def __init__(self, gamma: float, window: Window, band: Band) -> None:
+        super().__init__()
+        self.gamma = real(gamma, "gamma", above=0)
+        self.window, self.band = window, band
+        self._bound = bound(window, band)
+
+    def _soft(self) -> executor.Soft:
+        return executor.Soft(self.gamma, self._bound)
+
+    def _checked(self, x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padded, Padded]:
+        one, two = padded_pair(x, y, x_lengths, y_lengths)
+        if not self._bound.open:
+            for n, m in np.unique(np.stack([one.lengths, two.lengths]), axis=1).T:
+                refuse_infeasible(self._bound, n[None], m[None])
+        return one, two
+
+    def _visits(self, x: Padded, y: Padded) -> tuple[torch.Tensor, torch.Tensor]:
+        lengths = x.lengths, y.lengths
+        costs = _Costs.apply(x.values, y.values, *lengths)  # type: ignore[no-untyped-call]
+        found: tuple[torch.Tensor, torch.Tensor] = _Visits.apply(costs, *lengths, self._soft())  # type: ignore[no-untyped-call]
+        return found
+
+    def alignment(self, x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> torch.Tensor:
+        """The expected alignment (item, time of x, time of y): how often each pair of steps is matched in the mean.
+
+        It is the gradient of soft-DTW by the costs of the pairs of steps, 0 in the padding, and can be differentiated
+        once.
+        """
+        return self._visits(*self._checked(x, y, x_lengths, y_lengths))[1]
+
+
+class SoftDTW(_Soft):
+    """Soft-DTW: dynamic time warping with a soft minimum, a loss with gradients (Cuturi and Blondel, 2017).
+
+    softmin_γ(a, b, c) = −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)) in place of the minimum. The raw value may be
+    negative and is not least at x = y. The divergence d(x, y) − ½ d(x, x) − ½ d(y, y) is (Blondel, Mensch and Vert,
+    2021): it is 0 at x = y, and recommended as a loss.
+
+    Parameters
+    ----------
+    gamma : float
+        Softness, in units of a squared distance; towards 0 the value becomes that of DTW.
+    window, band
+        As for `timelike.DTW`.
+    divergence : bool
+        Whether to give the divergence.
+
+    Examples
+    --------
+    >>> import torch, timelike as tl
+    >>> x = torch.tensor([[[0.0], [1.0], [2.0]]], requires_grad=True)
+    >>> loss = tl.nn.SoftDTW(gamma=0.1, divergence=True)(x, torch.tensor([[[0.0], [2.0], [2.0]]]))
+    >>> loss.backward()
+    >>> x.grad.shape
+    torch.Size([1, 3, 1])
+    """
+
+    def __init__(
+        self, gamma: float = 1.0, *, window: Window = None, band: Band = "sakoe", divergence: bool = False
+    ) -> None:
+        super().__init__(gamma, window, band)
+        if not isinstance(divergence, bool):
+            raise TypeError(f"divergence={divergence!r}: expected True or False")
+        self.divergence = divergence
+
+    def forward(self, x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> torch.Tensor:
+        """One value for each pair, (item,), of x (item, time, channel) and y (item, time, channel).
+
+        Steps from `x_lengths[i]` on are padding: they change no value and no gradient, and may even be NaN.
+        """
+        one, two = self._checked(x, y, x_lengths, y_lengths)
+        found = self._totals(one, two)
+        if self.divergence:
+            found = found - (self._totals(one, one) + self._totals(two, two)) / 2
+        return _finite(found, self.gamma)
+
+    def _totals(self, x: Padded, y: Padded) -> torch.Tensor:
+        keep = torch.is_grad_enabled() and (x.values.requires_grad or y.values.requires_grad)
+        total: torch.Tensor = _Totals.apply(  # type: ignore[no-untyped-call]
+            x.values, y.values, x.lengths, y.lengths, self._soft(), keep
+        )
+        return total
+
+    def extra_repr(self) -> str:
+        """The options, as one would write them."""
+        return f"gamma={self.gamma:g}, window={self.window}, band={self.band!r}, divergence={self.divergence}"
+
+
+def _finite(found: torch.Tensor, gamma: float) -> torch.Tensor:
+    if finite(found):
+        return found
+    item = int(torch.argwhere(~torch.isfinite(found))[0, 0])
+    raise ValueError(
+        f"the value of item {item} is too large for {found.dtype} with gamma={gamma:g}: standardize x and y, use a "
+        "smaller gamma, or float64"
+    )
+
+
+class DILATE(_Soft):
+    """A loss of shape and time: α soft-DTW + (1 − α) ⟨A, Ω⟩, A the expected alignment (Le Guen and Thome, 2019).
+
+    Ω (time of x, time of y) is the price of matching step i with step j: (i − j)² / (n m) unless given, n and m the
+    lengths of the pair.
+
+    Parameters
+    ----------
+    alpha : float
+        Share of the shape, 0 to 1.
+    gamma, window, band
+        As for `SoftDTW`.
+
+    Examples
+    --------
+    >>> import torch, timelike as tl
+    >>> x = torch.eye(5)[1][None, :, None].requires_grad_()
+    >>> late, later = torch.eye(5)[2][None, :, None], torch.eye(5)[3][None, :, None]
+    >>> loss = tl.nn.DILATE(alpha=0.0, gamma=0.01)
+    >>> bool(loss(x, late) < loss(x, later))
+    True
+    """
+
+    def __init__(self, alpha: float = 0.5, gamma: float = 0.01, *, window: Window = None, band: Band = "sakoe") -> None:
+        super().__init__(gamma, window, band)
+        self.alpha = real(alpha, "alpha", 0, 1)
+
+    def forward(self, x: Any, y: Any, omega: Any = None, x_lengths: Any = None, y_lengths: Any = None) -> torch.Tensor:
+        """One value for each pair, (item,); `omega` is (item, time of x, time of y) or (time of x, time of y)."""
+        one, two = self._checked(x, y, x_lengths, y_lengths)
+        totals, visits = self._visits(one, two)
+        price = _distortion(one, two) if omega is None else _given(omega, one, two)
+        return _finite(self.alpha * totals + (1 - self.alpha) * (visits * price).sum((1, 2)), self.gamma)
+
+    def extra_repr(self) -> str:
+        """The options, as one would write them."""
+        return f"alpha={self.alpha:g}, gamma={self.gamma:g}, window={self.window}, band={self.band!r}"
+
+
+def _distortion(x: Padded, y: Padded) -> torch.Tensor:
+    like = x.values
+    rows, columns = (torch.arange(s.values.shape[1], device=like.device, dtype=like.dtype) for s in (x, y))
+    sizes = torch.from_numpy(x.lengths * y.lengths).to(like)
+    return (rows[:, None] - columns) ** 2 / sizes[:, None, None]
+
+
+def _given(omega: Any, x: Padded, y: Padded) -> torch.Tensor:
+    like, shape = x.values, (len(x.values), x.values.shape[1], y.values.shape[1])
+    if not isinstance(omega, torch.Tensor):
+        raise TypeError(f"omega is a {type(omega).__name__}: expected a torch.Tensor; use torch.as_tensor")
+    if tuple(omega.shape) not in (shape, shape[1:]):
+        raise ValueError(f"omega has shape {tuple(omega.shape)}: expected {shape}, or {shape[1:]} for all items")
+    if omega.device != like.device:
+        raise ValueError(f"omega is on {omega.device} and x on {like.device}: use omega.to(x.device)")
+    rows, columns = valid_steps(x)[:, :, None], valid_steps(y)[:, None, :]
+    price = torch.where(rows & columns, omega.to(like.dtype), 0.0)  # its padding may be anything
+    if not finite(price):
+        raise ValueError("omega has nan or inf within the lengths: expected a finite price for every pair of steps")
+    return price

@@ -1,0 +1,124 @@
+"""Soft-DTW as a metric: of two sequences, of all pairs, and the expected alignment. The module is in layers/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..native import Steps, soft as executor
+from ..sequences import Sequences
+from ..sequences.arguments import real
+from .alignment import Alignment
+from .band import Band, Window, bound, refuse_infeasible
+from .base import Aligner, Report, computed
+from .elastic import steps
+
+_PAIRS = 1 << 15  # pairs between two reports, and two looks for Ctrl-C
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SoftDTW(Aligner):
+    """Soft-DTW: dynamic time warping with a soft minimum (Cuturi and Blondel, 2017).
+
+    R(i, j) = ‖x_i − y_j‖² + softmin_γ(R(i−1, j), R(i, j−1), R(i−1, j−1)), where softmin_γ(a, b, c) =
+    −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)), and the value is R at the last two steps. It is the DTW cost minus what
+    there is to gain from having many paths, so it may be negative and is not 0 for equal sequences. The divergence
+    d(x, y) − ½ d(x, x) − ½ d(y, y) is (Blondel, Mensch and Vert, 2021).
+
+    Parameters
+    ----------
+    gamma : float
+        Softness, in units of a squared distance; towards 0 the value becomes that of DTW.
+    window, band
+        As for `DTW`.
+    divergence : bool
+        Whether to give the divergence instead of the raw value.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> round(tl.SoftDTW(gamma=0.1).distance([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]), 6)
+    -1.8e-05
+    >>> tl.SoftDTW(gamma=0.1, divergence=True).distance([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    0.0
+    >>> tl.SoftDTW(gamma=1.0).align([0.0, 2.0], [0.0, 2.0]).plan.round(2)
+    array([[1.  , 0.02],
+           [0.02, 1.  ]])
+    """
+
+    gamma: float = 1.0
+    window: Window = None
+    band: Band = "sakoe"
+    divergence: bool = False
+    # 1 == 1.0 in Python, but one cell is not all of the length: metrics that differ so must not be equal
+    _unit: str = field(init=False, repr=False, default="")
+    _soft: executor.Soft = field(init=False, repr=False, compare=False, default=executor.Soft(1.0))
+
+    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "a_sequence_is_at_distance_zero_from_itself": (
+                "the raw value is a soft minimum over many paths, which is below the best of them; divergence=True is 0"
+            )
+        }
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "_soft", executor.Soft(real(self.gamma, "gamma", above=0), bound(self.window, self.band))
+        )
+        object.__setattr__(self, "_unit", type(self.window).__name__)
+        if not isinstance(self.divergence, bool):
+            raise TypeError(f"divergence={self.divergence!r}: expected True or False")
+
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        other = x if y is None else y
+        refuse_infeasible(self._soft.window, x.lengths, other.lengths)
+        sides = steps(x, out.dtype), steps(other, out.dtype)
+        done, total = 0, len(x) * (len(x) + 1) // 2 if y is None else out.size
+        own = tuple(self._own(side, threads) for side in sides) if self.divergence else None
+        for rows, columns in _blocks(len(x), None if y is None else len(other)):
+            found = executor.pairs(self._soft, *sides, rows, columns, threads)
+            if own is not None:
+                found -= (own[0][rows] + own[1][columns]) / 2
+            out[rows, columns] = found
+            if y is None:
+                out[columns, rows] = found
+            done += len(rows)
+            if report is not None:
+                report(done, total)
+        self._refuse_overflow(out)
+
+    def _own(self, side: Steps, threads: int = 1) -> NDArray[Any]:
+        """What each sequence has with itself."""
+        items = np.arange(len(side.lengths))
+        return executor.pairs(self._soft, side, side, items, items, threads)
+
+    def _refuse_overflow(self, out: NDArray[Any]) -> None:
+        if out.size and np.isneginf(out.min()):  # +inf and nan are seen by the verbs
+            raise ValueError(f"gamma={self.gamma:g} is too large for {out.dtype}: use a smaller gamma or float64")
+
+    def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        refuse_infeasible(self._soft.window, x.lengths, y.lengths)
+        dtype = computed(x, y)
+        one, two = (s.values.reshape(1, len(s.values), -1).astype(dtype, copy=False) for s in (x, y))
+        costs = executor.costs(np.ascontiguousarray(one), np.ascontiguousarray(two), x.lengths, y.lengths)
+        totals, visits = executor.visits(self._soft, costs, x.lengths, y.lengths)
+        if self.divergence:
+            totals = totals - (self._own(steps(x, dtype)) + self._own(steps(y, dtype))) / 2
+        self._refuse_overflow(totals)
+        return Alignment(float(totals[0]), None, x[0], y[0], weights=visits[0])
+
+
+def _blocks(n: int, m: int | None) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Rows and columns of all pairs, a block at a time; with m None those of a symmetric matrix, once each."""
+    ends = np.cumsum(np.arange(n, 0, -1) if m is None else np.full(n, m))
+    for begin in range(0, int(ends[-1]), _PAIRS):
+        flat = np.arange(begin, min(begin + _PAIRS, int(ends[-1])))
+        rows = np.searchsorted(ends, flat, side="right")
+        # columns are counted from the end of their row, which both kinds share
+        yield rows, (n if m is None else m) - (ends[rows] - flat)

@@ -1,0 +1,128 @@
+// The frames of a sheet's pairs as the kernels want them, a source of costs and a sink for the gradients.
+#pragma once
+#include "soft_passes.hpp"
+#include "table.hpp"
+
+namespace timelike {
+
+template <class T>
+class Frames {
+  public:
+    // `rows` and `columns` (pair) say which sequences a pair compares; null: pair p compares the p-th with the p-th
+    Frames(const SoftKernels<T>& kernel, const Sheet& sheet, const Collection<T>& x, const Collection<T>& y,
+           const int64_t* rows, const int64_t* columns)
+        : kernel_(kernel), sheet_(sheet), channels_(x.channels), x_stride_(sheet.n * sheet.count()),
+          y_stride_(sheet.m * sheet.count()), x_(channels_ * x_stride_ + 2 * kernel.lanes), y_(channels_ * y_stride_ + 2 * kernel.lanes) {
+        std::vector<const T*> first, second;
+        for (const Lane& lane : sheet.lanes) {
+            first.push_back(x.values + x.starts[rows ? rows[lane.pair] : lane.pair] * channels_);
+            second.push_back(y.values + y.starts[columns ? columns[lane.pair] : lane.pair] * channels_);
+        }
+        // lane after lane, as they are written
+        each(sheet.n, [&](int64_t i, int64_t c) {
+            for (int64_t l = 0; l < sheet.count(); l++)
+                if (i < sheet.lanes[l].n) x_[x_place(i, c, l)] = first[l][i * channels_ + c];
+        });
+        each(sheet.m, [&](int64_t j, int64_t c) {
+            for (int64_t l = 0; l < sheet.count(); l++)
+                if (j < sheet.lanes[l].m) y_[y_place(j, c, l)] = second[l][j * channels_ + c];
+        });
+    }
+
+    bool x_wanted = true, y_wanted = true;  // whose gradient is taken
+
+    void load(const Slab<T>& slab, int64_t begin, int64_t end, T outside) const {
+        const int64_t last = last_tile(end - 1);
+        for (int64_t t = 0; t <= last; t++)
+            for (int64_t d = begin; d < end; d++) {
+                const Part part = cut(t, d);
+                if (part.count > 0) kernel_.costs(facing(d, part.row), part.count, slab.at(d) + part.row * sheet_.count());
+            }
+        for (int64_t d = begin; d < end; d++) mask(slab, d, outside);
+    }
+
+    // For a register of frames, all diagonals of a chunk that reach it, the last first: its gradient stays in registers, and
+    // no sum is taken in an order that depends on the other lanes.
+    void take(const Slab<T>& shares, int64_t begin, int64_t end) {
+        const int64_t L = sheet_.count(), W = kernel_.lanes;
+        const T *reached[chunk], *facing[chunk];
+        const auto along = [&](bool rows, const std::vector<T>& own, const std::vector<T>& other, std::vector<T>& gradient) {
+            if (gradient.empty()) gradient.resize(own.size());
+            const int64_t own_stride = rows ? x_stride_ : y_stride_, other_stride = rows ? y_stride_ : x_stride_;
+            // frames are counted from x's first, or from y's last
+            const auto shift = [&](int64_t d) { return rows ? 0 : (sheet_.m - 1 - d) * L; };
+            int64_t first = own_stride, last = 0;
+            for (int64_t d = begin; d < end; d++) {
+                first = std::min(first, sheet_.lo(d) * L + shift(d));
+                last = std::max(last, (sheet_.hi(d) + 1) * L + shift(d));
+            }
+            for (int64_t k = first / W * W; k < last; k += W) {
+                int64_t count = 0;
+                for (int64_t d = end - 1; d >= begin; d--) {
+                    const int64_t cell = k - shift(d);
+                    if (cell + W <= sheet_.lo(d) * L || cell >= (sheet_.hi(d) + 1) * L) continue;
+                    reached[count] = shares.at(d) + cell;
+                    facing[count++] = other.data() + W + cell + (rows ? (sheet_.m - 1 - d) * L : 0);
+                }
+                kernel_.gather(reached, facing, count, channels_, other_stride, own_stride, own.data() + W + k, gradient.data() + W + k);
+            }
+        };
+        if (x_wanted) along(true, x_, y_, x_gradient_);
+        if (y_wanted) along(false, y_, x_, y_gradient_);
+    }
+
+    void give(const Collection<T>& x, const Collection<T>& y, T* x_gradient, T* y_gradient) const {
+        for (int64_t l = 0; l < sheet_.count(); l++) {
+            const Lane& lane = sheet_.lanes[l];
+            T *first = x_gradient + x.starts[lane.pair] * channels_, *second = y_gradient + y.starts[lane.pair] * channels_;
+            if (x_wanted) each(lane.n, [&](int64_t i, int64_t c) { first[i * channels_ + c] = 2 * x_gradient_[x_place(i, c, l)]; });
+            if (y_wanted) each(lane.m, [&](int64_t j, int64_t c) { second[j * channels_ + c] = 2 * y_gradient_[y_place(j, c, l)]; });
+        }
+    }
+
+  private:
+    template <class Work>
+    void each(int64_t length, const Work& work) const {
+        for (int64_t i = 0; i < length; i++)
+            for (int64_t c = 0; c < channels_; c++) work(i, c);
+    }
+
+    int64_t x_place(int64_t i, int64_t c, int64_t lane) const { return kernel_.lanes + c * x_stride_ + i * sheet_.count() + lane; }
+    int64_t y_place(int64_t j, int64_t c, int64_t lane) const {
+        return kernel_.lanes + c * y_stride_ + (sheet_.m - 1 - j) * sheet_.count() + lane;
+    }
+    Facing<T> facing(int64_t d, int64_t row) const {
+        const T* x = x_.data() + kernel_.lanes + row * sheet_.count();
+        const T* y = y_.data() + kernel_.lanes + (sheet_.m - 1 - d + row) * sheet_.count();
+        return {x, y, channels_, x_stride_, y_stride_};
+    }
+
+    // Rows are taken in tiles, so that their frames stay in the first cache while a chunk of diagonals passes.
+    struct Part {
+        int64_t row, count;
+    };
+    int64_t tile() const { return std::max<int64_t>(1, std::max<int64_t>(kernel_.lanes, cached / (channels_ * int64_t(sizeof(T)))) / sheet_.count()); }
+    int64_t last_tile(int64_t d) const { return sheet_.hi(d) / tile(); }
+    Part cut(int64_t t, int64_t d) const {
+        const int64_t row = std::max(sheet_.lo(d), t * tile()), end = std::min(sheet_.hi(d) + 1, (t + 1) * tile());
+        return {row, (end - row) * sheet_.count()};
+    }
+    static constexpr int64_t cached = 8 << 10;  // bytes of each of x and y
+
+    void mask(const Slab<T>& slab, int64_t d, T outside) const {
+        const int64_t L = sheet_.count(), lo = sheet_.lo(d), hi = sheet_.hi(d);
+        for (int64_t l = 0; l < L; l++) {
+            const Extent& extent = sheet_.extent(l);
+            T* cells = slab.at(d) + l;
+            for (int64_t i = lo; i < std::min<int64_t>(extent.lo[d], hi + 1); i++) cells[i * L] = outside;
+            for (int64_t i = std::max<int64_t>(extent.hi[d] + 1, lo); i <= hi; i++) cells[i * L] = outside;
+        }
+    }
+
+    const SoftKernels<T>& kernel_;
+    const Sheet& sheet_;
+    int64_t channels_, x_stride_, y_stride_;
+    std::vector<T> x_, y_, x_gradient_, y_gradient_;
+};
+
+}  // namespace timelike
