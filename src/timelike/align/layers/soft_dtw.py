@@ -67,10 +67,12 @@ class _Visits(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, by_totals: torch.Tensor | None, by_visits: torch.Tensor | None) -> Any:
         costs, visits = ctx.saved_tensors
-        total = None if by_totals is None else by_totals[:, None, None] * visits
-        if by_visits is not None:
-            turned = _product(ctx.given[2], costs, by_visits, *ctx.given[:2])
-            total = turned if total is None else total + turned
+        n, m, soft = ctx.given
+        if by_visits is None:
+            return None if by_totals is None else by_totals[:, None, None] * visits, None, None, None
+        total = _product(soft, costs, by_visits, n, m)
+        if by_totals is not None:
+            total.addcmul_(by_totals[:, None, None], visits)  # in place: it is ours, and as large as the costs
         return total, None, None, None
 
 
