@@ -1,7 +1,7 @@
 """How fast the differentiable alignments are, beside their peers in the same run.
 
     python benchmarks/speed/differentiable.py
-    python benchmarks/speed/differentiable.py --only gdtw-channels
+    python benchmarks/speed/differentiable.py --only soft-batch --threads 2
     python benchmarks/speed/differentiable.py --markdown docs/benchmarks/differentiable.md
 
 Peers: tslearn's PyTorch loss for soft-DTW; for warps in continuous time the `gdtw` package at its defaults, and the
@@ -13,15 +13,15 @@ count.
 from __future__ import annotations
 
 import os
+import sys
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+THREADS = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv else "1"
+for library in ("OMP", "OPENBLAS", "NUMBA"):  # before NumPy, torch and numba are loaded
+    os.environ[f"{library}_NUM_THREADS"] = THREADS
 
 import argparse
 import platform
 import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class Row:
 
 
 def best(job: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """Seconds of the fastest call; what is quick is called for half a second, because the machine is not always quiet."""
+    """Seconds of the fastest call; what is quick is called for half a second: the machine is not always quiet."""
     job()
     times: list[float] = []
     while len(times) < repeats or (sum(times) < 0.5 and len(times) < 200):
@@ -248,9 +248,10 @@ def main() -> None:
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(jobs))
+    parser.add_argument("--threads", type=int, default=1, help="of everybody, where there are several pairs")
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.threads)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -273,7 +274,7 @@ def page(rows: list[Row]) -> str:
     names = ("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
     with_versions = ", ".join(f"{name} {version(name)}" for name in names)
     machine = f"{processor()}, {os.cpu_count()} cores, kernels for {tl.native.isa()}, {platform.platform(terse=True)}"
-    said = f"{machine}, Python {platform.python_version()}; {with_versions}; one thread each."
+    said = f"{machine}, Python {platform.python_version()}; {with_versions}; {THREADS} thread(s) each."
     return f"""# Speed of the differentiable alignments
 
 ```console
