@@ -1,3 +1,4 @@
+# ruff: noqa: E402 (the numbers of threads are set before the libraries that read them are loaded)
 """How fast the differentiable alignments are, beside their peers in the same run.
 
     python benchmarks/speed/differentiable.py
