@@ -76,6 +76,15 @@ def untouched() -> Iterator[None]:
 
 def _plant(*words: int) -> None:
     first, second, third = np.random.SeedSequence(words).generate_state(3).tolist()
-    torch.manual_seed(first)
+    _plant_torch(first)
     np.random.seed(second)  # noqa: NPY002
     random.seed(third)
+
+
+def _plant_torch(seed: int) -> None:
+    """As `torch.manual_seed`, which on a machine without a GPU takes a millisecond and remembers every call."""
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed_all(seed)
+    if torch.backends.mps.is_available():
+        torch.mps.manual_seed(seed)
