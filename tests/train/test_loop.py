@@ -97,8 +97,7 @@ def test_each_limit_stops_and_says_so():
     assert fit(Line(), max_steps=5, max_epochs=2).stopped == "max_steps"
     history = fit(Line(), max_time=timedelta(seconds=0.2))
     assert history.stopped == "max_time"
-    assert 0.2 <= history["seconds"][-1] < 5
-    assert history["seconds"][-2] < 0.2
+    assert history["seconds"][:-1].max(initial=0) < 0.2 <= history["seconds"][-1]
 
 
 def test_patience_ends_with_the_best_weights():

@@ -57,11 +57,13 @@ class Loop:
         try:
             while not self._stops():
                 self._epoch()
-            if run.stopping == "max_steps":  # an end in the middle of an epoch is judged, too
-                self._validate()
             history.stopped = run.stopping
             if self.saving.folder is not None and not self.saving.current(run):
                 self._save()
+            if (
+                run.stopping == "max_steps"
+            ):  # an end inside an epoch is judged too, but a longer run would not have been
+                self._validate()
             if self.limits.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
         finally:
