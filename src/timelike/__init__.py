@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import align, draw, native, nn, recognize, sequences
+    from . import align, draw, native, nn, recognize, sequences, train
     from .align import (
         ADTW,
         DDTW,
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     )
     from .recognize import ElasticKernel, KMeans, KMedoids, Neighbors, NeighborsRegressor
     from .sequences import FormatError, Sequences, concat, load
+    from .train import load_model
 
 __version__ = "0.1.0"
 
-_ROOMS = ("align", "draw", "native", "nn", "recognize", "report", "sequences")
+_ROOMS = ("align", "draw", "native", "nn", "recognize", "report", "sequences", "train")
 # where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
 _HOME = {
     "ADTW": "align",
@@ -57,6 +58,7 @@ _HOME = {
     "barycenter": "align",
     "concat": "sequences",
     "load": "sequences",
+    "load_model": "train",
     "subsequence": "align",
 }
 __all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604

@@ -60,9 +60,7 @@ class Loop:
             history.stopped = run.stopping
             if self.saving.folder is not None and not self.saving.current(run):
                 self._save()
-            if (
-                run.stopping == "max_steps"
-            ):  # an end inside an epoch is judged too, but a longer run would not have been
+            if run.stopping == "max_steps":  # judged, but not in the checkpoint: a longer run would not be judged here
                 self._validate()
             if self.limits.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
