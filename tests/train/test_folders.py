@@ -172,7 +172,9 @@ def test_a_newer_format_is_refused(saved):
         ({"parameters": {"metric": {"method": "os:system", "parameters": {}}}}, "the method 'os:system' is unknown"),
         ({"parameters": {"nonsense": 1}}, "make no DTW: .*unexpected keyword argument 'nonsense'"),
         ({"parameters": ...}, "has no 'parameters': it is incomplete"),
-        ({"parameters": None}, "config.json"),
+        ({"parameters": None}, "config.json: parameters is None, which save"),
+        ({"tensors": 3}, "config.json: tensors is 3"),
+        ({"method": ["DTW"]}, "config.json: method is "),
         ({"format_version": "one"}, "has format_version 'one'"),
         ({"tensors": ["weight"]}, "model.safetensors does not belong to config.json: only one of them has 'count'"),
     ],
@@ -191,9 +193,9 @@ def test_damaged_and_missing_files_are_named(saved, tmp_path):
         with pytest.raises(ValueError, match="model.safetensors cannot be read"):
             tl.load_model(saved)
     tensors.unlink()
-    with pytest.raises(ValueError, match="model.safetensors cannot be read .*: the model is incomplete"):
+    with pytest.raises(ValueError, match="model.safetensors cannot be read .*: the model is damaged"):
         tl.load_model(saved)
-    for text in ("", "[1, 2]", '{"format": "timel', "\0"):
+    for text in ("", "[1, 2]", "[" * 100_000, '{"format": "timel', "\0"):
         config.write_text(text)
         with pytest.raises(ValueError, match="config.json"):
             tl.load_model(saved)

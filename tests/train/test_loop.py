@@ -312,7 +312,7 @@ def test_parts_that_are_frozen_stay_in_their_mode():
 
 def test_double_precision_is_an_argument():
     objective = Line()
-    history = fit(objective, max_steps=3, precision="64-true", random_state=0)
+    history = fit(objective, max_steps=3, accelerator="auto", precision="64-true", random_state=0)
     assert objective.module[0].weight.dtype == torch.float64
     single = fit(Line(), max_steps=3, random_state=0)
     np.testing.assert_allclose(history.losses, single.losses, rtol=1e-4)

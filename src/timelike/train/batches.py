@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..sequences import Sequences
 from ..sequences.arguments import whole
@@ -53,6 +53,17 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def like(self, module: nn.Module) -> Batch:
+        """The same on the device of a module and in its precision; the loop does so before `loss`."""
+        model = next((p for p in module.parameters() if p.is_floating_point()), None)
+        if model is None:
+            return self
+        moved = {
+            name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else tensor.dtype)
+            for name, tensor in self.tensors.items()
+        }
+        return Batch(self.ids, **moved)
 
     def take(self, rows: ArrayLike) -> Batch:
         """A batch of some of the rows."""

@@ -1,4 +1,4 @@
-"""Models as folders: `config.json` says what they are, `model.safetensors` what they learned. No code is ever in them."""
+"""Models as folders: `config.json` says what they are, `model.safetensors` what they learned; no code is in them."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def read_model(folder: str | Path) -> SavedModel:
     try:
         tensors = load_file(path / TENSORS)
     except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path / TENSORS} cannot be read ({error}): the model is damaged, save it again") from error
+    odd = set(tensors) ^ set(map(str, config["tensors"]))
+    if odd:
         raise ValueError(
-            f"{path / TENSORS} cannot be read ({error}): the model is incomplete, save it again"
-        ) from error
-    if sorted(tensors) != config["tensors"]:
-        odd = min(set(tensors) ^ set(config["tensors"]))
-        raise ValueError(f"{path / TENSORS} does not belong to {CONFIG}: only one of them has {odd!r}; save it again")
+            f"{path / TENSORS} does not belong to {CONFIG}: only one of them has {min(odd)!r}; save it again"
+        )
     try:
         options, extra = from_json(config["parameters"]), trees.unflatten(config["extra"], {})
         return SavedModel(config["method"], options, tensors, extra, config["library_version"])
@@ -138,7 +138,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{file} does not exist: expected a folder made by save(){_hint(path)}")
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} cannot be read ({error}): expected the JSON that save() writes") from error
     if not isinstance(config, dict) or not ("format" not in config or config["format"] == FORMAT):
         raise ValueError(f"{file} is no model of timelike: expected one with the format {FORMAT!r}")
@@ -169,18 +169,21 @@ def _migrated(config: dict[str, Any], file: Path) -> dict[str, Any]:
         missing = {str(error.args[0])}
     if missing:
         raise ValueError(f"{file} has no {min(missing)!r}: it is incomplete, save the model again")
+    for name, kind in {"method": str, "parameters": dict, "tensors": list}.items():
+        if not isinstance(config[name], kind):
+            raise ValueError(f"{file}: {name} is {config[name]!r:.60}, which save() never writes; save the model again")
     return config
 
 
 def _from_0(config: dict[str, Any]) -> dict[str, Any]:
-    """Before the first release: other names, and no list of tensors to compare with."""
+    """Before the first release: other names, and tensors in any order."""
     return {
         "format": FORMAT,
         "format_version": 1,
         "library_version": config.get("version", "0"),
         "method": config["method"],
         "parameters": config["params"],
-        "tensors": sorted(config["tensors"]),
+        "tensors": config["tensors"],
         "extra": config.get("extra"),
     }
 

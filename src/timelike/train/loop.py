@@ -109,7 +109,7 @@ class Loop:
         part = self._part(batch)
         try:
             with self.processes.computing():
-                numbers = self.objective.step(self.processes.moved(part), descent)
+                numbers = self.objective.step(part.like(run.module), descent)
         except NotFinite as error:
             _put_back(run.module, buffers)
             raise diverged(error, batch, run.step + 1, next(iter(rates.values())), self.clip) from None

@@ -70,7 +70,10 @@ class Objective(ABC):
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor | Mapping[str, Number]:
-        """The mean loss over a batch; or several numbers for the history, of which `loss` is the one to descend."""
+        """The mean loss over a batch; or several numbers for the history, of which `loss` is the one to descend.
+
+        The tensors are on the device of the module, and in its precision.
+        """
 
     def step(self, batch: Batch, descent: Descent) -> Mapping[str, Number]:
         """One step of training, and the numbers for the history; `loss` must be among them.
@@ -93,7 +96,10 @@ class Objective(ABC):
         return numbers
 
     def validate(self) -> float:
-        """A score of the module as it is; called without gradients and with the module in evaluation mode."""
+        """A score of the module as it is; called without gradients and with the module in evaluation mode.
+
+        `batch.like(self.module)` brings a batch to the module's device and precision.
+        """
         raise NotImplementedError
 
     def part(self, batch: Batch, rank: int, world: int) -> Batch:

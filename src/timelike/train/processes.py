@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from ..sequences.arguments import one_of, whole
-from .batches import Batch
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -64,13 +63,6 @@ class Processes:
     def computing(self) -> AbstractContextManager[Any]:
         """The context in which losses and scores are computed."""
         return nullcontext() if self._fabric is None else self._fabric.autocast()
-
-    def moved(self, batch: Batch) -> Batch:
-        """A batch on the device, in the precision."""
-        if self._fabric is None:
-            return batch
-        tensors: dict[str, Tensor] = self._fabric.to_device(batch.tensors)
-        return Batch(batch.ids, **self._fabric.strategy.precision.convert_input(tensors))
 
     def mean(self, values: Tensor) -> Tensor:
         """The mean over the processes."""
