@@ -94,9 +94,13 @@ def test_what_is_no_model_is_not_replaced(tmp_path, saved):
         save_model(notes, method="DTW", parameters={})
     other = tmp_path / "other"
     other.mkdir()
-    (other / "config.json").write_text('{"format": "something else"}')
-    with pytest.raises(ValueError, match="config.json is no model of timelike"):
+    shutil.copy(saved / "model.safetensors", other)
+    with pytest.raises(FileExistsError, match="other holds model.safetensors without config.json"):
         save_model(other, method="DTW", parameters={})
+    for theirs in ('{"format": "something else"}', '{"architectures": ["BertModel"]}'):  # others have such folders too
+        (other / "config.json").write_text(theirs)
+        with pytest.raises(ValueError, match="config.json is no model of timelike"):
+            save_model(other, method="DTW", parameters={})
     with pytest.raises(FileExistsError, match="is a file: expected the name of a folder"):
         save_model(notes / "thesis.tex", method="DTW", parameters={})
     with pytest.raises(FileNotFoundError, match="the folder .*nowhere does not exist: make it first"):

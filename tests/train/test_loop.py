@@ -1,6 +1,7 @@
 """The loop itself: what it minimises, when it stops, what it notes."""
 
 import random
+import re
 import signal
 from datetime import timedelta
 
@@ -229,6 +230,16 @@ def test_a_sequence_that_was_not_finite_is_named():
     objective.x[13] = torch.nan
     with pytest.raises(Diverged, match="x of the sequence 13 holds NaN"):
         fit(objective, max_epochs=1, random_state=0)
+
+
+def test_any_other_error_names_the_batch_too():
+    class Failing(Line):
+        def loss(self, batch):
+            raise IndexError("no such channel")
+
+    with pytest.raises(IndexError, match="no such channel") as caught:
+        fit(Failing(), max_epochs=1, random_state=0)
+    assert re.fullmatch(r"at step 1, in the batch of the sequences (\d+, ){7}\d+", caught.value.__notes__[0])
 
 
 class Presses(Callback):

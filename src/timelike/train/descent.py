@@ -95,15 +95,23 @@ class Descent:
 
 def diverged(error: NotFinite, batch: Batch, step: int, rate: float, clip: float | None) -> Diverged:
     """The error in words: where, which sequences, what to do."""
-    ids = batch.ids.tolist()
-    shown = ", ".join(map(str, ids[:_SHOWN])) + (f", … ({len(ids)} in all)" if len(ids) > _SHOWN else "")
     clipping = "gradient_clip=1.0" if clip is None else f"a gradient_clip below {clip:g}"
     message = (
-        f"{error} at step {step}, in the batch of the sequences {shown}: {_blame(batch)}lower the learning rate "
-        f"(now {rate:g}), clip the gradient ({clipping}), or standardize the sequences first. "
+        f"{error} at step {step}, in the batch of the sequences {listed(batch)}: {_blame(batch)}lower the learning "
+        f"rate (now {rate:g}), clip the gradient ({clipping}), or standardize the sequences first. "
         "The module keeps the weights it had before"
     )
-    return Diverged(message, step, ids)
+    return Diverged(message, step, batch.ids.tolist())
+
+
+def listed(batch: Batch) -> str:
+    """The ids of a batch, for a message.
+
+    >>> listed(Batch(range(50)))[-20:]
+    '8, 19, … (50 in all)'
+    """
+    ids = batch.ids.tolist()
+    return ", ".join(map(str, ids[:_SHOWN])) + (f", … ({len(ids)} in all)" if len(ids) > _SHOWN else "")
 
 
 def _blame(batch: Batch) -> str:

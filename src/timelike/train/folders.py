@@ -86,9 +86,7 @@ def read_model(folder: str | Path) -> SavedModel:
         raise ValueError(f"{path / TENSORS} cannot be read ({error}): the model is damaged, save it again") from error
     odd = set(tensors) ^ set(map(str, config["tensors"]))
     if odd:
-        raise ValueError(
-            f"{path / TENSORS} does not belong to {CONFIG}: only one of them has {min(odd)!r}; save it again"
-        )
+        raise ValueError(f"{path / TENSORS} does not belong to {CONFIG}: only one of them has {min(odd)!r}")
     try:
         options, extra = from_json(config["parameters"]), trees.unflatten(config["extra"], {})
         return SavedModel(config["method"], options, tensors, extra, config["library_version"])
@@ -126,6 +124,8 @@ def _refuse_to_replace(path: Path) -> None:
     if not path.exists():
         return
     others = sorted(entry.name for entry in path.iterdir() if entry.name not in (CONFIG, TENSORS))
+    if (path / TENSORS).exists() and not (path / CONFIG).exists():
+        others.append(f"{TENSORS} without {CONFIG}")
     if others:
         raise FileExistsError(f"{path} holds {', '.join(others[:3])}, which is no part of a model: save elsewhere")
     if (path / CONFIG).exists():
@@ -140,7 +140,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} cannot be read ({error}): expected the JSON that save() writes") from error
-    if not isinstance(config, dict) or not ("format" not in config or config["format"] == FORMAT):
+    if not isinstance(config, dict) or not (config.get("format") == FORMAT or config.keys() >= {"method", "params"}):
         raise ValueError(f"{file} is no model of timelike: expected one with the format {FORMAT!r}")
     return config
 

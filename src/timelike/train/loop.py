@@ -17,7 +17,7 @@ from ..sequences.arguments import real
 from . import randomness
 from .batches import Batch
 from .callbacks import Callback
-from .descent import Descent, NotFinite, diverged
+from .descent import Descent, NotFinite, diverged, listed
 from .history import KEPT
 from .limits import Limits
 from .objective import Number
@@ -113,6 +113,9 @@ class Loop:
         except NotFinite as error:
             _put_back(run.module, buffers)
             raise diverged(error, batch, run.step + 1, next(iter(rates.values())), self.clip) from None
+        except Exception as error:
+            error.add_note(f"at step {run.step + 1}, in the batch of the sequences {listed(batch)}")
+            raise
         if descent.updates == updates:
             name = type(self.objective).__name__
             raise RuntimeError(f"step() of {name} made no update: expected it to call descent(loss)")
