@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
         nn as nn,
         recognize as recognize,
         sequences as sequences,
+        train as train,
     )
     from .align import (
         ADTW as ADTW,
@@ -50,10 +51,13 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
         concat as concat,
         load as load,
     )
+    from .train import (
+        load_model as load_model,
+    )
 
 __version__ = "0.1.0"
 
-_ROOMS = ("align", "draw", "native", "nn", "recognize", "report", "sequences")
+_ROOMS = ("align", "draw", "native", "nn", "recognize", "report", "sequences", "train")
 # where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
 _HOME = {
     "ADTW": "align",
@@ -85,6 +89,7 @@ _HOME = {
     "barycenter": "align",
     "concat": "sequences",
     "load": "sequences",
+    "load_model": "train",
     "subsequence": "align",
 }
 __all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604
