@@ -95,12 +95,12 @@ class Program:
 
     def estimate(self, row: Row) -> float:
         """Seconds: what the same work took with another seed, or two batches of it tried out."""
+        task, settings = self.task(row.task.removeprefix("open-")), self.settings(row.task)
         same = [r["seconds"] for r in self.rows.values() if (r["task"], r["method"]) == (row.task, row.method)]
         if same:
             return float(np.mean(same))
         if row.task.startswith("open-") or METHODS[row.method].loss is None:
-            return 120.0
-        task, settings = self.task(row.task), self.settings(row.task)
+            return 60.0
         two = replace(task, train=task.train[: 2 * settings.batch], val=task.val[:16])
         weight, method, once = self.base_weight(row.task), METHODS[row.method], replace(settings, epochs=1)
         spent = min(train(two, method, 0, weight, once, lambda line: None).seconds for _ in range(2))
