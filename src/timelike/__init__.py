@@ -9,10 +9,12 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
     from . import (
         align as align,
         draw as draw,
+        encode as encode,
         native as native,
         nn as nn,
         recognize as recognize,
         sequences as sequences,
+        train as train,
     )
     from .align import (
         ADTW as ADTW,
@@ -37,6 +39,9 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
         barycenter as barycenter,
         subsequence as subsequence,
     )
+    from .encode import (
+        CausalEncoder as CausalEncoder,
+    )
     from .recognize import (
         ElasticKernel as ElasticKernel,
         KMeans as KMeans,
@@ -50,13 +55,17 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
         concat as concat,
         load as load,
     )
+    from .train import (
+        load_model as load_model,
+    )
 
 __version__ = "0.1.0"
 
-_ROOMS = ("align", "draw", "native", "nn", "recognize", "report", "sequences")
+_ROOMS = ("align", "draw", "encode", "native", "nn", "recognize", "report", "sequences", "train")
 # where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
 _HOME = {
     "ADTW": "align",
+    "CausalEncoder": "encode",
     "DDTW": "align",
     "DTW": "align",
     "EDR": "align",
@@ -85,6 +94,7 @@ _HOME = {
     "barycenter": "align",
     "concat": "sequences",
     "load": "sequences",
+    "load_model": "train",
     "subsequence": "align",
 }
 __all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604

@@ -1,5 +1,5 @@
 """Arrays → axes; matplotlib is imported when something is drawn."""
 
-from . import alignments, signals
+from . import alignments, curves, signals
 
-__all__ = ["alignments", "signals"]
+__all__ = ["alignments", "curves", "signals"]

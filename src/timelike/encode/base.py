@@ -56,9 +56,7 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
         return vectors
 
     def _checked(self, X: Any, name: str = "X") -> Sequences:
-        if not self.__sklearn_is_fitted__():
-            kind = type(self).__name__
-            raise NotFittedError(f"this {kind} has learned nothing yet: call fit(X) first, or load a model")
+        self._require_fitted()
         sequences = as_sequences(X, name)
         if len(sequences) == 0:
             raise ValueError(f"{name} holds no sequences: expected at least one")
@@ -70,6 +68,11 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
                 'channels; an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
         return sequences
+
+    def _require_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            kind = type(self).__name__
+            raise NotFittedError(f"this {kind} has learned nothing yet: call fit(X) first, or load a model")
 
     @abc.abstractmethod
     def _n_channels(self) -> int | None:

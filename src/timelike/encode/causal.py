@@ -184,7 +184,7 @@ class CausalEncoder(Savable, Encoder):
         >>> bool(np.allclose(vectors[9], encoder.encode([x[:10]])[0], atol=1e-5))
         True
         """
-        self._refuse_unfitted()
+        self._require_fitted()
         zero, one = np.zeros_like(self.mean_), np.ones_like(self.scale_)
         centre, spread = (self.mean_, self.scale_) if self.standardize else (zero, one)
         return Stream(self.network_, centre, spread)
@@ -196,7 +196,7 @@ class CausalEncoder(Savable, Encoder):
         return hasattr(self, "network_")
 
     def _learned(self) -> tuple[dict[str, Tensor], Any]:
-        self._refuse_unfitted()
+        self._require_fitted()
         clock = {"mean": torch.from_numpy(self.mean_), "scale": torch.from_numpy(self.scale_)}
         weights = {f"network.{name}": tensor for name, tensor in self.network_.state_dict().items()}
         return weights | clock, None

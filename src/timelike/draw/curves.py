@@ -1,0 +1,51 @@
+"""Curves over the steps of a training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .signals import COLORS, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Curve = tuple[NDArray[Any], NDArray[Any]]  # steps and values
+
+
+def training(losses: Curve, rates: Curve, scores: Curve | None = None, *, best: int | None = None) -> Figure:
+    """Losses with their running mean, learning rate, and scores if there are any, one above the other."""
+    from matplotlib.figure import Figure
+
+    rows = 2 if scores is None else 3
+    whole = Figure(figsize=(6.5, 1.2 + 1.5 * rows), layout="constrained")
+    axes = whole.subplots(rows, 1, sharex=True)
+    axes[0].plot(*losses, color=COLORS[6], linewidth=0.7, alpha=0.6)
+    axes[0].plot(losses[0], running_mean(losses[1]), color=COLORS[0], linewidth=1.6)
+    axes[0].set_ylabel("loss")
+    axes[-1].plot(*rates, color=COLORS[2], linewidth=1.2)
+    axes[-1].set_ylabel("learning rate")
+    axes[-1].set_xlabel("step")
+    if scores is not None:
+        axes[1].plot(*scores, color=COLORS[1], marker=".", linewidth=1.2)
+        axes[1].set_ylabel("score")
+        if best is not None:
+            axes[1].axvline(best, color=COLORS[6], linewidth=0.8, linestyle="--")
+    for one in axes:
+        plain(one)
+    return whole
+
+
+def running_mean(values: NDArray[Any], share: float = 0.05) -> NDArray[np.float64]:
+    """The mean of the values so far, at most the last `share` of all of them.
+
+    >>> running_mean(np.array([4.0, 2.0, 0.0]), share=0.67)
+    array([4., 3., 1.])
+    """
+    width = max(1, round(share * len(values)))
+    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(0, ends - width)
+    return np.asarray((sums[ends] - sums[starts]) / (ends - starts))

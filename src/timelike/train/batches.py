@@ -1,0 +1,130 @@
+"""Batches: tensors that know which sequences they were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from ..sequences import Sequences
+from ..sequences.arguments import whole
+
+
+class Batch:
+    """Named tensors with one row per sequence, and the positions of these sequences (`ids`).
+
+    The ids are there so that an error can say which sequences it is about, and so that several processes can share a
+    batch. A tensor whose first axis is something else needs an objective with a `part` of its own.
+
+    >>> batch = Batch([4, 7], x=np.zeros((2, 5, 1)), lengths=[5, 3])
+    >>> batch
+    Batch(2 sequences: x (2, 5, 1), lengths (2,))
+    >>> batch.take([1])["lengths"]
+    tensor([3])
+    """
+
+    def __init__(self, ids: ArrayLike, /, **tensors: Any) -> None:
+        self.ids: NDArray[np.int64] = np.atleast_1d(np.asarray(ids, np.int64))
+        self.tensors: dict[str, Tensor] = {name: torch.as_tensor(value) for name, value in tensors.items()}
+
+    @classmethod
+    def of(cls, sequences: Sequences, ids: ArrayLike, /, **known: ArrayLike) -> Batch:
+        """The sequences at `ids`, padded: `x` (item, time, *frame), `lengths` (item,), and rows of what else is known.
+
+        >>> import timelike as tl
+        >>> X = tl.Sequences([[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]])
+        >>> batch = Batch.of(X, [2, 1], labels=[0, 1, 1])
+        >>> batch["x"].shape, batch["lengths"], batch["labels"]
+        (torch.Size([2, 3, 1]), tensor([3, 1]), tensor([1, 1]))
+        """
+        positions = np.atleast_1d(np.asarray(ids, np.int64))
+        x, lengths = sequences[positions].tensor()
+        rows = {name: torch.as_tensor(np.asarray(values)[positions]) for name, values in known.items()}
+        return cls(positions, x=x, lengths=lengths, **rows)
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name not in self.tensors:
+            raise KeyError(f"the batch holds no {name!r}: it has {', '.join(self.tensors)}")
+        return self.tensors[name]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def like(self, module: nn.Module) -> Batch:
+        """The same on the device of a module and in its precision; the loop does so before `loss`."""
+        model = next((p for p in module.parameters() if p.is_floating_point()), None)
+        if model is None:
+            return self
+        moved = {
+            name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else tensor.dtype)
+            for name, tensor in self.tensors.items()
+        }
+        return Batch(self.ids, **moved)
+
+    def take(self, rows: ArrayLike) -> Batch:
+        """A batch of some of the rows."""
+        for name, tensor in self.tensors.items():
+            if tensor.ndim == 0 or len(tensor) != len(self):
+                raise ValueError(
+                    f"{name} has shape {tuple(tensor.shape)} in a batch of {len(self)} sequences, so it cannot be "
+                    "shared among processes: expected one row for each, or an objective that defines part()"
+                )
+        chosen = np.asarray(rows, np.int64)
+        index = torch.from_numpy(chosen)
+        return Batch(self.ids[chosen], **{name: tensor[index] for name, tensor in self.tensors.items()})
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in self.tensors.items())
+        return f"Batch({len(self)} sequences: {shapes})"
+
+
+def shuffled(
+    n_items: int, size: int, rng: np.random.Generator, *, drop_last: bool = False
+) -> Iterator[NDArray[np.int64]]:
+    """Every position once, in random order, `size` at a time; the last may be fewer, or left out.
+
+    >>> [len(ids) for ids in shuffled(10, 4, np.random.default_rng(0))]
+    [4, 4, 2]
+    """
+    whole(size, "size", 1)
+    if n_items < (size if drop_last else 1):
+        raise ValueError(f"{n_items} sequences make no batch of {size}: give more sequences, or a smaller batch")
+    order = rng.permutation(n_items)
+    end = n_items - n_items % size if drop_last else n_items
+    for start in range(0, end, size):
+        yield order[start : start + size]
+
+
+def per_class(
+    labels: ArrayLike, size: int, rng: np.random.Generator, *, n_classes: int | None = None
+) -> Iterator[NDArray[np.int64]]:
+    """Batches with `size` members of each of `n_classes` classes (all unless given), drawn anew for every batch.
+
+    A class gives each of its members once before any comes again, and all it has where that is fewer than `size`. There
+    are as many batches as it takes to show about as many sequences as there are.
+
+    >>> labels = np.array([0, 0, 0, 1, 1, 1, 2])
+    >>> [sorted(labels[ids].tolist()) for ids in per_class(labels, 2, np.random.default_rng(0))]
+    [[0, 0, 1, 1, 2], [0, 0, 1, 1, 2]]
+    """
+    whole(size, "size", 1)
+    codes, counts = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)[1:]
+    if len(counts) == 0:
+        raise ValueError("labels is empty: expected the class of every sequence")
+    if n_classes is not None and whole(n_classes, "n_classes", 1) > len(counts):
+        raise ValueError(f"n_classes={n_classes}: there are only {len(counts)} classes")
+    width = len(counts) if n_classes is None else n_classes
+    members = [_endless(np.flatnonzero(codes == code), rng) for code in range(len(counts))]
+    shown = np.minimum(counts, size).mean() * width
+    for _ in range(int(np.ceil(len(codes) / shown))):
+        chosen = rng.permutation(len(counts))[:width]
+        yield np.array([next(members[code]) for code in chosen for _ in range(min(size, counts[code]))])
+
+
+def _endless(members: NDArray[np.intp], rng: np.random.Generator) -> Iterator[int]:
+    while True:
+        yield from rng.permutation(members).tolist()

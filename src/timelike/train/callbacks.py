@@ -1,0 +1,71 @@
+"""Moments of a training at which a caller may look and stop it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .run import Run
+
+
+class Callback:
+    """Derive from it and fill in the moments of interest.
+
+    Each gets the `run`: `run.step` (steps done), `run.epoch`, `run.history`, `run.objective`, and `run.stop(reason)`.
+    With several processes, every process calls its own; `run.processes.first` is true in one of them. What a callback
+    needs to know after a pause it finds in the history.
+
+    >>> class StopWhenSmall(Callback):
+    ...     def stepped(self, run):
+    ...         if run.history.last("loss") < 0.01:
+    ...             run.stop("a small loss")
+    """
+
+    def started(self, run: Run) -> None:
+        """Before the first step, or the first after a pause."""
+
+    def stepped(self, run: Run) -> None:
+        """After a step."""
+
+    def epoch_ended(self, run: Run) -> None:
+        """After the last step of an epoch and its validation."""
+
+    def validated(self, run: Run) -> None:
+        """After a validation; the score is the last in the history."""
+
+    def saved(self, run: Run) -> None:
+        """After a checkpoint."""
+
+    def ended(self, run: Run) -> None:
+        """At the end, however it came about."""
+
+
+class ProgressBar(Callback):
+    """A bar of the steps with the loss (a running mean) and the last score."""
+
+    def __init__(self, total: int | None) -> None:
+        self._total = total
+        self._bar: Any = None
+        self._loss: float | None = None
+
+    def started(self, run: Run) -> None:
+        """Draw the bar, where the run is."""
+        from tqdm.auto import tqdm
+
+        name = type(run.objective).__name__
+        self._bar = tqdm(total=self._total, initial=run.step, desc=name, unit="step", dynamic_ncols=True)
+
+    def stepped(self, run: Run) -> None:
+        """Move it by one."""
+        loss = run.history.last("loss")
+        self._loss = loss if self._loss is None else 0.95 * self._loss + 0.05 * loss
+        words = {"loss": f"{self._loss:.4g}"}
+        if len(run.history.scores):
+            words["score"] = f"{run.history.last('score'):.4g}"
+        self._bar.set_postfix(words, refresh=False)
+        self._bar.update()
+
+    def ended(self, run: Run) -> None:
+        """Leave it as it is."""
+        if self._bar is not None:
+            self._bar.close()

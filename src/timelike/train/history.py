@@ -1,0 +1,133 @@
+"""What happened during a training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KEPT = ("loss", "epoch_loss", "score", "rate", "gradient_norm", "seconds")  # tracks the loop writes itself
+
+
+@dataclass
+class Track:
+    """Numbers and the steps (counted from 1) at which they were noted."""
+
+    steps: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+@dataclass(eq=False, repr=False)
+class History:
+    """The record of a training: numbers by name, each with the step it belongs to.
+
+    `history["loss"]` gives the numbers and `history.steps("loss")` the steps. Every step notes `loss`, `rate` (the
+    learning rate), `gradient_norm`, `seconds` since the start and whatever the objective adds; every epoch notes
+    `epoch_loss`, and every validation `score`. `stopped` says why the training ended.
+
+    >>> history = History()
+    >>> history.note("loss", 1, 0.5)
+    >>> history.note("loss", 2, 0.25)
+    >>> history["loss"], history.steps("loss")
+    (array([0.5 , 0.25]), array([1, 2]))
+    """
+
+    higher_is_better: bool = True
+    stopped: str | None = None
+    tracks: dict[str, Track] = field(default_factory=dict)
+
+    def note(self, name: str, step: int, value: float) -> None:
+        """Add one number."""
+        track = self.tracks.setdefault(name, Track())
+        track.steps.append(step)
+        track.values.append(float(value))
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        return np.array(self.tracks[name].values if name in self.tracks else [], np.float64)
+
+    def steps(self, name: str) -> NDArray[np.int64]:
+        """The steps at which `name` was noted."""
+        return np.array(self.tracks[name].steps if name in self.tracks else [], np.int64)
+
+    def last(self, name: str) -> float:
+        """The newest number of that name; NaN if there is none."""
+        return self.tracks[name].values[-1] if name in self.tracks else float("nan")
+
+    @property
+    def names(self) -> list[str]:
+        """What was noted."""
+        return list(self.tracks)
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The loss of every step."""
+        return self["loss"]
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of every validation."""
+        return self["score"]
+
+    @property
+    def n_steps(self) -> int:
+        """Steps made."""
+        return len(self.tracks["loss"].steps) if "loss" in self.tracks else 0
+
+    @property
+    def seconds(self) -> float:
+        """How long the training took, without the pauses between a checkpoint and its continuation."""
+        return 0.0 if "seconds" not in self.tracks else self.last("seconds")
+
+    @property
+    def best_score(self) -> float:
+        """The best score, NaN without any."""
+        return float(self.scores[self._best()]) if len(self.scores) else float("nan")
+
+    @property
+    def best_step(self) -> int | None:
+        """The step with the best score."""
+        return int(self.steps("score")[self._best()]) if len(self.scores) else None
+
+    def validations_since_best(self) -> int:
+        """How many scores in a row have not been better than the best."""
+        return len(self.scores) - 1 - self._best() if len(self.scores) else 0
+
+    def _best(self) -> int:
+        return int(self.scores.argmax() if self.higher_is_better else self.scores.argmin())
+
+    def plot(self) -> Figure:
+        """Loss, learning rate and score over the steps."""
+        from ..draw import curves
+
+        losses, rates, scores = ((self.steps(name), self[name]) for name in ("loss", "rate", "score"))
+        return curves.training(losses, rates, scores if len(self.scores) else None, best=self.best_step)
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_steps} steps", f"loss {self.last('loss'):.4g}"]
+        if len(self.scores):
+            parts.append(f"best score {self.best_score:.4g} at step {self.best_step}")
+        if self.stopped:
+            parts.append(f"stopped by {self.stopped}")
+        return f"History({', '.join(parts)})"
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All tracks, for a checkpoint."""
+        found = {}
+        for name, track in self.tracks.items():
+            found[f"{name}.steps"] = torch.tensor(track.steps, dtype=torch.int64)
+            found[f"{name}.values"] = torch.tensor(track.values, dtype=torch.float64)
+        return found
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Take up the tracks of a checkpoint."""
+        names = [name.removesuffix(".steps") for name in tensors if name.endswith(".steps")]
+        self.tracks = {
+            name: Track(tensors[f"{name}.steps"].tolist(), tensors[f"{name}.values"].tolist()) for name in names
+        }

@@ -1,0 +1,229 @@
+"""The one training loop of the library."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from threading import Event
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..sequences.arguments import real
+from . import randomness
+from .batches import Batch
+from .callbacks import Callback
+from .descent import Descent, NotFinite, diverged, listed
+from .history import KEPT
+from .limits import Limits
+from .objective import Number
+from .run import Run
+from .saving import Saving
+from .schedules import Schedule
+
+
+class Loop:
+    """The loop itself."""
+
+    def __init__(
+        self,
+        run: Run,
+        limits: Limits,
+        schedules: Mapping[str, Schedule] | Schedule,
+        saving: Saving,
+        clip: float | None,
+        callbacks: Sequence[Callback],
+        interrupted: Event,
+    ) -> None:
+        self.run, self.limits, self.saving, self.clip = run, limits, saving, clip
+        self.callbacks, self.interrupted = callbacks, interrupted
+        self.processes, self.objective = run.processes, run.objective
+        self.descent = Descent(run.module, run.optimizers, run.processes, clip)
+        self.schedules = schedules if isinstance(schedules, Mapping) else dict.fromkeys(run.optimizers, schedules)
+        if self.schedules.keys() != run.optimizers.keys():
+            names = ", ".join(map(repr, run.optimizers))
+            raise ValueError(f"schedule is for {', '.join(map(repr, self.schedules))}: the optimizers are {names}")
+        self.start = time.monotonic() - run.history.seconds
+
+    def go(self) -> None:
+        """Train until something says stop."""
+        run, history = self.run, self.run.history
+        run.module.train()
+        self._call("started")
+        try:
+            while not self._stops():
+                self._epoch()
+            history.stopped = run.stopping
+            if self.saving.folder is not None and not self.saving.current(run):
+                self._save()
+            if run.stopping == "max_steps":  # judged, but not in the checkpoint: a longer run would not be judged here
+                self._validate()
+            if self.limits.patience is not None and run.best is not None:
+                run.module.load_state_dict(run.best)
+        finally:
+            run.module.zero_grad()
+            run.module.eval()
+            self._call("ended")
+        if run.stopping == "Ctrl-C" and self.processes.first:
+            kept = f", and {self.saving.folder} has a checkpoint to continue from" if self.saving.folder else ""
+            warnings.warn(f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}", stacklevel=3)
+
+    def _epoch(self) -> None:
+        """The rest of an epoch: its steps until there are no more or something says stop."""
+        run = self.run
+        for batch in self._batches():
+            self._step(batch)
+            every = self.limits.validate_every
+            if every is not None and run.step % every == 0:
+                self._validate()
+            self._call("stepped")
+            if self._stops():
+                return
+            if self.processes.any(self.saving.due(run.step)):
+                self._save()
+        self._end_epoch()
+
+    def _batches(self) -> Iterator[Batch]:
+        """The batches of this epoch that are not done yet, each drawn with the generators seeded for its step."""
+        run = self.run
+        done, first = run.position, run.step - run.position
+        randomness.before_step(run.seed, first, self.processes.rank)
+        source = self.objective.batches(run.epoch, randomness.for_batches(run.seed, run.epoch))
+        for position, batch in enumerate(islice(source, self.objective.steps_per_epoch)):
+            if position >= done:  # those before were seen before the pause
+                yield _checked(batch)
+            randomness.before_step(run.seed, first + position + 1, self.processes.rank)
+        if run.position == 0:
+            name = type(self.objective).__name__
+            raise ValueError(f"batches() of {name} gave none in epoch {run.epoch}: expected at least one")
+
+    def _step(self, batch: Batch) -> None:
+        run, descent = self.run, self.descent
+        rates = self._set_rates()
+        buffers = {name: tensor.clone() for name, tensor in run.module.named_buffers()}
+        updates = descent.updates
+        part = self._part(batch)
+        try:
+            with self.processes.computing():
+                numbers = self.objective.step(part.like(run.module), descent)
+        except NotFinite as error:
+            _put_back(run.module, buffers)
+            raise diverged(error, batch, run.step + 1, next(iter(rates.values())), self.clip) from None
+        except Exception as error:
+            error.add_note(f"at step {run.step + 1}, in the batch of the sequences {listed(batch)}")
+            raise
+        if descent.updates == updates:
+            name = type(self.objective).__name__
+            raise RuntimeError(f"step() of {name} made no update: expected it to call descent(loss)")
+        self.processes.copy_buffers(run.module)
+        run.step, run.position = run.step + 1, run.position + 1
+        self._note(rates, numbers)
+
+    def _part(self, batch: Batch) -> Batch:
+        """What this process computes of a batch, and its weight."""
+        world = self.processes.world
+        if world == 1:
+            return batch
+        part = self.objective.part(batch, self.processes.rank, world)
+        self.descent.weight = len(part) * world / len(batch)
+        return part if len(part) else batch.take([0])  # with weight 0: all processes must keep in step
+
+    def _set_rates(self) -> dict[str, float]:
+        """Set every optimiser's learning rate for this step; the first group's is noted."""
+        run = self.run
+        noted: dict[str, float] = {}
+        for name, optimizer in run.optimizers.items():
+            factor = self.schedules[name].factor(run.step, self.limits.max_steps, run.history)
+            for group, rate in zip(optimizer.param_groups, run.rates[name], strict=True):
+                group["lr"] = rate * factor
+            noted["rate" if len(noted) == 0 else f"rate_{name}"] = float(run.rates[name][0] * factor)
+        return noted
+
+    def _note(self, rates: dict[str, float], numbers: Mapping[str, Number]) -> None:
+        run = self.run
+        if "loss" not in numbers or set(numbers) & (set(KEPT) - {"loss"}):
+            raise ValueError(
+                f"{type(self.objective).__name__} notes {', '.join(numbers) or 'nothing'}: expected 'loss' among the "
+                f"names, and none of {', '.join(KEPT[1:])}, which the loop notes itself"
+            )
+        values = torch.tensor([_plain(value) for value in numbers.values()], dtype=torch.float64)
+        means = self.processes.mean(values * self.descent.weight).tolist()
+        noted = dict(zip(numbers, means, strict=True)) | rates | {"gradient_norm": self.descent.norm}
+        for name, value in (noted | {"seconds": self._seconds()}).items():
+            run.history.note(name, run.step, value)
+
+    def _end_epoch(self) -> None:
+        run = self.run
+        mean = run.history["loss"][-run.position :].mean()
+        run.epoch, run.position = run.epoch + 1, 0
+        run.history.note("epoch_loss", run.step, mean)
+        if self.limits.validate_every is None:
+            self._validate()
+        self._call("epoch_ended")
+
+    def _validate(self) -> None:
+        run = self.run
+        if not self.limits.validates or run.step in run.history.steps("score")[-1:]:
+            return
+        randomness.before_score(run.seed)
+        with _evaluating(run.module), self.processes.computing(), torch.no_grad():
+            score = self.processes.agreed(self.objective.validate())
+        score = real(float(score), f"the score that validate() gave after step {run.step}")
+        run.history.note("score", run.step, score)
+        if self.limits.patience is not None and run.history.best_step == run.step:
+            run.keep_as_best()
+        self._call("validated")
+
+    def _stops(self) -> bool:
+        run = self.run
+        reason = "Ctrl-C" if self.interrupted.is_set() else self.limits.reached(run, self._seconds())
+        if reason is not None:
+            run.stop(reason)
+        if self.processes.any(run.stopping is not None):
+            run.stop("another process")
+            run.stopping = self.processes.agreed(run.stopping)
+        return run.stopping is not None
+
+    def _save(self) -> None:
+        self.saving.save(self.run)
+        self._call("saved")
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.start
+
+    def _call(self, moment: str) -> None:
+        for callback in self.callbacks:
+            getattr(callback, moment)(self.run)
+
+
+def _checked(batch: Any) -> Batch:
+    if isinstance(batch, Batch) and len(batch) > 0:
+        return batch
+    what = "an empty batch" if isinstance(batch, Batch) else f"a {type(batch).__name__}"
+    raise TypeError(f"batches() gave {what}: expected a timelike.train.Batch with the ids of its sequences")
+
+
+def _plain(value: Number) -> float:
+    return float(value.detach() if isinstance(value, Tensor) else value)
+
+
+def _put_back(module: nn.Module, buffers: dict[str, Tensor]) -> None:
+    """Undo what a failed step's forward pass did to running means."""
+    for name, tensor in module.named_buffers():
+        tensor.data = buffers.get(name, tensor)
+
+
+@contextmanager
+def _evaluating(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode inside; afterwards every part in the mode it had."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training

@@ -1,0 +1,119 @@
+"""What is to be learned: the contract between a method and the training loop."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from .batches import Batch
+
+if TYPE_CHECKING:
+    from .descent import Descent
+
+Number = Tensor | float
+
+
+class Objective(ABC):
+    """A module, its optimisers, its batches and its loss; `fit` does the rest.
+
+    A method fills in `optimizers`, `batches` and `loss`. One that judges itself gives `validate`; one that runs several
+    optimisers or an inner loop replaces `step`.
+
+    >>> import torch
+    >>> from timelike.train import Batch, Objective, fit, shuffled
+    >>> class Line(Objective):
+    ...     def __init__(self, x, y):
+    ...         self.module, self.x, self.y = torch.nn.Linear(1, 1), x, y
+    ...
+    ...     def optimizers(self):
+    ...         return torch.optim.Adam(self.module.parameters(), lr=0.1)
+    ...
+    ...     def batches(self, epoch, rng):
+    ...         for ids in shuffled(len(self.x), 8, rng):
+    ...             yield Batch(ids, x=self.x[ids], y=self.y[ids])
+    ...
+    ...     def loss(self, batch):
+    ...         return torch.nn.functional.mse_loss(self.module(batch["x"]), batch["y"])
+    >>> x = torch.linspace(-1, 1, 32)[:, None]
+    >>> line = Line(x, 3 * x + 1)
+    >>> history = fit(line, max_epochs=100, random_state=0)
+    >>> [round(p.item(), 2) for p in line.module.parameters()]
+    [3.0, 1.0]
+    """
+
+    module: nn.Module
+    """All that is learned, and all that a checkpoint keeps. Several networks are one `nn.ModuleDict`."""
+
+    higher_is_better: bool = True
+    """Whether a greater score of `validate` is a better one."""
+
+    steps_per_epoch: int | None = None
+    """Where to cut an epoch. A source without an end needs it to have epochs, and to continue quickly after a pause."""
+
+    @abstractmethod
+    def optimizers(self) -> Optimizer | Mapping[str, Optimizer]:
+        """One optimiser, or several by name, over the parameters of `module`; called once, on the device."""
+
+    @abstractmethod
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
+        """The batches of one epoch, with an end or without.
+
+        They may depend on nothing but the data, `epoch` and what is drawn from `rng`: a run that continues in the
+        middle of an epoch goes through the batches it has seen, without training on them. Batches that depend on the
+        weights (mined once per epoch) are repeatable if checkpoints fall between epochs.
+        """
+
+    @abstractmethod
+    def loss(self, batch: Batch) -> Tensor | Mapping[str, Number]:
+        """The mean loss over a batch; or several numbers for the history, of which `loss` is the one to descend.
+
+        The tensors are on the device of the module, and in its precision.
+        """
+
+    def step(self, batch: Batch, descent: Descent) -> Mapping[str, Number]:
+        """One step of training, and the numbers for the history; `loss` must be among them.
+
+        A method with several optimisers descends with each, as often as it likes::
+
+            def step(self, batch, descent):
+                for _ in range(5):
+                    critic = self.critic_loss(batch)
+                    descent(critic, "critic")
+                generator = self.generator_loss(batch)
+                descent(generator, "generator")
+                return {"loss": generator, "critic": critic}
+
+        One that wants little memory calls `descent.backward(term)` for every term, then `descent.step()`.
+        """
+        found = self.loss(batch)
+        numbers = found if isinstance(found, Mapping) else {"loss": found}
+        descent(numbers.get("loss"))
+        return numbers
+
+    def validate(self) -> float:
+        """A score of the module as it is; called without gradients and with the module in evaluation mode.
+
+        `batch.like(self.module)` brings a batch to the module's device and precision.
+        """
+        raise NotImplementedError
+
+    def part(self, batch: Batch, rank: int, world: int) -> Batch:
+        """What one of several processes computes of a batch: every `world`-th sequence.
+
+        Gradients are averaged with the number of sequences as weights, so for a loss that is a mean over sequences the
+        number of processes does not matter. A loss over pairs sees only the pairs within each part; replace this
+        method to share pairs otherwise.
+        """
+        return batch.take(np.arange(rank, len(batch), world))
+
+    def state(self) -> dict[str, Any]:
+        """What else a checkpoint must keep for `restore`: numbers, strings, tensors, and lists or dicts of these."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:  # noqa: B027
+        """Take up what `state` gave when the checkpoint was written."""

@@ -1,0 +1,118 @@
+"""Where a run computes: one process or several, on which device, in which precision. lightning-fabric does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from ..sequences.arguments import one_of, whole
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+Accelerator = Literal["cpu", "auto", "gpu", "cuda", "mps"]
+Strategy = Literal["auto", "ddp"]
+Precision = Literal["32-true", "64-true", "bf16-mixed", "bf16-true"]
+
+
+class Processes:
+    """One process among its equals. All of them hold the same weights; each computes a part of every batch.
+
+    Gradients are averaged here and not by a wrapper around the module, so that an objective may call the module as
+    often as it likes, use any of its methods, leave parameters out and take several optimisers.
+    """
+
+    def __init__(self, fabric: Fabric | None) -> None:
+        self._fabric = fabric
+        self.rank = 0 if fabric is None else fabric.global_rank
+        self.world = 1 if fabric is None else fabric.world_size
+        self.device = torch.device("cpu") if fabric is None else fabric.device
+
+    @classmethod
+    def start(cls, accelerator: Accelerator, devices: int, strategy: Strategy, precision: Precision) -> Processes:
+        """Start the other processes, if there are to be any."""
+        one_of(accelerator, "accelerator", get_args(Accelerator))
+        one_of(strategy, "strategy", get_args(Strategy))
+        one_of(precision, "precision", get_args(Precision))
+        whole(devices, "devices", 1)
+        if (accelerator, devices, strategy, precision) == ("cpu", 1, "auto", "32-true"):
+            return cls(None)  # nothing to arrange, and importing fabric takes longer than many a training
+        from lightning_fabric import Fabric
+
+        fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
+        fabric.launch()
+        return cls(fabric)
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes and prints for all."""
+        return self.rank == 0
+
+    def place(self, module: nn.Module) -> None:
+        """The module on the device and in the precision, with the same weights in every process."""
+        if self._fabric is None:
+            return
+        self._fabric.strategy.precision.convert_module(module)
+        module.to(self.device)
+        self._copy_from_first([*module.parameters(), *module.buffers()])
+
+    def computing(self) -> AbstractContextManager[Any]:
+        """The context in which losses and scores are computed."""
+        return nullcontext() if self._fabric is None else self._fabric.autocast()
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean over the processes."""
+        if self.world == 1 or self._fabric is None:
+            return values
+        total = self._fabric.all_reduce(values.to(self.device, copy=True), reduce_op="sum")
+        assert isinstance(total, Tensor)
+        return total / self.world
+
+    def any(self, flag: bool) -> bool:
+        """Whether it is so in any process: what one decides by its clock, all must do."""
+        if self.world == 1:
+            return flag
+        return bool(self.mean(torch.tensor(float(flag), device=self.device)) > 0)
+
+    def agreed(self, value: Any) -> Any:
+        """The value of the first process."""
+        return value if self.world == 1 or self._fabric is None else self._fabric.broadcast(value)
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self._fabric is not None:
+            self._fabric.barrier()
+
+    def average_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Put the mean over the processes in place of every gradient; one that no process has stays missing."""
+        if self.world == 1:
+            return
+        by_dtype: dict[torch.dtype, list[nn.Parameter]] = {}
+        for parameter in parameters:
+            by_dtype.setdefault(parameter.dtype, []).append(parameter)
+        for group in by_dtype.values():
+            self._average(group)
+
+    def _average(self, group: list[nn.Parameter]) -> None:
+        """One message for all gradients of a dtype, ended by which of them there are."""
+        there = torch.tensor([float(p.grad is not None) for p in group], dtype=group[0].dtype, device=self.device)
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in group]
+        flat = self.mean(torch.cat([*(gradient.reshape(-1) for gradient in gradients), there]))
+        *parts, known = torch.split(flat, [*(p.numel() for p in group), len(group)])
+        for parameter, part, exists in zip(group, parts, known.tolist(), strict=True):
+            parameter.grad = part.view_as(parameter).clone() if exists else None
+
+    def copy_buffers(self, module: nn.Module) -> None:
+        """Put the first process's buffers (running means, prototypes) into every process."""
+        if self.world > 1:
+            self._copy_from_first(list(module.buffers()))
+
+    def _copy_from_first(self, tensors: list[Tensor]) -> None:
+        if self.world == 1:
+            return
+        for tensor in tensors:
+            torch.distributed.broadcast(tensor.data, src=0)

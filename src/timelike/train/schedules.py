@@ -1,0 +1,128 @@
+"""How the learning rate changes. A schedule is a value: what it needs to know it reads from the history of the run."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ..sequences.arguments import one_of, real, whole
+from .history import History
+
+
+class Schedule(ABC):
+    """Gives the factor by which the optimiser's own learning rate is multiplied."""
+
+    @abstractmethod
+    def factor(self, step: int, horizon: int | None, history: History) -> float:
+        """The factor after `step` steps, of `horizon` in all if that is known."""
+
+    def check(self, horizon: int | None) -> None:  # noqa: B027
+        """Complain before the first step, not at it."""
+
+
+@dataclass(frozen=True)
+class Constant(Schedule):
+    """The learning rate as it is."""
+
+    def factor(self, step: int, horizon: int | None, history: History) -> float:
+        """Always 1."""
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cosine(Schedule):
+    """Half a cosine from 1 to `final` over `steps` (`max_steps` unless given), after a linear rise over `warmup` steps.
+
+    >>> [round(Cosine(steps=4).factor(step, None, History()), 3) for step in range(5)]
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+
+    steps: int | None = None
+    warmup: int = 0
+    final: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.steps is not None:
+            whole(self.steps, "steps", 1)
+        whole(self.warmup, "warmup", 0)
+        real(self.final, "final", 0, 1)
+
+    def check(self, horizon: int | None) -> None:
+        """A cosine needs to know where it ends."""
+        steps = self.steps or horizon
+        if steps is None:
+            raise ValueError(
+                "schedule=Cosine() does not know how many steps there will be: give it steps, or max_steps"
+            )
+        if self.warmup >= steps:
+            raise ValueError(f"warmup={self.warmup}: expected fewer than the {steps} steps of the schedule")
+
+    def factor(self, step: int, horizon: int | None, history: History) -> float:
+        """Rise, then fall, then stay."""
+        if step < self.warmup:
+            return (step + 1) / (self.warmup + 1)
+        steps = self.steps or horizon or 1
+        share = min(1.0, (step - self.warmup) / max(1, steps - self.warmup))
+        return self.final + (1 - self.final) * (1 + math.cos(math.pi * share)) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Schedule):
+    """Multiplied by `by` after every `every` steps.
+
+    >>> [Steps(every=2, by=0.5).factor(step, None, History()) for step in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+
+    every: int
+    by: float = 0.1
+
+    def __post_init__(self) -> None:
+        whole(self.every, "every", 1)
+        real(self.by, "by", above=0)
+
+    def factor(self, step: int, horizon: int | None, history: History) -> float:
+        """A staircase."""
+        return float(self.by ** (step // self.every))
+
+
+Watched = Literal["auto", "loss", "score"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plateau(Schedule):
+    """Multiplied by `by` (halved) after `patience` epochs without progress, and then again after as many.
+
+    Progress is a better validation score where there is one (`patience` then counts validations), otherwise a smaller
+    mean loss of an epoch; `watch` chooses.
+
+    >>> history = History()
+    >>> for epoch, loss in enumerate([3.0, 2.0, 2.5, 2.4, 1.0]):
+    ...     history.note("epoch_loss", epoch, loss)
+    >>> Plateau(patience=2).factor(0, None, history), Plateau(patience=3).factor(0, None, history)
+    (0.5, 1.0)
+    """
+
+    patience: int = 10
+    by: float = 0.5
+    least: float = 0.0
+    watch: Watched = "auto"
+
+    def __post_init__(self) -> None:
+        whole(self.patience, "patience", 1)
+        real(self.by, "by", 0, 1, above=0)
+        real(self.least, "least", 0, 1)
+        one_of(self.watch, "watch", get_args(Watched))
+
+    def factor(self, step: int, horizon: int | None, history: History) -> float:
+        """Counted anew from the history, so that there is no state to keep."""
+        scored = self.watch == "score" or (self.watch == "auto" and len(history.scores) > 0)
+        seen = history.scores if scored else history["epoch_loss"]
+        factor, best, waited = 1.0, math.inf, 0
+        for value in (-seen if scored and history.higher_is_better else seen).tolist():
+            best, waited = (value, 0) if value < best else (best, waited + 1)
+            if waited == self.patience:
+                factor, waited = factor * self.by, 0
+        return max(factor, self.least)
