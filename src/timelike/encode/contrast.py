@@ -37,7 +37,7 @@ class Contrast(Objective):
         self.n_negatives, self.batch_size, self.learning_rate = n_negatives, batch_size, learning_rate
         self.by_terms = by_terms
         base, _, _ = sequences.buffers()
-        self.steps = torch.from_numpy(np.ascontiguousarray(base.reshape(len(base), -1), np.float32))
+        self.steps = torch.tensor(base.reshape(len(base), -1), dtype=torch.float32)
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam, as in the paper."""
@@ -58,7 +58,7 @@ class Contrast(Objective):
         negatives, lengths = sides[2]
         sides[2] = negatives.flatten(0, 1), lengths.flatten()
         anchor, positive, negative = encoded(self.module, sides)
-        return _terms(anchor, positive[:, None], 1.0) + _terms(anchor, negative.unflatten(0, lengths.shape), -1.0)
+        return _terms(anchor, positive[:, None], 1.0) + _terms(anchor, negative.reshape(*lengths.shape, -1), -1.0)
 
     def step(self, batch: Batch, descent: Descent) -> Mapping[str, Tensor | float]:
         """At once; or for long series term by term, so that memory does not grow with the number of negatives."""

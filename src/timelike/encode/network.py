@@ -22,13 +22,15 @@ class CausalConvolution(nn.Module):
         self.dilation = dilation
         bound = 1 / math.sqrt(n_in * kernel)
         self.direction = nn.Parameter(torch.empty(kernel, n_in, n_out).uniform_(-bound, bound))
-        self.magnitude = nn.Parameter(self.direction.detach().norm(dim=(0, 1)))
+        self.magnitude = nn.Parameter(torch.linalg.vector_norm(self.direction.detach(), dim=(0, 1)))
         self.bias = nn.Parameter(torch.empty(n_out).uniform_(-bound, bound))
 
     @property
     def weight(self) -> Tensor:
         """(tap, input, output), tap 0 being now."""
-        return self.direction * (self.magnitude / self.direction.norm(dim=(0, 1)))
+        norm = torch.linalg.vector_norm(self.direction, dim=(0, 1))
+        weight: Tensor = self.direction * (self.magnitude / norm)
+        return weight
 
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
@@ -36,9 +38,8 @@ class CausalConvolution(nn.Module):
         shifts = [k * self.dilation for k in range(len(weight)) if k * self.dilation < time]
         columns = [F.pad(x[:, : time - shift], (0, 0, shift, 0)) if shift else x for shift in shifts]
         beside = torch.cat(columns, dim=-1) if len(columns) > 1 else x
-        return torch.addmm(self.bias, beside.flatten(0, 1), weight[: len(shifts)].flatten(0, 1)).unflatten(
-            0, x.shape[:2]
-        )
+        product = torch.addmm(self.bias, beside.flatten(0, 1), weight[: len(shifts)].flatten(0, 1))
+        return product.reshape(*x.shape[:2], -1)
 
 
 class CausalBlock(nn.Module):

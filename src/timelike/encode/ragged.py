@@ -23,7 +23,7 @@ def encoded(network: nn.Module, sides: Sequence[tuple[Tensor, Tensor]]) -> list[
     order = torch.argsort(lengths, stable=True)
     found = [_group(network, steps, lengths, order[group]) for group in groups(lengths[order].tolist())]
     features = torch.cat(found)[torch.argsort(order)]
-    return list(features.split([len(side) for _, side in sides]))
+    return list(torch.split(features, [len(side) for _, side in sides]))
 
 
 def _group(network: nn.Module, steps: Tensor, lengths: Tensor, chosen: Tensor) -> Tensor:
