@@ -95,9 +95,11 @@ class CausalNetwork(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
-        found = self.outputs(x)
-        if lengths is not None:
-            beyond = torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None]
-            found = found.masked_fill(beyond[..., None], -torch.inf)
+        if lengths is None:
+            found = self.outputs(x)
+        else:
+            beyond = (torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None])[..., None]
+            # a NaN in the padding reaches no value, but its product with a gradient of zero would be NaN
+            found = self.outputs(x.masked_fill(beyond, 0.0)).masked_fill(beyond, -torch.inf)
         features: Tensor = self.linear(found.amax(dim=1))
         return features
