@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
     from . import (
         align as align,
         draw as draw,
+        encode as encode,
         native as native,
         nn as nn,
         recognize as recognize,
@@ -38,6 +39,9 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
         barycenter as barycenter,
         subsequence as subsequence,
     )
+    from .encode import (
+        CausalEncoder as CausalEncoder,
+    )
     from .recognize import (
         ElasticKernel as ElasticKernel,
         KMeans as KMeans,
@@ -57,10 +61,11 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
 
 __version__ = "0.1.0"
 
-_ROOMS = ("align", "draw", "native", "nn", "recognize", "report", "sequences", "train")
+_ROOMS = ("align", "draw", "encode", "native", "nn", "recognize", "report", "sequences", "train")
 # where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
 _HOME = {
     "ADTW": "align",
+    "CausalEncoder": "encode",
     "DDTW": "align",
     "DTW": "align",
     "EDR": "align",

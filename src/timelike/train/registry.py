@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 METHODS: dict[str, str] = {
+    "CausalEncoder": "timelike.encode:CausalEncoder",
     # what learns nothing, saved as a part of what does
     "ADTW": "timelike.align:ADTW",
     "DDTW": "timelike.align:DDTW",

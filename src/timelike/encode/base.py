@@ -1,0 +1,101 @@
+"""Sequence → vector: what every encoder can do once it is fitted."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from ..align import Metric
+from ..align.base import Report
+from ..sequences import Sequences, as_sequences
+from ..sequences.arguments import whole
+
+
+class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
+    """Sequences to vectors of a fixed size; with the Euclidean distance of vectors it is a metric.
+
+    A subclass fills in `fit`, `_encode` and `_refuse_unknown`.
+    """
+
+    symmetric: ClassVar[bool] = True
+
+    __repr__ = BaseEstimator.__repr__
+
+    @abc.abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Encoder:
+        """Learn from sequences."""
+
+    @abc.abstractmethod
+    def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
+        """Vectors (item, feature) of checked sequences."""
+
+    def encode(self, X: Any, *, windows: tuple[int, int] | None = None) -> Any:
+        """Vectors (item, feature); with `windows=(size, step)` those of sliding windows.
+
+        Windows come as `Sequences` whose frames are the vectors, one sequence per sequence, as long as it has windows;
+        a sequence shorter than `size` is one window.
+        """
+        sequences = self._checked(X)
+        if windows is None:
+            return self._encode(sequences)
+        size, step = (whole(number, f"windows[{i}]", 1) for i, number in enumerate(_pair(windows)))
+        starts = [np.arange(0, max(length - size, 0) + 1, step) for length in sequences.lengths.tolist()]
+        cut = _windows(sequences, starts, size)
+        offsets = np.concatenate([[0], np.cumsum([len(some) for some in starts])])
+        return Sequences.from_packed(self._encode(cut), offsets, labels=sequences.labels, ids=sequences.ids)
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Vectors (item, feature), for pipelines."""
+        vectors: NDArray[np.float32] = self.encode(X)
+        return vectors
+
+    def _checked(self, X: Any, name: str = "X") -> Sequences:
+        self._require_fitted()
+        sequences = as_sequences(X, name)
+        if len(sequences) == 0:
+            raise ValueError(f"{name} holds no sequences: expected at least one")
+        sequences.refuse_missing(type(self).__name__, name)
+        expected = self._n_channels()
+        if expected is not None and int(np.prod(sequences.frame)) != expected:
+            raise ValueError(
+                f"{name} has frames of shape {sequences.frame}: this {type(self).__name__} was fitted on {expected} "
+                'channels; an array (item, channel, time) needs Sequences(data, layout="nct")'
+            )
+        return sequences
+
+    def _require_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            kind = type(self).__name__
+            raise NotFittedError(f"this {kind} has learned nothing yet: call fit(X) first, or load a model")
+
+    @abc.abstractmethod
+    def _n_channels(self) -> int | None:
+        """How many channels it was fitted on, None if any will do."""
+
+    @abc.abstractmethod
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether it has learned."""
+
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        first = self.encode(x).astype(np.float64)
+        second = first if y is None else self.encode(y).astype(np.float64)
+        out[...] = cdist(first, second)
+
+
+def _pair(windows: Any) -> tuple[Any, Any]:
+    if not isinstance(windows, tuple | list) or len(windows) != 2:
+        raise TypeError(f"windows={windows!r}: expected (size, step), both in time steps")
+    return windows[0], windows[1]
+
+
+def _windows(sequences: Sequences, starts: list[NDArray[np.int64]], size: int) -> Sequences:
+    base, begin, lengths = sequences.buffers()
+    first = np.concatenate([begin[i] + some for i, some in enumerate(starts)])
+    length = np.concatenate([np.full(len(some), min(size, lengths[i])) for i, some in enumerate(starts)])
+    return Sequences([base[a : a + n] for a, n in zip(first.tolist(), length.tolist(), strict=True)])

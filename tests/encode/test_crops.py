@@ -1,0 +1,136 @@
+"""Algorithm 1 of the T-Loss, and its loss."""
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from timelike.encode.contrast import Contrast
+from timelike.encode.crops import Crops, cut, draw
+from timelike.encode.network import CausalNetwork
+from timelike.train import fit
+
+
+@pytest.fixture
+def ragged():
+    rng = np.random.default_rng(0)
+    return tl.Sequences([rng.standard_normal((n, 2)) for n in (3, 12, 1, 7, 9)])
+
+
+@pytest.fixture
+def equal():
+    return tl.Sequences(np.random.default_rng(0).standard_normal((6, 8, 2)))
+
+
+def many(sequences, n_negatives=4, times=400):
+    rng = np.random.default_rng(1)
+    for _ in range(times):
+        ids = rng.permutation(len(sequences))[:4]
+        yield ids, draw(sequences, ids, n_negatives, rng)
+
+
+@pytest.mark.parametrize("which", ["ragged", "equal"])
+def test_a_positive_is_inside_its_anchor_and_all_are_inside_one_series(which, request):
+    sequences = request.getfixturevalue(which)
+    ends = sequences.offsets[1:]
+    for ids, (anchors, positives, negatives) in many(sequences):
+        assert (anchors.starts >= sequences.offsets[ids]).all()
+        assert (anchors.starts + anchors.lengths <= ends[ids]).all()
+        assert (positives.starts >= anchors.starts).all()
+        assert (positives.starts + positives.lengths <= anchors.starts + anchors.lengths).all()
+        home = np.searchsorted(ends, negatives.starts, side="right")
+        assert (negatives.starts + negatives.lengths <= ends[home]).all()
+        assert min(crops.lengths.min() for crops in (anchors, positives, negatives)) >= 1
+
+
+def test_equal_series_share_one_length_of_anchors_and_one_of_the_rest(equal):
+    for _, (anchors, positives, negatives) in many(equal, times=50):
+        assert len(set(anchors.lengths.tolist())) == 1
+        assert len({*positives.lengths.tolist(), *negatives.lengths.flatten().tolist()}) == 1
+
+
+def test_unequal_series_have_lengths_of_their_own(ragged):
+    drawn = [negatives.lengths for _, (_, _, negatives) in many(ragged, times=20)]
+    assert any(len(set(lengths.flatten().tolist())) > 1 for lengths in drawn)
+
+
+@pytest.mark.parametrize("which", ["ragged", "equal"])
+def test_lengths_and_places_cover_the_full_range(which, request):
+    sequences = request.getfixturevalue(which)
+    longest, total = int(sequences.lengths.max()), int(sequences.lengths.sum())
+    drawn = [triplets for _, triplets in many(sequences, times=2000)]
+    for side in range(3):
+        assert {n for triplets in drawn for n in triplets[side].lengths.flatten().tolist()} == set(
+            range(1, longest + 1)
+        )
+        begun = {n for triplets in drawn for n in triplets[side].starts.flatten().tolist()}
+        assert begun <= set(range(total))
+        assert len(begun) > 0.9 * total  # a crop at the very end is rare, and it is one step long
+
+
+def test_crops_of_a_selection_are_cut_from_the_right_series(ragged):
+    chosen = ragged[[3, 1]]
+    base, _, _ = chosen.buffers()
+    _, (_, positives, _) = next(many(chosen))
+    found = cut(torch.tensor(base), Crops(*positives))
+    assert found.shape == (2, positives.lengths.max(), 2)
+    held = {row.tobytes() for x in chosen for row in x}
+    for i, length in enumerate(positives.lengths):
+        assert {row.tobytes() for row in found[i, :length].numpy()} <= held
+        assert not found[i, length:].any()
+
+
+def contrast(sequences, **options):
+    torch.manual_seed(0)
+    network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced=5)
+    defaults = {"n_negatives": 3, "batch_size": 4, "learning_rate": 1e-3, "by_terms": False}
+    return Contrast(network, sequences, **(defaults | options))
+
+
+def test_the_loss_is_the_formula(ragged):
+    objective = contrast(ragged)
+    batch = next(objective.batches(0, np.random.default_rng(0)))
+
+    def vector(name, *place):
+        x, n = batch[name][place], int(batch[f"{name}_lengths"][place])
+        return objective.module(x[None, :n])[0]
+
+    expected = 0.0
+    for i in range(len(batch)):
+        anchor = vector("anchor", i)
+        expected -= torch.log(torch.sigmoid(anchor @ vector("positive", i)))
+        for k in range(3):
+            expected -= torch.log(torch.sigmoid(-anchor @ vector("negative", i, k))) / 3
+    torch.testing.assert_close(objective.loss(batch), expected / len(batch), rtol=1e-5, atol=1e-5)
+
+
+class Gather:
+    """Stands for the loop's descent, and leaves the gradients where they are."""
+
+    def backward(self, term):
+        term.backward()
+
+    def step(self):
+        pass
+
+    def __call__(self, loss):
+        loss.backward()
+
+
+@pytest.mark.parametrize("which", ["ragged", "equal"])
+def test_a_backward_pass_per_term_has_the_same_loss_and_gradients(which, request):
+    sequences = request.getfixturevalue(which)
+    once, by_terms = contrast(sequences), contrast(sequences, by_terms=True)
+    losses = []
+    for objective in (once, by_terms):
+        batch = next(objective.batches(0, np.random.default_rng(0)))
+        losses.append(float(objective.step(batch, Gather())["loss"]))
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+    for ours, theirs in zip(once.module.parameters(), by_terms.module.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_both_ways_learn_in_the_loop(ragged):
+    for by_terms in (False, True):
+        losses = fit(contrast(ragged, by_terms=by_terms, learning_rate=1e-2), max_steps=60, random_state=0)["loss"]
+        assert losses[-20:].mean() < losses[:20].mean()
