@@ -1,6 +1,19 @@
 """The torch modules of the library, in one place."""
 
-from .align.layers import DILATE, OPW, OT, TCOT, DecDTW, MaxError, Sinkhorn, SoftDTW, TimeDev, TimeErr, WarpMSE
+from .align.layers import (
+    DILATE,
+    OPW,
+    OT,
+    TCOT,
+    DecDTW,
+    MaxError,
+    Positions,
+    Sinkhorn,
+    SoftDTW,
+    TimeDev,
+    TimeErr,
+    WarpMSE,
+)
 
 __all__ = [
     "DILATE",
@@ -9,6 +22,7 @@ __all__ = [
     "TCOT",
     "DecDTW",
     "MaxError",
+    "Positions",
     "Sinkhorn",
     "SoftDTW",
     "TimeDev",

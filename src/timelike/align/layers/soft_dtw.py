@@ -14,6 +14,7 @@ from ...native import soft as executor, soft_wavefront as wavefront
 from ...sequences.arguments import real
 from ..band import Band, Window, bound, refuse_infeasible
 from .batches import Padded, finite, padded_pair, valid_steps
+from .derivatives import without_derivative
 
 Lengths = NDArray[np.int64]
 
@@ -64,7 +65,7 @@ class _Visits(torch.autograd.Function):
         return totals, visits
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @without_derivative("the gradient of soft-DTW's expected alignment (second order; DILATE: first order)")
     def backward(ctx: Any, by_totals: torch.Tensor | None, by_visits: torch.Tensor | None) -> Any:
         costs, visits = ctx.saved_tensors
         n, m, soft = ctx.given
