@@ -91,7 +91,7 @@ class Program:
     @cache  # noqa: B019
     def base_weight(self, name: str) -> float:
         """λ for the base features, chosen on validation; DecDTW is trained with it."""
-        return select_weight(Base(), self.task(name).val, self.task(name))
+        return select_weight(Base(), self.task(name).val, self.task(name))[0]
 
     def estimate(self, row: Row) -> float:
         """Seconds: what the same work took with another seed, or two batches of it tried out."""
@@ -118,7 +118,7 @@ class Program:
         task, method, settings = self.task(row.task), METHODS[row.method], self.settings(row.task)
         trained = train(task, method, row.seed, self.base_weight(row.task), settings, say)
         learned = () if trained.weight is None else (trained.weight,)
-        weight = select_weight(trained.net, task.val, task, tuple(sorted({*WEIGHTS, *learned})))
+        weight, _ = select_weight(trained.net, task.val, task, tuple(sorted({*WEIGHTS, *learned})))
         scores = {
             f"{part} {aligner}": summary(errors(trained.net, pairs, task, aligner, weight), pairs, task)
             for part, pairs in (("val", task.val), ("test", task.test))

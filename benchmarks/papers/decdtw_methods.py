@@ -22,6 +22,8 @@ from timelike import nn as layers
 from timelike.align import DTW, subsequence
 from timelike.align.layers.path_losses import MaxError, Positions, TimeDev, TimeErr
 
+GRID = 256  # values per knot: the paper takes as many as y has steps (128 at most here), the layer alone many more
+
 # --- feature extractors
 
 
@@ -88,7 +90,7 @@ def _dtw_warp(x: Tensor, y: Tensor, free_ends: bool) -> Any:
 
 def gdtw_warps(x: Tensor, y: Tensor, free_ends: bool, weight: float) -> Tensor:
     """The continuous warps of all pairs; only the forward pass, in float64."""
-    layer = layers.DecDTW(regularization=weight, subsequence=free_ends)
+    layer = layers.DecDTW(regularization=weight, subsequence=free_ends, grid=GRID)
     x, y = x.double(), y.double()
     with torch.no_grad():
         return torch.cat([layer(x[i : i + 32], y[i : i + 32]).phi for i in range(0, len(x), 32)])
@@ -183,7 +185,7 @@ def decdtw(task: Task, weight: Weight) -> Loss:
     """The error of the warp itself, through the layer."""
 
     def loss(x: Tensor, y: Tensor, pairs: Pairs) -> Tensor:
-        layer = layers.DecDTW(regularization=weight(), subsequence=task.free_ends)
+        layer = layers.DecDTW(regularization=weight(), subsequence=task.free_ends, grid=GRID)
         return path_loss(layer(x, y).phi, pairs)
 
     return loss

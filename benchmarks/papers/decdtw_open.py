@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmarks.papers.decdtw_methods import metrics, path_loss
+from benchmarks.papers.decdtw_methods import GRID, metrics, path_loss
 from benchmarks.papers.decdtw_tasks import Pairs, Task
 from benchmarks.papers.decdtw_training import Say, Trained, first_metric
 from torch import Tensor, nn
@@ -88,7 +88,7 @@ class Contextual(nn.Module):
 
 
 def _solved(x: Tensor, y: Tensor, weight: Tensor, **limits: Any) -> Tensor:
-    phi: Tensor = layers.DecDTW(regularization=weight, **limits)(x, y).phi
+    phi: Tensor = layers.DecDTW(regularization=weight, grid=GRID, **limits)(x, y).phi
     return phi
 
 

@@ -55,8 +55,13 @@ def first_metric(found: dict[str, list[float]]) -> float:
     return float(np.mean(next(iter(found.values()))))
 
 
-def select_weight(net: nn.Module, pairs: Pairs, task: Task, tried: tuple[float, ...] = WEIGHTS) -> float:
-    """The λ with the least error on these pairs, which are those of validation; best of the grid's downhill walk."""
+def select_weight(
+    net: nn.Module, pairs: Pairs, task: Task, tried: tuple[float, ...] = WEIGHTS, start: float | None = None
+) -> tuple[float, float]:
+    """The λ with the least error on these pairs, which are those of validation, and that error.
+
+    Downhill from `start`, looking two steps of the grid to either side.
+    """
     known: dict[int, float] = {}
 
     def error(i: int) -> float:
@@ -64,17 +69,21 @@ def select_weight(net: nn.Module, pairs: Pairs, task: Task, tried: tuple[float, 
             known[i] = first_metric(errors(net, pairs, task, "GDTW", tried[i]))
         return known[i]
 
-    at = len(tried) // 2
+    at = len(tried) // 2 if start is None else int(np.argmin(np.abs(np.log(tried) - np.log(start))))
     while True:
         around = [i for i in (at - 1, at, at + 1, at - 2, at + 2) if 0 <= i < len(tried)]
         best = min(around, key=error)
         if best == at:
-            return tried[at]
+            return tried[at], error(at)
         at = best
 
 
 def train(task: Task, method: Method, seed: int, weight: float, settings: Settings, say: Say) -> Trained:
-    """Adam on the method's loss; the epoch with the least validation error under the method's own alignment is kept."""
+    """Adam on the method's loss; the epoch with the least validation error under the method's own alignment is kept.
+
+    Under GDTW that is the error at the λ which is best for the features of that epoch, as it is when they are scored:
+    λ weighs the regularity of a warp against distances between features, and these grow while they are learned.
+    """
     if method.loss is None:
         return Trained(Base())
     torch.manual_seed(seed)
@@ -86,11 +95,13 @@ def train(task: Task, method: Method, seed: int, weight: float, settings: Settin
     slow = {"params": net.parameters(), "lr": method.rate}
     optimizer = torch.optim.Adam([slow, {"params": strength.parameters(), "lr": 10 * method.rate}])
     start = time.perf_counter()
-    trained = Trained(net, [first_metric(errors(net, task.val, task, method.aligner, weight))])
+    error, at = _validated(net, task, method.aligner, weight)
+    trained = Trained(net, [error])
     kept: dict[str, Any] = copy.deepcopy(net.state_dict())
     for epoch in range(1, settings.epochs + 1):
         mean = _epoch(net, task.train, loss, optimizer, order.permutation(len(task.train)), settings.batch)
-        trained.history.append(first_metric(errors(net, task.val, task, method.aligner, float(strength))))
+        error, at = _validated(net, task, method.aligner, at)
+        trained.history.append(error)
         if trained.best == epoch:
             kept = copy.deepcopy(net.state_dict())
             trained.weight = float(strength) if method.learns_weight else None
@@ -103,6 +114,14 @@ def train(task: Task, method: Method, seed: int, weight: float, settings: Settin
     net.load_state_dict(kept)
     trained.seconds = time.perf_counter() - start
     return trained
+
+
+def _validated(net: nn.Module, task: Task, aligner: str, weight: float) -> tuple[float, float]:
+    """The validation error, and the λ at which it is that."""
+    if aligner == "DTW":
+        return first_metric(errors(net, task.val, task, aligner, weight)), weight
+    best, error = select_weight(net, task.val, task, start=weight)
+    return error, best
 
 
 def _epoch(net: nn.Module, pairs: Pairs, loss: Any, optimizer: Any, order: Any, batch: int) -> float:

@@ -241,12 +241,13 @@ class TestBadInput:
             ([0.0, 1.0, 1.0, 2.0, 3.0], r"x_times\[0, 2\] is 1.0 after 1.0: expected finite times that increase"),
             ([0.0, 2.0, 1.0, 3.0, 4.0], r"x_times\[0, 2\] is 1.0 after 2.0"),
             ([0.0, float("nan"), 1.0, 3.0, 4.0], r"x_times\[0, 1\] is nan"),
+            ([0.0, 1.0, 1.0 + 1e-10, 2.0, 3.0], r"x_times of sequence 0: steps 1 and 2 are 1e-10 apart"),
             ([0.0, 1.0], r"x_times is of shape \(2,\)"),
         ],
     )
     def test_times_that_do_not_increase_are_named(self, times, words):
         with pytest.raises(ValueError, match=words):
-            tl.nn.DecDTW()(self.x, self.x, x_times=torch.tensor(times))
+            tl.nn.DecDTW()(self.x, self.x, x_times=torch.tensor(times, dtype=torch.float64))
 
     def test_batches_that_do_not_fit_are_named(self):
         layer = tl.nn.DecDTW()

@@ -236,6 +236,25 @@ class TestBadInput:
         with pytest.raises(ValueError, match=r"truth\[0\] has shape"):
             tl.GDTW().select_regularization([[0.0, 1.0]], [[0.0, 1.0]], [[0.0]])
 
+    @pytest.mark.parametrize(
+        ("values", "error", "words"),
+        [
+            (0.1, TypeError, "values=0.1: expected several"),
+            ("0.1", TypeError, "values='0.1': expected several"),
+            ([], ValueError, "is empty"),
+            ([0.1, -1.0], ValueError, r"values\[1\]"),
+            ([0.1, "much"], TypeError, r"values\[1\]"),
+        ],
+    )
+    def test_strengths_that_cannot_be_tried_are_named(self, values, error, words):
+        with pytest.raises(error, match=words):
+            tl.GDTW().select_regularization([[0.0, 1.0]], [[0.0, 1.0]], [[0.0, 1.0]], values=values)
+
+    def test_times_too_close_to_tell_a_slope_are_named(self):
+        x = tl.Sequences([[0.0, 1.0, 2.0]] * 2, times=[[0.0, 1.0, 2.0], [0.0, 1.0, 1.0 + 1e-10]])
+        with pytest.raises(ValueError, match=r"times of sequence 1: steps 1 and 2 are 1e-10 apart.*merge the two"):
+            tl.GDTW().pairwise(x)
+
     def test_truth_that_is_not_finite_is_named(self):
         with pytest.raises(ValueError, match=r"truth\[0\] is not finite at step 1"):
             tl.GDTW().select_regularization([[0.0, 1.0]], [[0.0, 1.0]], [[0.0, np.nan]])

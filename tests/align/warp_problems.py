@@ -35,8 +35,8 @@ def clock(rng, n):
     return np.append(0, np.cumsum(gaps) / gaps.sum())
 
 
-def draw(rng):
-    m, n, d = rng.integers(3, 13), rng.integers(2, 13), rng.integers(1, 4)
+def draw(rng, shortest=3, longest=12):
+    m, n, d = rng.integers(shortest, longest + 1), rng.integers(shortest - 1, longest + 1), rng.integers(1, 4)
     t, tau = clock(rng, m), clock(rng, n)
     x, y = (np.cumsum(rng.normal(size=(k, d)), 0) for k in (m, n))
     lam = 10 ** rng.uniform(-2, 1.5) * rng.uniform(0.5, 1.5, m - 1)
@@ -64,11 +64,11 @@ def feasible(p):
     return bool(low[0] <= high[0])
 
 
-def problems(seed, count):
+def problems(seed, count, *lengths):
     rng = np.random.default_rng(seed)
     found = []
     while len(found) < count:
-        p = draw(rng)
+        p = draw(rng, *lengths)
         if feasible(p):
             found.append(p)
     return found

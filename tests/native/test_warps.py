@@ -79,11 +79,16 @@ def differentiated(pairs, found, **how):
     return warps.gradients(pairs, warps.Search(**how), found, of_phi, of_objective, threads=1)
 
 
-def assert_same(one, two):
+def assert_same(pairs, one, two):
     np.testing.assert_allclose(two.objective, one.objective, rtol=1e-9, atol=1e-20)
     np.testing.assert_allclose(two.phi, one.phi, rtol=0, atol=1e-7)
-    for name in ("pins", "glues", "segments", "crossing"):
+    for name in ("pins", "glues", "crossing"):
         np.testing.assert_array_equal(getattr(two, name), getattr(one, name), err_msg=name)
+    # on a value of y by chance, where nothing pins it, a warp is in the segments on both sides
+    apart = one.segments != two.segments
+    starts = np.repeat(pairs.y_starts[pairs.y_ids], pairs.x_lengths[pairs.x_ids])
+    between = pairs.tau[(starts + np.maximum(one.segments, two.segments))[apart]]
+    np.testing.assert_allclose(one.phi[apart], between, rtol=0, atol=1e-12, err_msg="segments")
 
 
 def assert_same_gradients(one, two):
@@ -98,7 +103,7 @@ def assert_both_ways_agree(pairs, monkeypatch, **how):
     of_ours = differentiated(pairs, ours, **how)
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     theirs = solved(pairs, **how)
-    assert_same(ours, theirs)
+    assert_same(pairs, ours, theirs)
     assert_same_gradients(of_ours, differentiated(pairs, theirs, **how))
 
 
@@ -192,7 +197,9 @@ def reach(p):
 def test_every_instruction_set_gives_the_same_numbers(penalty, isa):
     for free, pairs in batches(5, 60):
         search = warps.Search(penalty=penalty, free_ends=free)
-        assert_same(solved(pairs, penalty=penalty, free_ends=free), warps.solve(pairs, search, threads=1, isa=isa))
+        assert_same(
+            pairs, solved(pairs, penalty=penalty, free_ends=free), warps.solve(pairs, search, threads=1, isa=isa)
+        )
 
 
 def test_an_unknown_instruction_set_is_refused():

@@ -133,7 +133,7 @@ def test_without_a_readable_checkpoint_the_file_is_named(tmp_path):
     with pytest.raises(ValueError, match="state.json cannot be read"):
         fit(Line(), max_steps=4, checkpoint=tmp_path)
     state.write_text(text.replace('"version": 1', '"version": 2'))
-    with pytest.raises(NotImplementedError, match="has version 2 and this timelike knows 1: use a newer timelike"):
+    with pytest.raises(ValueError, match="has version 2 and this timelike knows 1: use a newer timelike"):
         fit(Line(), max_steps=4, checkpoint=tmp_path)
 
 

@@ -164,7 +164,7 @@ def changed(folder, **entries):
 
 def test_a_newer_format_is_refused(saved):
     changed(saved, format_version=2, library_version="9.1")
-    with pytest.raises(NotImplementedError, match="has format 2, written by timelike 9.1; .* install a newer timelike"):
+    with pytest.raises(ValueError, match="has format 2, written by timelike 9.1; .* install a newer timelike"):
         tl.load_model(saved)
 
 

@@ -48,8 +48,9 @@ class GDTW(Aligner):
     refinements : int
         Searches over ever finer grids around the best warp, after the first.
     grid : int or None
-        Values per knot of the first search; None for 256, or as many as y has steps, or more where that costs nothing
-        or narrow slopes need it. The papers' choice is max(50, len(y)).
+        Values per knot of the first two searches (later ones have a quarter); None for sixteen per step of y, within
+        1024 to 4096 as the number of knots allows. The papers' choice is max(50, len(y)): faster, and more often in
+        a basin that is not the best.
 
     Examples
     --------
@@ -192,9 +193,7 @@ class GDTW(Aligner):
         >>> tl.GDTW().select_regularization([x], [y], [19 * t**2], values=[10.0, 0.001])
         GDTW(regularization=0.001)
         """
-        candidates = sorted((float(v) for v in (np.logspace(-3, 2, 16) if values is None else values)), reverse=True)
-        if not candidates:
-            raise ValueError(f"values={values!r} is empty: expected at least one λ to try")
+        candidates = _candidates(np.logspace(-3, 2, 16).tolist() if values is None else values)
         tried = [replace(self, regularization=value) for value in candidates]
         if (Y is None) != (truth is None):
             raise ValueError("Y and truth go together: give both, or neither and labels with X")
@@ -230,6 +229,16 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TypeError(f"{name}={value!r}: expected (smallest, largest)")
     return value[0], value[1]
+
+
+def _candidates(values: Any) -> list[float]:
+    """The λ to try, the stiffest first."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"values={values!r}: expected several λ to try, such as [0.01, 0.1, 1.0]")
+    found = [real(value, f"values[{i}]", above=0) for i, value in enumerate(values)]
+    if not found:
+        raise ValueError(f"values={values!r} is empty: expected at least one λ to try")
+    return sorted(found, reverse=True)
 
 
 def _mean_deviation(warp: Warp | None, truth: Any, i: int) -> float:

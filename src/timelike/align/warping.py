@@ -23,14 +23,32 @@ class Clocks(NamedTuple):
     spans: Floats
 
 
-def unit_clocks(times: Floats, lengths: Ints) -> Clocks:
+CLOSEST = 1e-9  # between two times of a clock from 0 to 1: the stiffness between them is λ over their distance
+
+
+def unit_clocks(times: Floats, lengths: Ints, name: str = "times") -> Clocks:
     """Each sequence's times from 0 to 1; a single step is at 0, on a clock that runs for 1."""
     first = np.cumsum(lengths) - lengths
     starts, ends = times[first], times[first + lengths - 1]
     spans = np.where(lengths > 1, ends - starts, 1.0)
     unit = (times - np.repeat(starts, lengths)) / np.repeat(spans, lengths)
     unit[first + lengths - 1] = np.where(lengths > 1, 1.0, 0.0)  # not 1 − ε
+    _refuse_close(unit, first, times, name)
     return Clocks(unit, starts, spans)
+
+
+def _refuse_close(unit: Floats, first: Ints, times: Floats, name: str) -> None:
+    gaps = np.diff(unit)
+    gaps[first[1:] - 1] = 1.0  # from one sequence to the next
+    close = np.flatnonzero(gaps < CLOSEST)
+    if len(close):
+        at = int(close[0])
+        item = int(np.searchsorted(first, at, side="right")) - 1
+        raise ValueError(
+            f"{name} of sequence {item}: steps {at - first[item]} and {at - first[item] + 1} are "
+            f"{times[at + 1] - times[at]:g} apart, less than {CLOSEST:g} of the whole duration: a warp cannot be told "
+            "between them; merge the two steps"
+        )
 
 
 def step_numbers(lengths: Ints) -> Floats:

@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -86,19 +87,35 @@ Bounds given_bounds(const WarpProblem& p) {
     return bounds;
 }
 
-// With few knots a fine grid costs nothing.
-int64_t cheap_grid(const WarpProblem& p) { return std::min<int64_t>(2048, 16384 / p.m); }
+// Which basin is found depends on values per step of y: sixteen, where that is affordable. With few knots more cost nothing.
+int64_t usual_grid(const WarpProblem& p) {
+    const int64_t affordable = std::clamp<int64_t>((1 << 19) / p.m, 1024, 4096);
+    const int64_t cheap = std::min<int64_t>(2048, 16384 / p.m);
+    return std::max({int64_t(256), p.n, cheap, std::min(16 * p.n, affordable)});
+}
 
 // A grid too coarse for the slopes would allow only mixtures of the least and the greatest warp.
-int64_t grid_size(const WarpProblem& p, const Chain& chain, const Bounds& tight, int64_t asked) {
-    if (asked) return asked;
-    double need = double(std::max<int64_t>({256, p.n, cheap_grid(p)}));
+int64_t grid_for_slopes(const Chain& chain, const Bounds& tight) {
+    double need = 0;
     for (size_t i = 0; i < chain.size(); i++) {
         const double give = chain.most[i] - chain.least[i], width = tight.high[i + 1] - tight.low[i + 1];
         if (give > 0) need = std::max(need, std::min(4096.0, 2 * width / give));
     }
     return int64_t(need);
 }
+
+// How many values per knot each pass tries.
+struct Grids {
+    int64_t first, later;
+
+    Grids(const WarpProblem& p, const Chain& chain, const Bounds& tight, int64_t asked) {
+        const int64_t tied = asked ? 0 : grid_for_slopes(chain, tight);
+        first = asked ? asked : std::max(usual_grid(p), tied);
+        // the first two decide which basin it is; boxes far narrower see it closely enough with a quarter
+        later = std::max({tied, std::min<int64_t>(first, 64), first / 4});
+    }
+    int64_t of(int pass) const { return pass < 2 ? first : later; }
+};
 
 struct Answer {
     double *phi, *objective, *residual;
@@ -120,17 +137,14 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     const Bounds bounds = given_bounds(p);
     Bounds tight = bounds;
     if (const Conflict found = tighten(chain, tight); found.knot >= 0) return found;
-    const int64_t grid = grid_size(p, chain, tight, o.grid);
-    const bool tied = !o.grid && grid > std::max<int64_t>(p.n, 256);  // by the slopes: coarser ones would let nothing move
-    // a box an eighth as wide needs fewer values to be seen more closely
-    const int64_t finer = tied ? grid : std::max(std::min(grid, std::max<int64_t>(64, cheap_grid(p))), grid / 4);
-    GridSearch search(signal, chain, grid, kernels);
+    const Grids grids(p, chain, tight, o.grid);
+    GridSearch search(signal, chain, grids.first, kernels);
     Polish polish(signal, chain, bounds);
     Bounds box = tight;
     Numbers phi(size_t(p.m));
     double lowest = 0, share = 1;
     for (int pass = 0; pass <= o.refinements; pass++) {
-        if (!search.run(box, pass == 0 ? grid : finer, phi.data(), stop)) return {};
+        if (!search.run(box, grids.of(pass), phi.data(), stop)) return {};
         const double value = polish.objective(phi.data());
         if (pass == 0 || value < lowest) lowest = value, std::copy(phi.begin(), phi.end(), answer.phi);
         share *= o.shrink;

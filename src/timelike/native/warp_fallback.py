@@ -104,13 +104,13 @@ def _apart(low: Floats, high: Floats, i: int) -> bool:
 def _search(signal: Signal, chain: Chain, polish: Polish, tight: _Box) -> Floats:
     """The best warp on grids between the tight bounds, first over all of them and then ever closer around the best."""
     search, (n, m) = signal.problem.search, (len(signal.problem.tau), len(tight[0]))
-    cheap = min(2048, 16384 // m)  # with few knots a fine grid costs nothing
-    grid = search.grid or _grid_size(chain, tight, max(256, n, cheap))
-    tied = not search.grid and grid > max(n, 256)  # by the slopes: coarser ones would let nothing move
-    finer = grid if tied else max(min(grid, max(64, cheap)), grid // 4)  # a box an eighth as wide needs fewer values
+    tied = 0 if search.grid else _grid_for_slopes(chain, tight)
+    first = search.grid or max(_usual_grid(m, n), tied)
+    # the first two decide which basin it is; boxes far narrower see it closely enough with a quarter
+    later = max(tied, min(first, 64), first // 4)
     best, lowest, box, width = tight[0], np.inf, tight, tight[1] - tight[0]
     for turn in range(search.refinements + 1):
-        phi = _best_on_grid(signal, chain, *box, finer if turn else grid)
+        phi = _best_on_grid(signal, chain, *box, first if turn < 2 else later)
         value = polish.objective(phi)
         if turn == 0 or value < lowest:
             best, lowest = phi, value
@@ -121,11 +121,17 @@ def _search(signal: Signal, chain: Chain, polish: Polish, tight: _Box) -> Floats
     return best
 
 
-def _grid_size(chain: Chain, tight: _Box, least: int) -> int:
+def _usual_grid(m: int, n: int) -> int:
+    """Which basin is found depends on values per step of y: sixteen, where that is affordable; more with few knots."""
+    affordable = min(max(2**19 // m, 1024), 4096)
+    return max(256, n, min(2048, 16384 // m), min(16 * n, affordable))
+
+
+def _grid_for_slopes(chain: Chain, tight: _Box) -> int:
     """A grid too coarse for the slopes would allow only mixtures of the least and the greatest warp."""
     give, width = chain.most - chain.least, (tight[1] - tight[0])[1:]
     need = 2 * width[give > 0] / give[give > 0]
-    return int(max(least, np.minimum(4096.0, need).max(initial=0.0)))
+    return int(np.minimum(4096.0, need).max(initial=0.0))
 
 
 def _best_on_grid(signal: Signal, chain: Chain, low: Floats, high: Floats, count: int) -> Floats:

@@ -47,7 +47,7 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """How warps are looked for: `grid` values per knot (0: 256 or as many as y has steps), then finer ones."""
+    """How warps are looked for: `grid` values per knot (0: by the lengths), then ever closer around the best."""
 
     penalty: Penalty = "squared"
     delta: float = 1.0

@@ -79,7 +79,7 @@ def _read(path: Path) -> Checkpoint:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path / _STATE} is no checkpoint of timelike: choose another folder")
     if content["version"] > VERSION:
-        raise NotImplementedError(
+        raise ValueError(
             f"{path / _STATE} has version {content['version']} and this timelike knows {VERSION}: use a newer timelike"
         )
     try:

@@ -157,7 +157,7 @@ def _migrated(config: dict[str, Any], file: Path) -> dict[str, Any]:
         raise ValueError(f"{file} has format_version {found!r}: expected a whole number")
     if found > FORMAT_VERSION:
         by = config.get("library_version", "a newer version")
-        raise NotImplementedError(
+        raise ValueError(
             f"{file} has format {found}, written by timelike {by}; this is timelike {version('timelike')} and reads up "
             f"to format {FORMAT_VERSION}: install a newer timelike"
         )

@@ -22,7 +22,7 @@ class Clock:
             self.times = step_numbers(self.lengths)
         else:
             self.times = _packed_times(times, side, lengths, f"{name}_times")
-        self.clock: Clocks = unit_clocks(self.times, self.lengths)
+        self.clock: Clocks = unit_clocks(self.times, self.lengths, f"{name}_times")
         self.starts = np.cumsum(self.lengths) - self.lengths
         self.scale = np.where(self.lengths > 1, self.clock.spans, 0.0)  # a single step has one time
 
