@@ -1,14 +1,18 @@
 """The torch modules of the library, in one place."""
 
 from .align.layers import DILATE, OPW, OT, TCOT, DecDTW, MaxError, Sinkhorn, SoftDTW, TimeDev, TimeErr, WarpMSE
+from .encode import CausalNetwork, FrameNetwork, RecurrentNetwork
 
 __all__ = [
     "DILATE",
     "OPW",
     "OT",
     "TCOT",
+    "CausalNetwork",
     "DecDTW",
+    "FrameNetwork",
     "MaxError",
+    "RecurrentNetwork",
     "Sinkhorn",
     "SoftDTW",
     "TimeDev",

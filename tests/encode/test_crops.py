@@ -124,7 +124,7 @@ def test_a_backward_pass_per_term_has_the_same_loss_and_gradients(which, request
     losses = []
     for objective in (once, by_terms):
         batch = next(objective.batches(0, np.random.default_rng(0)))
-        losses.append(float(objective.step(batch, Gather())["loss"]))
+        losses.append(torch.as_tensor(objective.step(batch, Gather())["loss"]).item())
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     for ours, theirs in zip(once.module.parameters(), by_terms.module.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)

@@ -15,12 +15,13 @@ from ..align import Metric
 from ..align.base import Report
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import whole
+from .streaming import Stream
 
 
 class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
     """Sequences to vectors of a fixed size; with the Euclidean distance of vectors it is a metric.
 
-    A subclass fills in `fit`, `_encode` and `_refuse_unknown`.
+    A subclass fills in `fit`, `stream`, `_encode`, `_frame` and `__sklearn_is_fitted__`.
     """
 
     symmetric: ClassVar[bool] = True
@@ -34,6 +35,10 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
     @abc.abstractmethod
     def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
         """Vectors (item, feature) of checked sequences."""
+
+    @abc.abstractmethod
+    def stream(self) -> Stream:
+        """One new sample in, the representation of everything so far out."""
 
     def encode(self, X: Any, *, windows: tuple[int, int] | None = None) -> Any:
         """Vectors (item, feature); with `windows=(size, step)` those of sliding windows.
@@ -55,18 +60,21 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
         vectors: NDArray[np.float32] = self.encode(X)
         return vectors
 
-    def _checked(self, X: Any, name: str = "X") -> Sequences:
+    def _checked(self, X: Any) -> Sequences:
         self._require_fitted()
-        sequences = as_sequences(X, name)
-        if len(sequences) == 0:
-            raise ValueError(f"{name} holds no sequences: expected at least one")
-        sequences.refuse_missing(type(self).__name__, name)
-        expected = self._n_channels()
-        if expected is not None and int(np.prod(sequences.frame)) != expected:
+        sequences, expected = self._read(X), self._frame()
+        if expected is not None and sequences.frame != expected:
             raise ValueError(
-                f"{name} has frames of shape {sequences.frame}: this {type(self).__name__} was fitted on {expected} "
-                'channels; an array (item, channel, time) needs Sequences(data, layout="nct")'
+                f"X has frames of shape {sequences.frame}: this {type(self).__name__} was fitted on {expected}; "
+                'an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
+        return sequences
+
+    def _read(self, X: Any) -> Sequences:
+        sequences = as_sequences(X, "X")
+        if len(sequences) == 0:
+            raise ValueError("X holds no sequences: expected at least one")
+        sequences.refuse_missing(type(self).__name__, "X")
         return sequences
 
     def _require_fitted(self) -> None:
@@ -75,8 +83,8 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
             raise NotFittedError(f"this {kind} has learned nothing yet: call fit(X) first, or load a model")
 
     @abc.abstractmethod
-    def _n_channels(self) -> int | None:
-        """How many channels it was fitted on, None if any will do."""
+    def _frame(self) -> tuple[int, ...] | None:
+        """The shape of the frames it was fitted on, None if any will do."""
 
     @abc.abstractmethod
     def __sklearn_is_fitted__(self) -> bool:
