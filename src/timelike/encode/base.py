@@ -13,8 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 from ..align import Metric
 from ..align.base import Report
-from ..sequences import Sequences, as_sequences
+from ..sequences import Sequences
 from ..sequences.arguments import whole
+from ..sequences.reading import read
 from .streaming import Stream
 
 
@@ -46,7 +47,7 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
         Windows come as `Sequences` whose frames are the vectors, one sequence per sequence, as long as it has windows;
         a sequence shorter than `size` is one window.
         """
-        sequences = self._checked(X)
+        sequences = self._asked(X)
         if windows is None:
             return self._encode(sequences)
         size, step = (whole(number, f"windows[{i}]", 1) for i, number in enumerate(_pair(windows)))
@@ -60,7 +61,7 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
         vectors: NDArray[np.float32] = self.encode(X)
         return vectors
 
-    def _checked(self, X: Any) -> Sequences:
+    def _asked(self, X: Any) -> Sequences:
         self._require_fitted()
         sequences, expected = self._read(X), self._frame()
         if expected is not None and sequences.frame != expected:
@@ -70,8 +71,23 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
             )
         return sequences
 
+    def _learn_from(self, X: Any) -> Sequences:
+        """The sequences to fit, and their size if they have one, as scikit-learn keeps it."""
+        sequences = self._read(X)
+        if sequences.equal_length:
+            self.n_features_in_ = int(np.prod(sequences.shape[1:]))
+        elif hasattr(self, "n_features_in_"):  # from an earlier fit
+            del self.n_features_in_
+        return sequences
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]  # what networks compute in
+        return tags
+
     def _read(self, X: Any) -> Sequences:
-        sequences = as_sequences(X, "X")
+        sequences = read(X)
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
         sequences.refuse_missing(type(self).__name__, "X")

@@ -9,6 +9,7 @@ from torch import nn
 
 from ..sequences.arguments import whole
 from ..sequences.sampling import RandomState
+from .exporting import write_onnx
 from .network import CausalNetwork
 from .streaming import CausalStream, Stream
 from .tloss import TLossEncoder
@@ -127,3 +128,12 @@ class CausalEncoder(TLossEncoder):
         """
         self._require_fitted()
         return CausalStream(self.network_, *self._scales())
+
+    def export_onnx(self, path: str | Path) -> None:
+        """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out.
+
+        It standardizes by itself and takes any number of sequences of any length, all as long in one call. Needs the
+        extra `onnx`.
+        """
+        self._require_fitted()
+        write_onnx(path, self.network_, *self._scales())

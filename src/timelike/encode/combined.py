@@ -49,7 +49,7 @@ class CombinedEncoder(Savable, Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a copy of every encoder to the sequences X."""
         self._refuse_options()
-        sequences = self._read(X)
+        sequences = self._learn_from(X)
         self.encoders_ = [clone(encoder).fit(sequences, y) for encoder in self.encoders]
         return self
 

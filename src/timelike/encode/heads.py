@@ -12,8 +12,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from ..sequences import Sequences, as_sequences
+from ..sequences import Sequences
 from ..sequences.arguments import one_of
+from ..sequences.reading import read
 from ..sequences.sampling import RandomState
 from ..train import Savable, trees
 from .base import Encoder
@@ -31,21 +32,35 @@ class _Embedding(Savable, BaseEstimator):  # type: ignore[misc]
     random_state: RandomState
     _heads: ClassVar[dict[str, Any]]
 
+    def _learn_from(self, X: Any) -> Sequences:
+        """The sequences to fit, and their size if they have one, as scikit-learn keeps it."""
+        one_of(self.head, "head", tuple(self._heads))
+        sequences = read(X)
+        if len(sequences) == 0:
+            raise ValueError("X holds no sequences: expected at least one")
+        sequences.refuse_missing(type(self).__name__, "X")
+        if sequences.equal_length:
+            self.n_features_in_ = int(np.prod(sequences.shape[1:]))
+        elif hasattr(self, "n_features_in_"):  # from an earlier fit
+            del self.n_features_in_
+        return sequences
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
     def _fit_encoder(self, sequences: Sequences) -> NDArray[np.float64]:
         """Fit the encoder, or take it as it is; give the vectors."""
-        one_of(self.head, "head", tuple(self._heads))
         encoder = CausalEncoder(random_state=self.random_state) if self.encoder is None else self.encoder
         if not isinstance(encoder, Encoder):
             raise TypeError(f"encoder={encoder!r:.80}: expected an encoder such as timelike.CausalEncoder(), or None")
         if not self.fit_encoder and not encoder.__sklearn_is_fitted__():
             raise NotFittedError("fit_encoder=False needs an encoder that is fitted: fit it, or use fit_encoder=True")
         self.encoder_: Encoder = clone(encoder).fit(sequences) if self.fit_encoder else encoder
-        vectors: NDArray[np.float64] = self.encoder_.encode(sequences).astype(np.float64)
-        return vectors
+        return self._embedded(sequences)
 
     def _targets(self, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
-        if len(sequences) == 0:
-            raise ValueError("X holds no sequences: expected at least one")
         if y is None and sequences.labels is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None and X carries no labels: "
@@ -63,7 +78,13 @@ class _Embedding(Savable, BaseEstimator):  # type: ignore[misc]
     def _vectors(self, X: Any) -> NDArray[np.float64]:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} has learned nothing yet: call fit(X, y), or load a model")
-        vectors: NDArray[np.float64] = self.encoder_.encode(X).astype(np.float64)
+        return self._embedded(self._asked(X))
+
+    def _asked(self, X: Any) -> Sequences:
+        return read(X)
+
+    def _embedded(self, sequences: Sequences) -> NDArray[np.float64]:
+        vectors: NDArray[np.float64] = self.encoder_.encode(sequences).astype(np.float64)
         return vectors
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -147,7 +168,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes: `y`, or the labels that X carries."""
-        sequences = as_sequences(X, "X")
+        sequences = self._learn_from(X)
         labels = self._targets(sequences, y, "class")
         _refuse_as_classes(labels)
         vectors = self._fit_encoder(sequences)
@@ -213,7 +234,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their numbers: `y`, or the labels that X carries."""
-        sequences = as_sequences(X, "X")
+        sequences = self._learn_from(X)
         targets = self._targets(sequences, y, "target")
         if targets.dtype.kind not in "biuf":
             raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use EmbeddingClassifier")

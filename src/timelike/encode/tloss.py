@@ -60,7 +60,7 @@ class TLossEncoder(Savable, Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the sequences X; labels are not looked at."""
         self._refuse_options()
-        sequences = self._read(X)
+        sequences = self._learn_from(X)
         self._start(sequences.frame, self._moments(sequences))
         objective = Contrast(
             self.network_,

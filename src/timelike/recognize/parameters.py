@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import align
 from ..align import Metric
-from ..sequences import Sequences, as_sequences
+from ..sequences import Sequences
+from ..sequences.reading import read
 
 
 class MetricParameters(BaseEstimator):  # type: ignore[misc]
@@ -60,24 +60,6 @@ class MetricParameters(BaseEstimator):  # type: ignore[misc]
         """The sequences to answer for, once fitted."""
         check_is_fitted(self)
         return read(X)
-
-
-def read(X: Any) -> Sequences:
-    """Sequences, or what they can be made from: lists, arrays, tables with one sequence in each row."""
-    if isinstance(X, Sequences):
-        return X
-    if issparse(X):
-        raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
-    if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
-        X = np.asarray(X)
-        if X.ndim < 2 and X.dtype != object:
-            raise ValueError(
-                f"X has shape {X.shape}: expected 2D array (item, time) or more axes. Reshape your data using "
-                "X.reshape(1, -1) if it is a single sequence"
-            )
-        if X.dtype.kind == "c":
-            raise ValueError("X is complex. Complex data not supported: give real and imaginary part as channels")
-    return as_sequences(X, "X")
 
 
 def named() -> dict[str, type[Metric]]:
