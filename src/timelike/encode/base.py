@@ -15,7 +15,7 @@ from ..align import Metric
 from ..align.base import Report
 from ..sequences import Sequences
 from ..sequences.arguments import whole
-from ..sequences.reading import read
+from ..sequences.reading import keep_size, read
 from .streaming import Stream
 
 
@@ -74,10 +74,7 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
     def _learn_from(self, X: Any) -> Sequences:
         """The sequences to fit, and their size if they have one, as scikit-learn keeps it."""
         sequences = self._read(X)
-        if sequences.equal_length:
-            self.n_features_in_ = int(np.prod(sequences.shape[1:]))
-        elif hasattr(self, "n_features_in_"):  # from an earlier fit
-            del self.n_features_in_
+        keep_size(self, sequences)
         return sequences
 
     def __sklearn_tags__(self) -> Any:

@@ -9,12 +9,11 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from ..sequences import Sequences
 from ..sequences.arguments import one_of
-from ..sequences.reading import read
+from ..sequences.reading import keep_size, read, read_targets
 from ..sequences.sampling import RandomState
 from ..train import Savable, trees
 from .base import Encoder
@@ -39,10 +38,7 @@ class _Embedding(Savable, BaseEstimator):  # type: ignore[misc]
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
         sequences.refuse_missing(type(self).__name__, "X")
-        if sequences.equal_length:
-            self.n_features_in_ = int(np.prod(sequences.shape[1:]))
-        elif hasattr(self, "n_features_in_"):  # from an earlier fit
-            del self.n_features_in_
+        keep_size(self, sequences)
         return sequences
 
     def __sklearn_tags__(self) -> Any:
@@ -59,21 +55,6 @@ class _Embedding(Savable, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError("fit_encoder=False needs an encoder that is fitted: fit it, or use fit_encoder=True")
         self.encoder_: Encoder = clone(encoder).fit(sequences) if self.fit_encoder else encoder
         return self._embedded(sequences)
-
-    def _targets(self, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
-        if y is None and sequences.labels is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None and X carries no labels: "
-                f"give the {what} of every sequence"
-            )
-        targets: NDArray[Any] = np.asarray(sequences.labels) if y is None else column_or_1d(y, warn=True)
-        if targets.dtype == object:
-            targets = np.array(targets.tolist())  # numbers or strings in a column of a table
-        if len(targets) != len(sequences):
-            raise ValueError(f"y has {len(targets)} entries for {len(sequences)} sequences: expected one {what} each")
-        if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-            raise ValueError(f"y holds NaN or infinity: expected the {what} of every sequence")
-        return targets
 
     def _vectors(self, X: Any) -> NDArray[np.float64]:
         if not self.__sklearn_is_fitted__():
@@ -169,7 +150,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes: `y`, or the labels that X carries."""
         sequences = self._learn_from(X)
-        labels = self._targets(sequences, y, "class")
+        labels = read_targets(self, sequences, y, "class")
         _refuse_as_classes(labels)
         vectors = self._fit_encoder(sequences)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -235,7 +216,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their numbers: `y`, or the labels that X carries."""
         sequences = self._learn_from(X)
-        targets = self._targets(sequences, y, "target")
+        targets = read_targets(self, sequences, y, "target")
         if targets.dtype.kind not in "biuf":
             raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use EmbeddingClassifier")
         self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets.astype(np.float64))

@@ -7,11 +7,10 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import column_or_1d
 
 from ..align import Matches, Metric
-from ..sequences import Sequences
 from ..sequences.arguments import one_of
+from ..sequences.reading import read_targets
 from .parameters import MetricParameters, resolve
 
 Weights = Literal["uniform", "distance"]
@@ -27,31 +26,12 @@ class _Nearest(MetricParameters):
         """Keep the sequences and the metric; give what is known about each sequence."""
         one_of(self.weights, "weights", get_args(Weights))
         sequences = self._learn_from(X)
-        targets = self._targets(sequences, y, what)
+        targets = read_targets(self, sequences, y, what)
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k <= len(sequences):
             raise ValueError(
                 f"k={self.k!r}: expected an integer from 1 to {len(sequences)}, the number of training sequences"
             )
         self.metric_, self.sequences_ = resolve(self.metric), sequences
-        return targets
-
-    def _targets(self, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
-        if y is None and sequences.labels is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None and X carries no labels: "
-                f"give the {what} of every sequence"
-            )
-        targets: NDArray[Any] = np.asarray(sequences.labels) if y is None else column_or_1d(y, warn=True)
-        if targets.dtype == object:
-            targets = np.array(targets.tolist())  # numbers or strings in a column of a table
-        if len(targets) != len(sequences):
-            raise ValueError(
-                f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
-                "(inconsistent numbers of samples)"
-            )
-        if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-            bad = int(np.flatnonzero(~np.isfinite(targets))[0])
-            raise ValueError(f"y[{bad}] is {targets[bad]} (NaN or infinity): expected finite numbers")
         return targets
 
     def kneighbors(self, X: Any, k: int | None = None) -> Matches:

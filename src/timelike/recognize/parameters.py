@@ -6,14 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import align
 from ..align import Metric
 from ..sequences import Sequences
-from ..sequences.reading import read
+from ..sequences.reading import keep_size, read
 
 
 class MetricParameters(BaseEstimator):  # type: ignore[misc]
@@ -50,10 +49,7 @@ class MetricParameters(BaseEstimator):  # type: ignore[misc]
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
         sequences.refuse_missing(type(self).__name__, "X")
-        if sequences.equal_length:
-            self.n_features_in_ = int(np.prod(sequences.shape[1:]))
-        elif hasattr(self, "n_features_in_"):  # from an earlier fit
-            del self.n_features_in_
+        keep_size(self, sequences)
         return sequences
 
     def _asked(self, X: Any) -> Sequences:
