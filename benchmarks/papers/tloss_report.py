@@ -149,8 +149,8 @@ def transfer(rows: Rows) -> str:
     own = accuracies(rows, Column("", str(SOURCE_K), "svm", ""))
     found = {name: some for name, some in accuracies(rows, Column("", "transfer", "svm", "")).items() if name in own}
     said = (
-        f"## Transfer\n\nOne encoder, trained on {SOURCE} with K = {SOURCE_K}, applied to the other UCR sets (the thesis: "
-        "FordA, which is not among the data here), beside encoders trained on each set with the same K.\n"
+        f"## Transfer\n\nOne encoder, trained on {SOURCE} with K = {SOURCE_K}, applied to the other UCR sets (the "
+        "thesis: FordA, which is not among the data here), beside encoders trained on each set with the same K.\n"
     )
     if not found:
         return f"{said}\nNo row yet."

@@ -61,15 +61,15 @@ def needs(row: Row, sets: dict[str, Known]) -> list[Row]:
 class Workshop:
     """Works rows out; representations and encoders stay in a scratch folder, for the rows that are made from them."""
 
-    def __init__(self, data: Path, scratch: Path) -> None:
-        self.data, self.scratch = data, scratch
+    def __init__(self, data: Path, scratch: Path, max_steps: int | None = None) -> None:
+        self.data, self.scratch, self.max_steps = data, scratch, max_steps
         self.sets = {one.name: one for one in known_sets(data)}
 
     def work(self, row: Row) -> dict[str, Any]:
         """Accuracies of both heads, and the time of each part."""
         began = time.perf_counter()
         given = problem(self.data, self.sets[row.dataset])
-        train, test = self._representations(row, given)
+        train, test = self.representations(row, given)
         encoded = time.perf_counter()
         found: dict[str, Any] = row._asdict()
         found |= accuracies(train, given.train_labels, test, given.test_labels)
@@ -93,9 +93,10 @@ class Workshop:
         missing = [] if self.has(row) else needs(row, self.sets)
         return 2 + rest + sum(map(self.seconds, missing))
 
-    def _representations(self, row: Row, given: Problem) -> Pair:
+    def representations(self, row: Row, given: Problem) -> Pair:
+        """Those of the training and of the test part, from the scratch folder if they are there."""
         if row.k == COMBINED:
-            parts = [self._representations(part, given) for part in needs(row, self.sets)]
+            parts = [self.representations(part, given) for part in needs(row, self.sets)]
             train, test = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
             return train, test
         if row.k == TRANSFER:
@@ -119,7 +120,8 @@ class Workshop:
         self.scratch.mkdir(parents=True, exist_ok=True)
         if row.k == LSTM:
             kind: Any = tl.RecurrentEncoder
-            return kind(n_negatives=LSTM_K, random_state=row.seed).fit(given.train)
+            recurrent = kind(n_negatives=LSTM_K, standardize=given.standardize, max_steps=self.max_steps)
+            return recurrent.set_params(random_state=row.seed).fit(given.train)
         encoder = tl.CausalEncoder(
             n_negatives=int(row.k), standardize=given.standardize, random_state=row.seed, max_steps=self.max_steps
         )
@@ -127,8 +129,6 @@ class Workshop:
         if not self._model(row).exists():
             encoder.save(self._model(row))
         return encoder
-
-    max_steps: int | None = None
 
     def encoder(self, row: Row) -> Any:
         """The encoder of a row, fitted again if it is not in the scratch folder."""
@@ -146,9 +146,7 @@ class Workshop:
 def work(row: Row, data: Path, scratch: Path, max_steps: int | None) -> dict[str, Any]:
     """One row in a process of its own."""
     torch.set_num_threads(1)
-    workshop = Workshop(data, scratch)
-    workshop.max_steps = max_steps
-    return workshop.work(row)
+    return Workshop(data, scratch, max_steps).work(row)
 
 
 def machine() -> str:

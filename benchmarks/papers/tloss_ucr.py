@@ -134,8 +134,7 @@ def main() -> int:
     if given.data is None:
         raise SystemExit("no data: --data DIR or TIMELIKE_DATA names the folder that holds ucr/*.npz and uea/*.npz")
     scratch = given.scratch / "quick" if given.quick else given.scratch
-    workshop = Workshop(Path(given.data), scratch)
-    workshop.max_steps = 3 if given.quick else None
+    workshop = Workshop(Path(given.data), scratch, 3 if given.quick else None)
     program = Program(given.results, workshop, given.budget)
     rows = planned(list(workshop.sets.values()))
     wanted = [row for row in rows if not given.only or {*row[:2], row.key} & set(given.only)]
