@@ -7,13 +7,12 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
-
 from benchmarks.papers import tloss_report as report
 from benchmarks.papers.tloss_data import problem
 from benchmarks.papers.tloss_rows import Row, Workshop
 from benchmarks.papers.tloss_thesis import thesis
+from numpy.typing import NDArray
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 DRAWN = "SyntheticControl"
 

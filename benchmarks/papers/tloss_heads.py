@@ -1,4 +1,4 @@
-"""What reads classes off representations: the heads of `tl.EmbeddingClassifier`, given vectors that are already there."""
+"""What reads classes off representations: the heads of `tl.EmbeddingClassifier`, given vectors instead of series."""
 
 from __future__ import annotations
 

@@ -102,7 +102,8 @@ class Program:
             self.pace = statistics.median(self.ratios[-5:])
         self.rows[row.key] = found
         self.save()
-        print(f"    svm {found['svm']:.3f}, 1-nn {found['1-nn']:.3f}, {report.duration(found['seconds'])}", flush=True)
+        scores = f"svm {found['svm']:.3f}, 1-nn {found['1-nn']:.3f}"
+        print(f"    {row.key}: {scores}, {report.duration(found['seconds'])}", flush=True)
         return True
 
     def save(self) -> None:
