@@ -1,6 +1,19 @@
 """The torch modules of the library, in one place."""
 
-from .align.layers import DILATE, OPW, OT, TCOT, DecDTW, MaxError, Sinkhorn, SoftDTW, TimeDev, TimeErr, WarpMSE
+from .align.layers import (
+    DILATE,
+    OPW,
+    OT,
+    TCOT,
+    DecDTW,
+    MaxError,
+    Positions,
+    Sinkhorn,
+    SoftDTW,
+    TimeDev,
+    TimeErr,
+    WarpMSE,
+)
 from .encode import CausalNetwork, FrameNetwork, RecurrentNetwork
 
 __all__ = [
@@ -12,6 +25,7 @@ __all__ = [
     "DecDTW",
     "FrameNetwork",
     "MaxError",
+    "Positions",
     "RecurrentNetwork",
     "Sinkhorn",
     "SoftDTW",

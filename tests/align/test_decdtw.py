@@ -262,3 +262,20 @@ class TestBadInput:
             tl.nn.DecDTW(regularization="much")(self.x, self.x)
         with pytest.raises(ValueError, match="x_times requires gradients"):
             layer(self.x, self.x, x_times=torch.arange(5.0, requires_grad=True))
+
+    def test_what_float32_cannot_hold_is_refused(self):
+        with pytest.raises(ValueError, match="too large for float32"):
+            tl.nn.DecDTW()(torch.randn(1, 5, 1) * 1e30, torch.zeros(1, 5, 1))
+        times = torch.arange(5, dtype=torch.float64) + 1.7e9
+        with pytest.raises(ValueError, match=r"y_times are up to 1\.7e\+09 and 1 apart"):
+            tl.nn.DecDTW()(self.x, self.x, y_times=times)
+        assert tl.nn.DecDTW()(self.x.double(), self.x.double(), y_times=times).phi[0, -1] == times[-1]
+
+
+@pytest.mark.parametrize("layer", [tl.nn.DecDTW(), tl.nn.Sinkhorn(), tl.nn.DILATE(0.5, 0.5)])
+def test_a_derivative_that_is_not_there_is_an_error_not_a_wrong_number(layer):
+    x = torch.randn(1, 5, 1, dtype=torch.float64, requires_grad=True)
+    found = layer(x, torch.randn(1, 4, 1, dtype=torch.float64))
+    value = found if isinstance(found, torch.Tensor) else found[0].sum() + found[1].sum()
+    with pytest.raises(RuntimeError, match="no further derivative: leave out create_graph"):
+        torch.autograd.grad(value.sum(), x, create_graph=True)

@@ -235,3 +235,15 @@ class TestBadInput:
             tl.GDTW().select_regularization([[0.0, 1.0]])
         with pytest.raises(ValueError, match=r"truth\[0\] has shape"):
             tl.GDTW().select_regularization([[0.0, 1.0]], [[0.0, 1.0]], [[0.0]])
+
+    def test_truth_that_is_not_finite_is_named(self):
+        with pytest.raises(ValueError, match=r"truth\[0\] is not finite at step 1"):
+            tl.GDTW().select_regularization([[0.0, 1.0]], [[0.0, 1.0]], [[0.0, np.nan]])
+
+    def test_a_warp_of_datetimes_is_asked_in_seconds(self):
+        hours = np.datetime64("2024-01-01", "ns") + np.arange(5) * np.timedelta64(1, "h")
+        x = tl.Sequences([np.arange(5.0)], times=[hours])
+        warp = tl.GDTW().align(x, x).warp
+        assert warp(7200.0) == pytest.approx(7200.0)
+        with pytest.raises(TypeError, match="seconds since x's first step"):
+            warp(hours[2])

@@ -7,6 +7,7 @@ import pytest
 
 import timelike as tl
 from timelike import align
+from timelike.train import registry
 
 
 def subclasses(kind):
@@ -61,6 +62,9 @@ class TestEveryMetric:
         assert repr(metric).startswith(f"{kind.__name__}(")
         with pytest.raises(dataclasses.FrozenInstanceError):
             metric.anything = 1
+
+    def test_it_can_be_a_part_of_a_saved_model(self, kind):
+        assert registry.find(kind.__name__) is kind
 
     def test_a_sequence_is_at_distance_zero_from_itself(self, kind, data):
         assert np.abs(np.diag(kind().pairwise(data))).max() == 0

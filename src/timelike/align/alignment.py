@@ -27,7 +27,11 @@ class Warp:
     y_times: NDArray[np.float64]
 
     def __call__(self, t: Any) -> Any:
-        """Where x's time `t` falls in y's time."""
+        """Where x's time `t` falls in y's time; both count in seconds from the first step where times are datetimes."""
+        if np.asarray(t).dtype.kind in "mM":
+            raise TypeError(
+                "t is a datetime: give seconds since x's first step, as (t - first) / np.timedelta64(1, 's')"
+            )
         return np.interp(t, self.times, self.values)
 
     @property

@@ -29,7 +29,7 @@ class GDTW(Aligner):
     being the trapezoid rule and Δ_i the time between two steps of x, both clocks running from 0 to 1 (Deriso and Boyd,
     2019; Xu, Garg, Milford and Gould, 2023). Between its steps y is a straight line. Timestamps are honoured where the
     sequences have them. The search over grids is followed by Newton steps, so that the warp is a local optimum to
-    rounding; `Alignment.warp` is φ, in y's own time.
+    rounding; `Alignment.warp` is φ, in y's own time (seconds from its first step, if that is a datetime).
 
     Parameters
     ----------
@@ -78,6 +78,8 @@ class GDTW(Aligner):
     def __post_init__(self) -> None:
         real(self.regularization, "regularization", above=0)
         low, high = pair(self.slope, "slope")
+        if high == np.inf:
+            raise ValueError("slope[1]=inf: expected a finite number, or None for no limit")
         if real(low, "slope[0]") > (np.inf if high is None else real(high, "slope[1]")):
             raise ValueError(f"slope={self.slope}: expected (smallest, largest) with the first at most the second")
         if self.bounds is not None:
@@ -233,6 +235,8 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
 def _mean_deviation(warp: Warp | None, truth: Any, i: int) -> float:
     assert warp is not None
     true = np.asarray(truth(warp.times) if callable(truth) else truth, np.float64)
+    if not np.isfinite(true).all():
+        raise ValueError(f"truth[{i}] is not finite at step {int(np.flatnonzero(~np.isfinite(true))[0])}")
     if true.shape != warp.values.shape:
         raise ValueError(
             f"truth[{i}] has shape {true.shape}: expected {warp.values.shape}, a value at each of X[{i}]'s times"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import native
 from ..native import soft as executor
 from ..sequences import Sequences
+from .band import refuse_infeasible
 from .elastic import steps
 from .soft_dtw import SoftDTW
 
@@ -73,6 +74,7 @@ def descended(
     """The best average that L-BFGS reached from `start`, the cost at every iteration, and whether it converged."""
     from scipy.optimize import minimize
 
+    refuse_infeasible(metric._soft.window, np.array([len(start)]), sequences.lengths)
     objective = _Objective(metric, steps(sequences, np.dtype(np.float64)), weights, start.shape, native.cores())
     first, _ = objective(start.astype(np.float64).reshape(-1))
     scale = abs(first) or 1.0  # SciPy's tolerance is a share only of costs above 1

@@ -110,7 +110,7 @@ def matched_signals(
     axes.set_xlabel("time step" if clocks is None else "time")
     plain(axes)
     axes.spines["left"].set_visible(False)
-    axes.legend(frameon=False, loc="upper right", fontsize="small")
+    axes.legend(frameon=False, loc="best", fontsize="small")
 
 
 def cost_image(axes: Axes, x: NDArray[Any], y: NDArray[Any]) -> None:

@@ -86,7 +86,9 @@ struct Job {
         if (!done) throw nb::python_error();
     }
 
-    int64_t share_of(int64_t budget) const { return budget / std::max(1, threads) / int64_t(sizeof(T)); }
+    int64_t share_of(int64_t budget) const {
+        return budget / std::max<int64_t>(1, std::min<int64_t>(threads, count)) / int64_t(sizeof(T));
+    }
 };
 
 template <class T>

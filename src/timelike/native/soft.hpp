@@ -18,19 +18,12 @@ struct Softness {
     T gamma, inverse;
 };
 
-// Frames of all lanes on one diagonal: x (channel, row, lane) and y the same way but turned round in time.
-template <class T>
-struct Facing {
-    const T* x;
-    const T* y;
-    int64_t channels, x_stride, y_stride;
-};
-
 template <class T>
 struct SoftKernels {
     int lanes;
-    // squared Euclidean distances of the frames
-    void (*costs)(const Facing<T>&, int64_t count, T* out);
+    // squared distances of a register of own frames (channel, …) and those that face it on `count` diagonals, at most 16
+    void (*costs)(T* const* out, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
+                  int64_t own_stride, const T* own);
     // totals from the costs in `out` and the totals before them
     void (*forward)(Softness<T>, const Ways<const T*>& totals, int64_t count, T* out);
     // `share`, the expected visits of each cell, from the flows out of the cells after it; and its own flows
@@ -42,8 +35,8 @@ struct SoftKernels {
     void (*turn)(Softness<T>, const Ways<const T*>& totals, const Ways<const T*>& tangents, const Ways<const T*>& after,
                  const Ways<const T*>& after_tangents, int64_t count, T* share_tangent, const Ways<T*>& flows,
                  const Ways<T*>& flow_tangents);
-    // Σ share · (own − other) over `count` diagonals, at most 16, added to the gradient of a register of own frames
-    void (*gather)(const T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
+    // Σ share · (own − other) over those diagonals, added to the gradient of the own frames
+    void (*gather)(T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
                    int64_t own_stride, const T* own, T* gradient);
     // one row of costs: frame x (channel) against y (channel, step)
     void (*row)(const T* x, const T* y, int64_t channels, int64_t stride, int64_t count, T* out);

@@ -18,7 +18,7 @@ try:
 except ImportError:  # a pure wheel: built without a compiler
     _kernels = None  # type: ignore[assignment]
 
-BUDGET = 1 << 28  # bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
+BUDGET = 1 << 27  # bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
 KEPT = 1 << 27  # bytes of totals kept from the forward pass for the backward one; beyond it the latter begins anew
 Lengths = NDArray[np.int64]
 

@@ -31,44 +31,18 @@ class Frames {
 
     bool x_wanted = true, y_wanted = true;  // whose gradient is taken
 
+    // Both ways, a register of frames is taken with all diagonals of a chunk that reach it, so that what belongs to the frames
+    // stays in registers; the last diagonal first, so that no sum is taken in an order that depends on the other lanes.
     void load(const Slab<T>& slab, int64_t begin, int64_t end, T outside) const {
-        const int64_t last = last_tile(end - 1);
-        for (int64_t t = 0; t <= last; t++)
-            for (int64_t d = begin; d < end; d++) {
-                const Part part = cut(t, d);
-                if (part.count > 0) kernel_.costs(facing(d, part.row), part.count, slab.at(d) + part.row * sheet_.count());
-            }
+        each_register(slab, begin, end, true, y_, [&](int64_t k, T** cells, const T** facing, int64_t count) {
+            kernel_.costs(cells, facing, count, channels_, y_stride_, x_stride_, x_.data() + kernel_.lanes + k);
+        });
         for (int64_t d = begin; d < end; d++) mask(slab, d, outside);
     }
 
-    // For a register of frames, all diagonals of a chunk that reach it, the last first: its gradient stays in registers, and
-    // no sum is taken in an order that depends on the other lanes.
     void take(const Slab<T>& shares, int64_t begin, int64_t end) {
-        const int64_t L = sheet_.count(), W = kernel_.lanes;
-        const T *reached[chunk], *facing[chunk];
-        const auto along = [&](bool rows, const std::vector<T>& own, const std::vector<T>& other, std::vector<T>& gradient) {
-            if (gradient.empty()) gradient.resize(own.size());
-            const int64_t own_stride = rows ? x_stride_ : y_stride_, other_stride = rows ? y_stride_ : x_stride_;
-            // frames are counted from x's first, or from y's last
-            const auto shift = [&](int64_t d) { return rows ? 0 : (sheet_.m - 1 - d) * L; };
-            int64_t first = own_stride, last = 0;
-            for (int64_t d = begin; d < end; d++) {
-                first = std::min(first, sheet_.lo(d) * L + shift(d));
-                last = std::max(last, (sheet_.hi(d) + 1) * L + shift(d));
-            }
-            for (int64_t k = first / W * W; k < last; k += W) {
-                int64_t count = 0;
-                for (int64_t d = end - 1; d >= begin; d--) {
-                    const int64_t cell = k - shift(d);
-                    if (cell + W <= sheet_.lo(d) * L || cell >= (sheet_.hi(d) + 1) * L) continue;
-                    reached[count] = shares.at(d) + cell;
-                    facing[count++] = other.data() + W + cell + (rows ? (sheet_.m - 1 - d) * L : 0);
-                }
-                kernel_.gather(reached, facing, count, channels_, other_stride, own_stride, own.data() + W + k, gradient.data() + W + k);
-            }
-        };
-        if (x_wanted) along(true, x_, y_, x_gradient_);
-        if (y_wanted) along(false, y_, x_, y_gradient_);
+        if (x_wanted) gather(shares, begin, end, true, x_, y_, x_gradient_);
+        if (y_wanted) gather(shares, begin, end, false, y_, x_, y_gradient_);
     }
 
     void give(const Collection<T>& x, const Collection<T>& y, T* x_gradient, T* y_gradient) const {
@@ -91,23 +65,39 @@ class Frames {
     int64_t y_place(int64_t j, int64_t c, int64_t lane) const {
         return kernel_.lanes + c * y_stride_ + (sheet_.m - 1 - j) * sheet_.count() + lane;
     }
-    Facing<T> facing(int64_t d, int64_t row) const {
-        const T* x = x_.data() + kernel_.lanes + row * sheet_.count();
-        const T* y = y_.data() + kernel_.lanes + (sheet_.m - 1 - d + row) * sheet_.count();
-        return {x, y, channels_, x_stride_, y_stride_};
+    void gather(const Slab<T>& shares, int64_t begin, int64_t end, bool rows, const std::vector<T>& own,
+                const std::vector<T>& other, std::vector<T>& gradient) const {
+        if (gradient.empty()) gradient.resize(own.size());
+        const int64_t own_stride = rows ? x_stride_ : y_stride_, other_stride = rows ? y_stride_ : x_stride_, W = kernel_.lanes;
+        each_register(shares, begin, end, rows, other, [&](int64_t k, T** cells, const T** facing, int64_t count) {
+            kernel_.gather(cells, facing, count, channels_, other_stride, own_stride, own.data() + W + k, gradient.data() + W + k);
+        });
     }
 
-    // Rows are taken in tiles, so that their frames stay in the first cache while a chunk of diagonals passes.
-    struct Part {
-        int64_t row, count;
-    };
-    int64_t tile() const { return std::max<int64_t>(1, std::max<int64_t>(kernel_.lanes, cached / (channels_ * int64_t(sizeof(T)))) / sheet_.count()); }
-    int64_t last_tile(int64_t d) const { return sheet_.hi(d) / tile(); }
-    Part cut(int64_t t, int64_t d) const {
-        const int64_t row = std::max(sheet_.lo(d), t * tile()), end = std::min(sheet_.hi(d) + 1, (t + 1) * tile());
-        return {row, (end - row) * sheet_.count()};
+    // use(k, cells, facing, count) for every register of x's frames (`rows`), counted from the first, or of y's, counted from
+    // the last: where its cells are on each diagonal, and the other side's frames
+    template <class Use>
+    void each_register(const Slab<T>& slab, int64_t begin, int64_t end, bool rows, const std::vector<T>& other,
+                       const Use& use) const {
+        const int64_t L = sheet_.count(), W = kernel_.lanes;
+        const auto shift = [&](int64_t d) { return (sheet_.m - 1 - d) * L; };  // between the two ways of counting
+        const auto from = [&](int64_t d) { return sheet_.lo(d) * L + (rows ? 0 : shift(d)); };
+        int64_t first = from(begin), last = 0;
+        for (int64_t d = begin; d < end; d++)
+            first = std::min(first, from(d)), last = std::max(last, from(d) + sheet_.cells(d));
+        T* cells[chunk];
+        const T* facing[chunk];
+        for (int64_t k = first / W * W; k < last; k += W) {
+            int64_t count = 0;
+            for (int64_t d = end - 1; d >= begin; d--) {
+                if (k + W <= from(d) || k >= from(d) + sheet_.cells(d)) continue;
+                const int64_t cell = rows ? k : k - shift(d);
+                cells[count] = slab.at(d) + cell;
+                facing[count++] = other.data() + W + cell + (rows ? shift(d) : 0);
+            }
+            use(k, cells, facing, count);
+        }
     }
-    static constexpr int64_t cached = 8 << 10;  // bytes of each of x and y
 
     void mask(const Slab<T>& slab, int64_t d, T outside) const {
         const int64_t L = sheet_.count(), lo = sheet_.lo(d), hi = sheet_.hi(d);

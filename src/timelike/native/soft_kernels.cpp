@@ -19,19 +19,28 @@ inline vec<T> load(const T* from) {
 template <class T>
 inline void store(T* to, vec<T> value) { __builtin_memcpy(to, &value, sizeof value); }
 
-template <class T>
-inline vec<T> squared_distance(const Facing<T>& f, int64_t k) {
-    vec<T> sum{};
-    for (int64_t c = 0; c < f.channels; c++) {
-        const vec<T> difference = load(f.x + c * f.x_stride + k) - load(f.y + c * f.y_stride + k);
-        sum = fused(difference, difference, sum);
+// `Together` diagonals at once: the own frames are loaded once for all.
+template <int Together, class T>
+inline void costs_of(T* const* out, const T* const* others, int64_t channels, int64_t other_stride, int64_t own_stride,
+                     const T* own) {
+    vec<T> sum[Together] = {};
+    for (int64_t c = 0; c < channels; c++) {
+        const vec<T> frames = load(own + c * own_stride);
+        for (int q = 0; q < Together; q++) {
+            const vec<T> difference = frames - load(others[q] + c * other_stride);
+            sum[q] = fused(difference, difference, sum[q]);
+        }
     }
-    return sum;
+    for (int q = 0; q < Together; q++) store(out[q], sum[q]);
 }
 
 template <class T>
-void costs(const Facing<T>& frames, int64_t count, T* out) {
-    for (int64_t k = 0; k < count; k += lanes<T>) store(out + k, squared_distance(frames, k));
+void costs(T* const* out, const T* const* others, int64_t count, int64_t channels, int64_t other_stride, int64_t own_stride,
+           const T* own) {
+    constexpr int together = 8;
+    int64_t q = 0;
+    for (; q + together <= count; q += together) costs_of<together>(out + q, others + q, channels, other_stride, own_stride, own);
+    for (; q < count; q++) costs_of<1>(out + q, others + q, channels, other_stride, own_stride, own);
 }
 
 // min − γ log Σ exp((min − ·)/γ). The least of the three has the weight 1, so only the other two are exponentials. Sorted
@@ -120,7 +129,7 @@ void turn(Softness<T> s, const Ways<const T*>& totals, const Ways<const T*>& tan
 
 // `Together` channels at once: the shares are loaded once for all, and the sums do not wait for one another.
 template <int Together, class T>
-inline void gather_channels(const T* const* shares, const T* const* others, int64_t count, int64_t other_stride,
+inline void gather_channels(T* const* shares, const T* const* others, int64_t count, int64_t other_stride,
                             int64_t own_stride, const T* own, T* gradient) {
     vec<T> frames[Together], sum[Together];
     for (int c = 0; c < Together; c++) frames[c] = load(own + c * own_stride), sum[c] = load(gradient + c * own_stride);
@@ -133,7 +142,7 @@ inline void gather_channels(const T* const* shares, const T* const* others, int6
 }
 
 template <class T>
-void gather(const T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
+void gather(T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
             int64_t own_stride, const T* own, T* gradient) {
     constexpr int together = 4;
     const T* facing[16];

@@ -140,9 +140,9 @@ class Wave:
                 return corner - match, above, left
             return corner + (1 - match), above + 1, left + 1
         if rule == "msm":
-            split = first + _outside(x, self.x_before[:, i], y)
-            merge = first + _outside(y, self.y_before[:, j], x)
-            return corner + near, above + split, left + merge
+            # summed in the order of the kernels: ties are common
+            split, merge = _outside(x, self.x_before[:, i], y), _outside(y, self.y_before[:, j], x)
+            return corner + near, above + split + first, left + merge + first
         if rule == "twe":
             apart = (i - j).abs().to(near.dtype)
             near = near + _norm(self.x_before[:, i] - self.y_before[:, j]) + 2 * first * apart

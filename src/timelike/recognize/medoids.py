@@ -46,6 +46,11 @@ def spread_out(
     while len(chosen) < k:
         chance = nearest.copy()
         chance[chosen] = 0
+        if (chance < 0).any():
+            raise ValueError(
+                f"the metric gave the distance {chance.min():g}, and centres are drawn in proportion to distances: use "
+                "init='random', or SoftDTW(divergence=True)"
+            )
         if not chance.any():  # only copies are left: any of them
             chance[:] = 1
             chance[chosen] = 0

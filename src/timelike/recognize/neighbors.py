@@ -43,6 +43,11 @@ class _Nearest(MetricParameters):
         """How much each neighbour counts, (item, k)."""
         if self.weights == "uniform":
             return np.ones(distances.shape)
+        if (distances < 0).any():
+            raise ValueError(
+                f"weights='distance': {self.metric_!r} gave the distance {distances.min():g}, and a negative one is no "
+                "closeness: use weights='uniform', or SoftDTW(divergence=True)"
+            )
         same = distances == 0  # a sequence that is there decides alone
         with np.errstate(divide="ignore", over="ignore"):
             closeness = np.minimum(1 / distances.astype(np.float64), np.finfo(np.float64).max / distances.shape[1])

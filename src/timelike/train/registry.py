@@ -22,6 +22,11 @@ METHODS: dict[str, str] = {
     "GDTW": "timelike.align:GDTW",
     "LCSS": "timelike.align:LCSS",
     "MSM": "timelike.align:MSM",
+    "OPW": "timelike.align:OPW",
+    "OT": "timelike.align:OT",
+    "Sinkhorn": "timelike.align:Sinkhorn",
+    "SoftDTW": "timelike.align:SoftDTW",
+    "TCOT": "timelike.align:TCOT",
     "TWE": "timelike.align:TWE",
     "WDTW": "timelike.align:WDTW",
 }

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from ...native import warps
 from ..gdtw import pair, search
 from ..warping import conflict_message, pair_limits
 from .batches import Batch, checked, valid
+from .derivatives import without_derivative
 from .limits import Clock, refuse_limits, spread
 
 Number = float | Tensor
@@ -97,6 +97,7 @@ class DecDTW(nn.Module):
         """
         batch = checked(x, y, x_lengths, y_lengths)
         clocks = Clock(x_times, batch.x, batch.x_lengths, "x"), Clock(y_times, batch.y, batch.y_lengths, "y")
+        clocks[1].refuse_rounding(batch.x.dtype, "y_times")
         knots = batch.x.shape[:2]
         intervals = (knots[0], max(knots[1] - 1, 0))
         limits = (
@@ -136,6 +137,7 @@ class _Solve(torch.autograd.Function):
         found = warps.solve(pairs, how, threads=torch.get_num_threads())
         if isinstance(found, warps.Conflict):
             raise ValueError(_explained(found, pairs, clocks, how.free_ends))
+        _refuse_overflow(found.objective, x.dtype)
         ctx.pairs, ctx.how, ctx.found, ctx.batch, ctx.clocks = pairs, how, found, batch, clocks
         x_clock, y_clock = clocks
         inside = valid(batch.x_lengths, x.shape[1])
@@ -145,7 +147,7 @@ class _Solve(torch.autograd.Function):
         return _padded(values, inside, x), torch.as_tensor(found.objective).to(x)
 
     @staticmethod
-    @once_differentiable
+    @without_derivative("the gradient of DecDTW")
     def backward(ctx: Any, of_phi: Tensor, of_objective: Tensor) -> tuple[Tensor | None, ...]:
         x_clock, y_clock = ctx.clocks
         batch: Batch = ctx.batch
@@ -216,6 +218,15 @@ def _padded(values: NDArray[np.float64], inside: Tensor, like: Tensor, *, exact:
     rows = torch.zeros(*inside.shape, *values.shape[1:], dtype=torch.float64)
     rows[inside] = torch.from_numpy(values)
     return rows.to(like.device) if exact else rows.to(like)
+
+
+def _refuse_overflow(objective: NDArray[np.float64], dtype: torch.dtype) -> None:
+    wrong = np.flatnonzero(~(np.abs(objective) <= torch.finfo(dtype).max))
+    if len(wrong):
+        name = str(dtype).removeprefix("torch.")
+        raise ValueError(
+            f"the objective of item {wrong[0]} is too large for {name}: standardize x and y, or use float64"
+        )
 
 
 def _explained(found: warps.Conflict, pairs: warps.Pairs, clocks: tuple[Clock, Clock], free_ends: bool) -> str:

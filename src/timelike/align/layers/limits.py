@@ -26,6 +26,17 @@ class Clock:
         self.starts = np.cumsum(self.lengths) - self.lengths
         self.scale = np.where(self.lengths > 1, self.clock.spans, 0.0)  # a single step has one time
 
+    def refuse_rounding(self, dtype: torch.dtype, name: str) -> None:
+        """An error where warp values in `dtype` could not be told apart: seconds since 1970 in float32, say."""
+        shortest = np.diff(self.times)[np.diff(self.times) > 0].min(initial=np.inf)
+        grain = torch.finfo(dtype).eps * np.abs(self.times).max(initial=0.0)
+        if grain > 0.1 * shortest and np.abs(self.clock.starts).max(initial=0.0) > 0:
+            kind = str(dtype).removeprefix("torch.")
+            raise ValueError(
+                f"{name} are up to {np.abs(self.times).max():g} and {shortest:g} apart, which {kind} cannot tell: "
+                "subtract the first time, or give x and y as float64"
+            )
+
 
 def _packed_times(times: Any, side: Tensor, lengths: Tensor, name: str) -> NDArray[np.float64]:
     given = torch.as_tensor(times)

@@ -14,6 +14,7 @@ from ...native import soft as executor, soft_wavefront as wavefront
 from ...sequences.arguments import real
 from ..band import Band, Window, bound, refuse_infeasible
 from .batches import Padded, finite, padded_pair, valid_steps
+from .derivatives import without_derivative
 
 Lengths = NDArray[np.int64]
 
@@ -64,13 +65,15 @@ class _Visits(torch.autograd.Function):
         return totals, visits
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @without_derivative("the gradient of soft-DTW's expected alignment (second order; DILATE: first order)")
     def backward(ctx: Any, by_totals: torch.Tensor | None, by_visits: torch.Tensor | None) -> Any:
         costs, visits = ctx.saved_tensors
-        total = None if by_totals is None else by_totals[:, None, None] * visits
-        if by_visits is not None:
-            turned = _product(ctx.given[2], costs, by_visits, *ctx.given[:2])
-            total = turned if total is None else total + turned
+        n, m, soft = ctx.given
+        if by_visits is None:
+            return None if by_totals is None else by_totals[:, None, None] * visits, None, None, None
+        total = _product(soft, costs, by_visits, n, m)
+        if by_totals is not None:
+            total.addcmul_(by_totals[:, None, None], visits)  # in place: it is ours, and as large as the costs
         return total, None, None, None
 
 

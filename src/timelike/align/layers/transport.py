@@ -13,6 +13,7 @@ from ... import native
 from ...native import Cost, transport as kernels
 from .. import transport as aligners
 from .batches import Batch, checked, valid
+from .derivatives import without_derivative
 
 
 class Transport(NamedTuple):
@@ -38,6 +39,8 @@ class Layer(nn.Module, abc.ABC):
         if not torch.isfinite(frames.detach()).all():
             raise ValueError("x and y hold values too large to compare in float64: scale both down, below 1e150")
         cost, plan = self._solved(frames, batch)
+        if not bool((cost.detach().abs() <= torch.finfo(x.dtype).max).all()):
+            raise ValueError(f"a cost is too large for {x.dtype}: standardize x and y, or give them as float64")
         return Transport(cost.to(x.dtype).to(x.device), plan.to(x.dtype).to(x.device))
 
     @abc.abstractmethod
@@ -209,7 +212,7 @@ class _Plan(torch.autograd.Function):
         return plan
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @without_derivative("the gradient of a transport plan")
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         plan, n, m = ctx.saved_tensors
         given = torch.where(_inside(n, m, plan.shape), gradient, 0.0).contiguous().numpy()

@@ -1,0 +1,118 @@
+"""The one training loop of `decdtw_alignment.py`, and the selection of λ: everything is chosen on validation."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from benchmarks.papers.decdtw_methods import Base, Frames, Method, Recurrent, Weight, dtw_warps, gdtw_warps, metrics
+from benchmarks.papers.decdtw_tasks import Pairs, Task
+from torch import Tensor, nn
+
+WEIGHTS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0, 2.0, 4.0, 8.0)  # λ, tried on validation
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    epochs: int = 20
+    batch: int = 8
+    width: int = 64
+    patience: int = 6  # epochs without a better validation error
+
+
+@dataclass
+class Trained:
+    net: nn.Module
+    history: list[float] = field(default_factory=list)  # validation error after each epoch; first before any
+    weight: float | None = None  # λ, where it was learned
+    seconds: float = 0.0
+
+    @property
+    def best(self) -> int:
+        return int(np.argmin(self.history)) if self.history else 0
+
+
+def feature_pair(net: nn.Module, pairs: Pairs) -> tuple[Tensor, Tensor]:
+    with torch.no_grad():
+        done = [net(pairs[i : i + 64].x, pairs[i : i + 64].y) for i in range(0, len(pairs), 64)]
+    return torch.cat([x for x, _ in done]), torch.cat([y for _, y in done])
+
+
+def errors(net: nn.Module, pairs: Pairs, task: Task, aligner: str, weight: float) -> dict[str, list[float]]:
+    """Per pair, of the warps that an alignment finds on the features."""
+    x, y = feature_pair(net, pairs)
+    phi = dtw_warps(x, y, task.free_ends) if aligner == "DTW" else gdtw_warps(x, y, task.free_ends, weight)
+    return metrics(phi, pairs, task)
+
+
+def first_metric(found: dict[str, list[float]]) -> float:
+    return float(np.mean(next(iter(found.values()))))
+
+
+def select_weight(net: nn.Module, pairs: Pairs, task: Task, tried: tuple[float, ...] = WEIGHTS) -> float:
+    """The λ with the least error on these pairs, which are those of validation; best of the grid's downhill walk."""
+    known: dict[int, float] = {}
+
+    def error(i: int) -> float:
+        if i not in known:
+            known[i] = first_metric(errors(net, pairs, task, "GDTW", tried[i]))
+        return known[i]
+
+    at = len(tried) // 2
+    while True:
+        around = [i for i in (at - 1, at, at + 1, at - 2, at + 2) if 0 <= i < len(tried)]
+        best = min(around, key=error)
+        if best == at:
+            return tried[at]
+        at = best
+
+
+def train(task: Task, method: Method, seed: int, weight: float, settings: Settings, say: Say) -> Trained:
+    """Adam on the method's loss; the epoch with the least validation error under the method's own alignment is kept."""
+    if method.loss is None:
+        return Trained(Base())
+    torch.manual_seed(seed)
+    order = np.random.default_rng(seed)
+    make = Frames if task.free_ends else Recurrent
+    net: nn.Module = make(task.train, settings.width)
+    strength = Weight(weight, method.learns_weight)
+    loss = method.loss(task, strength)
+    slow = {"params": net.parameters(), "lr": method.rate}
+    optimizer = torch.optim.Adam([slow, {"params": strength.parameters(), "lr": 10 * method.rate}])
+    start = time.perf_counter()
+    trained = Trained(net, [first_metric(errors(net, task.val, task, method.aligner, weight))])
+    kept: dict[str, Any] = copy.deepcopy(net.state_dict())
+    for epoch in range(1, settings.epochs + 1):
+        mean = _epoch(net, task.train, loss, optimizer, order.permutation(len(task.train)), settings.batch)
+        trained.history.append(first_metric(errors(net, task.val, task, method.aligner, float(strength))))
+        if trained.best == epoch:
+            kept = copy.deepcopy(net.state_dict())
+            trained.weight = float(strength) if method.learns_weight else None
+        spent = time.perf_counter() - start
+        left = spent / epoch * (settings.epochs - epoch)
+        found = f"{trained.history[-1]:.4g} {task.unit}" + f", λ {float(strength):.3g}" * method.learns_weight
+        say(f"epoch {epoch}: loss {mean:.4g}, validation {found}, {left:.0f} s left")
+        if epoch - trained.best >= settings.patience:
+            break
+    net.load_state_dict(kept)
+    trained.seconds = time.perf_counter() - start
+    return trained
+
+
+def _epoch(net: nn.Module, pairs: Pairs, loss: Any, optimizer: Any, order: Any, batch: int) -> float:
+    total = 0.0
+    for part in np.array_split(order, max(1, len(order) // batch)):
+        some = pairs[torch.as_tensor(part)]
+        value = loss(*net(some.x, some.y), some).mean()
+        optimizer.zero_grad()
+        value.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        total += value.item() * len(part)
+    return total / len(order)
