@@ -41,6 +41,12 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
     )
     from .encode import (
         CausalEncoder as CausalEncoder,
+        CombinedEncoder as CombinedEncoder,
+        EmbeddingClassifier as EmbeddingClassifier,
+        EmbeddingRegressor as EmbeddingRegressor,
+        FrameEncoder as FrameEncoder,
+        RecurrentEncoder as RecurrentEncoder,
+        combine as combine,
     )
     from .recognize import (
         ElasticKernel as ElasticKernel,
@@ -66,6 +72,12 @@ _ROOMS = ("align", "draw", "encode", "native", "nn", "recognize", "report", "seq
 _HOME = {
     "ADTW": "align",
     "CausalEncoder": "encode",
+    "CombinedEncoder": "encode",
+    "EmbeddingClassifier": "encode",
+    "EmbeddingRegressor": "encode",
+    "FrameEncoder": "encode",
+    "RecurrentEncoder": "encode",
+    "combine": "encode",
     "DDTW": "align",
     "DTW": "align",
     "EDR": "align",

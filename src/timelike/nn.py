@@ -14,15 +14,19 @@ from .align.layers import (
     TimeErr,
     WarpMSE,
 )
+from .encode import CausalNetwork, FrameNetwork, RecurrentNetwork
 
 __all__ = [
     "DILATE",
     "OPW",
     "OT",
     "TCOT",
+    "CausalNetwork",
     "DecDTW",
+    "FrameNetwork",
     "MaxError",
     "Positions",
+    "RecurrentNetwork",
     "Sinkhorn",
     "SoftDTW",
     "TimeDev",

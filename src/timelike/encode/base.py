@@ -13,14 +13,16 @@ from sklearn.exceptions import NotFittedError
 
 from ..align import Metric
 from ..align.base import Report
-from ..sequences import Sequences, as_sequences
+from ..sequences import Sequences
 from ..sequences.arguments import whole
+from ..sequences.reading import keep_size, read
+from .streaming import Stream
 
 
 class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
     """Sequences to vectors of a fixed size; with the Euclidean distance of vectors it is a metric.
 
-    A subclass fills in `fit`, `_encode` and `_refuse_unknown`.
+    A subclass fills in `fit`, `stream`, `_encode`, `_frame` and `__sklearn_is_fitted__`.
     """
 
     symmetric: ClassVar[bool] = True
@@ -35,13 +37,17 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
     def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
         """Vectors (item, feature) of checked sequences."""
 
+    @abc.abstractmethod
+    def stream(self) -> Stream:
+        """One new sample in, the representation of everything so far out."""
+
     def encode(self, X: Any, *, windows: tuple[int, int] | None = None) -> Any:
         """Vectors (item, feature); with `windows=(size, step)` those of sliding windows.
 
         Windows come as `Sequences` whose frames are the vectors, one sequence per sequence, as long as it has windows;
         a sequence shorter than `size` is one window.
         """
-        sequences = self._checked(X)
+        sequences = self._asked(X)
         if windows is None:
             return self._encode(sequences)
         size, step = (whole(number, f"windows[{i}]", 1) for i, number in enumerate(_pair(windows)))
@@ -55,18 +61,33 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
         vectors: NDArray[np.float32] = self.encode(X)
         return vectors
 
-    def _checked(self, X: Any, name: str = "X") -> Sequences:
+    def _asked(self, X: Any) -> Sequences:
         self._require_fitted()
-        sequences = as_sequences(X, name)
-        if len(sequences) == 0:
-            raise ValueError(f"{name} holds no sequences: expected at least one")
-        sequences.refuse_missing(type(self).__name__, name)
-        expected = self._n_channels()
-        if expected is not None and int(np.prod(sequences.frame)) != expected:
+        sequences, expected = self._read(X), self._frame()
+        if expected is not None and sequences.frame != expected:
             raise ValueError(
-                f"{name} has frames of shape {sequences.frame}: this {type(self).__name__} was fitted on {expected} "
-                'channels; an array (item, channel, time) needs Sequences(data, layout="nct")'
+                f"X has frames of shape {sequences.frame}: this {type(self).__name__} was fitted on {expected}; "
+                'an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
+        return sequences
+
+    def _learn_from(self, X: Any) -> Sequences:
+        """The sequences to fit, and their size if they have one, as scikit-learn keeps it."""
+        sequences = self._read(X)
+        keep_size(self, sequences)
+        return sequences
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]  # what networks compute in
+        return tags
+
+    def _read(self, X: Any) -> Sequences:
+        sequences = read(X)
+        if len(sequences) == 0:
+            raise ValueError("X holds no sequences: expected at least one")
+        sequences.refuse_missing(type(self).__name__, "X")
         return sequences
 
     def _require_fitted(self) -> None:
@@ -75,8 +96,8 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
             raise NotFittedError(f"this {kind} has learned nothing yet: call fit(X) first, or load a model")
 
     @abc.abstractmethod
-    def _n_channels(self) -> int | None:
-        """How many channels it was fitted on, None if any will do."""
+    def _frame(self) -> tuple[int, ...] | None:
+        """The shape of the frames it was fitted on, None if any will do."""
 
     @abc.abstractmethod
     def __sklearn_is_fitted__(self) -> bool:

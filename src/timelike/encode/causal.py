@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Any, Self
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from torch import nn
 
-from ..sequences import Sequences, as_sequences
-from ..sequences.arguments import real, whole
+from ..sequences.arguments import whole
 from ..sequences.sampling import RandomState
-from ..train import History, Savable, fit, seeded
-from .base import Encoder
-from .contrast import LONG, Contrast
+from .exporting import write_onnx
 from .network import CausalNetwork
-from .streaming import Stream
+from .streaming import CausalStream, Stream
+from .tloss import TLossEncoder
 
-_STEPS_AT_ONCE = 1 << 17  # of a batch to encode, so that memory stays bounded
 
-
-class CausalEncoder(Savable, Encoder):
+class CausalEncoder(TLossEncoder):
     """Vectors of sequences of any length, learned without labels: a causal network trained by the T-Loss.
 
     A representation should be near that of any part of the same series and far from those of others: f minimises
@@ -69,6 +62,9 @@ class CausalEncoder(Savable, Encoder):
     (3, 3)
     """
 
+    network_: CausalNetwork
+    _sizes = ("channels", "reduced", "kernel")
+
     def __init__(
         self,
         *,
@@ -87,90 +83,36 @@ class CausalEncoder(Savable, Encoder):
         progress: bool = False,
         random_state: RandomState = None,
     ) -> None:
-        self.n_negatives = n_negatives
-        self.n_features = n_features
+        super().__init__(
+            n_negatives=n_negatives,
+            n_features=n_features,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            max_steps=max_steps,
+            standardize=standardize,
+            by_terms=by_terms,
+            checkpoint=checkpoint,
+            progress=progress,
+            random_state=random_state,
+        )
         self.channels = channels
         self.depth = depth
         self.reduced = reduced
         self.kernel = kernel
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.max_steps = max_steps
-        self.standardize = standardize
-        self.by_terms = by_terms
-        self.checkpoint = checkpoint
-        self.progress = progress
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from the sequences X; labels are not looked at."""
-        self._refuse_options()
-        sequences = as_sequences(X, "X")
-        if len(sequences) == 0:
-            raise ValueError("X holds no sequences: expected at least one")
-        sequences.refuse_missing("CausalEncoder", "X")
-        flat = sequences.values.reshape(len(sequences.values), -1)
-        mean, scale = flat.mean(0, dtype=np.float64), flat.std(0, dtype=np.float64)
-        self._start(flat.shape[1], mean, np.where(scale > 0, scale, 1.0))
-        objective = Contrast(
-            self.network_,
-            self._standardized(sequences),
-            n_negatives=self.n_negatives,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            by_terms=sequences.lengths.max() > LONG if self.by_terms is None else self.by_terms,
-        )
-        steps = (2000 if self.n_negatives >= 10 else 1500) if self.max_steps is None else self.max_steps
-        self.history_: History = fit(
-            objective,
-            max_steps=steps,
-            checkpoint=self.checkpoint,
-            progress=self.progress,
-            random_state=self.random_state,
-        )
-        return self
 
     def _refuse_options(self) -> None:
-        for name in ("n_negatives", "n_features", "channels", "reduced", "kernel", "batch_size"):
-            whole(getattr(self, name), name, 1)
+        super()._refuse_options()
         whole(self.depth, "depth", 0)
-        real(self.learning_rate, "learning_rate", above=0)
-        if self.max_steps is not None:
-            whole(self.max_steps, "max_steps", 1)
 
-    def _start(self, n_channels: int, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
-        with seeded(self.random_state):
-            self.network_ = CausalNetwork(
-                n_channels,
-                n_features=self.n_features,
-                channels=self.channels,
-                depth=self.depth,
-                reduced=self.reduced,
-                kernel=self.kernel,
-            )
-        self.mean_, self.scale_ = mean, scale
-
-    def _standardized(self, sequences: Sequences) -> Sequences:
-        values = sequences.values.reshape(len(sequences.values), -1).astype(np.float32)
-        if self.standardize:
-            values = ((values - self.mean_) / self.scale_).astype(np.float32)
-        return Sequences.from_packed(values, sequences.offsets)
-
-    def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
-        ready = self._standardized(sequences)
-        vectors = np.empty((len(ready), self.n_features), np.float32)
-        order = np.argsort(ready.lengths, kind="stable")
-        network = self.network_.eval()
-        begin = 0
-        while begin < len(order):
-            end = _fitting(ready.lengths[order], begin)
-            chosen = order[begin:end]
-            x, lengths = ready[chosen].tensor()
-            same = bool((lengths == x.shape[1]).all())
-            with torch.no_grad():
-                vectors[chosen] = network(x.float(), None if same else lengths).numpy()
-            begin = end
-        return vectors
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        return CausalNetwork(
+            math.prod(frame),
+            n_features=self.n_features,
+            channels=self.channels,
+            depth=self.depth,
+            reduced=self.reduced,
+            kernel=self.kernel,
+        )
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow.
@@ -185,33 +127,13 @@ class CausalEncoder(Savable, Encoder):
         True
         """
         self._require_fitted()
-        zero, one = np.zeros_like(self.mean_), np.ones_like(self.scale_)
-        centre, spread = (self.mean_, self.scale_) if self.standardize else (zero, one)
-        return Stream(self.network_, centre, spread)
+        return CausalStream(self.network_, *self._scales())
 
-    def _n_channels(self) -> int:
-        return len(self.mean_)
+    def export_onnx(self, path: str | Path) -> None:
+        """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out.
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "network_")
-
-    def _learned(self) -> tuple[dict[str, Tensor], Any]:
+        It standardizes by itself and takes any number of sequences of any length, all as long in one call. Needs the
+        extra `onnx`.
+        """
         self._require_fitted()
-        clock = {"mean": torch.from_numpy(self.mean_), "scale": torch.from_numpy(self.scale_)}
-        weights = {f"network.{name}": tensor for name, tensor in self.network_.state_dict().items()}
-        return weights | clock, None
-
-    def _restore(self, tensors: dict[str, Tensor], extra: Any) -> None:
-        mean, scale = (tensors[name].numpy() for name in ("mean", "scale"))
-        self._start(len(mean), mean, scale)
-        prefix = "network."
-        weights = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-        self.network_.load_state_dict(weights)
-
-
-def _fitting(lengths: NDArray[np.int64], begin: int) -> int:
-    """How many of the sorted lengths from `begin` on fit in one batch, padded to the longest."""
-    counts = np.arange(1, len(lengths) - begin + 1)
-    steps = counts * lengths[begin:]
-    alike = lengths[begin:] <= 1.25 * lengths[begin] + 8  # little padding
-    return begin + max(1, int(np.count_nonzero((steps <= _STEPS_AT_ONCE) & alike)))
+        write_onnx(path, self.network_, *self._scales())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import numpy as np
@@ -12,32 +13,58 @@ from .network import CausalBlock, CausalConvolution, CausalNetwork
 Floats = NDArray[np.float32]
 
 
-class Stream:
-    """Takes one sample at a time and gives the representation of all samples so far.
+class Stream(abc.ABC):
+    """Takes one sample at a time and gives the representation of all samples so far."""
+
+    n_samples: int = 0
+
+    @abc.abstractmethod
+    def push(self, sample: Any) -> Floats:
+        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
+
+
+class StandardizedStream(Stream):
+    """A stream that checks and standardizes its samples; a subclass fills in `_advance`."""
+
+    def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
+        self._mean, self._scale = mean, scale
+
+    def push(self, sample: Any) -> Floats:
+        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
+        given = np.asarray(sample, np.float64)
+        if given.ndim == 0:
+            given = given.reshape(1)
+        if given.shape != self._mean.shape:
+            raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
+        if not np.isfinite(given).all():
+            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
+        vector = self._advance(((given - self._mean) / self._scale).astype(np.float32))
+        self.n_samples += 1
+        return vector
+
+    @abc.abstractmethod
+    def _advance(self, x: Floats) -> Floats:
+        """The representation with one more standardized frame."""
+
+
+class CausalStream(StandardizedStream):
+    """A stream through a causal network.
 
     Every convolution keeps as many of its inputs as it looks back on, in a ring, and the maximum over time runs along:
     cost and memory do not grow with the past.
     """
 
     def __init__(self, network: CausalNetwork, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
-        self._mean, self._scale = mean, scale
+        super().__init__(mean, scale)
         self._blocks = [_Block(block) for block in network.blocks if isinstance(block, CausalBlock)]
         self._linear = _Affine(network.linear.weight, network.linear.bias)
         self._greatest: Floats | None = None
-        self.n_samples = 0
 
-    def push(self, sample: Any) -> Floats:
-        """The representation (feature,) with this sample (channel,), or a number where there is one channel."""
-        given = np.asarray(sample, np.float64).reshape(-1)
-        if given.shape != self._mean.shape:
-            raise ValueError(f"sample has {len(given)} channels: the encoder was fitted on {len(self._mean)}")
-        if not np.isfinite(given).all():
-            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
-        x = ((given - self._mean) / self._scale).astype(np.float32)
+    def _advance(self, x: Floats) -> Floats:
+        x = x.reshape(-1)
         for block in self._blocks:
             x = block.push(x)
         self._greatest = x if self._greatest is None else np.maximum(self._greatest, x)
-        self.n_samples += 1
         return self._linear(self._greatest)
 
 

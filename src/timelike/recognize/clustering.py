@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +87,10 @@ class KMedoids(_Clusters):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the medoids of X."""
-        sequences, metric, rng = self._begin(X), resolve(self.metric), check_random_state(self.random_state)
+        sequences, rng = self._begin(X), check_random_state(self.random_state)
         if isinstance(self.init, str):
             one_of(self.init, "init", get_args(Seeds))
+        metric = self._ready_metric(sequences)
         distances = metric.pairwise(sequences)
         chance = isinstance(self.init, str) and self.init != "build"
         tries = [
@@ -171,13 +172,14 @@ class KMeans(_Clusters):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the centers of X."""
-        sequences, metric, rng = self._begin(X), resolve(self.metric), check_random_state(self.random_state)
-        if not isinstance(metric, Aligner):
+        sequences, rng = self._begin(X), check_random_state(self.random_state)
+        if not isinstance(resolve(self.metric), Aligner):
             raise TypeError(f"metric={self.metric!r}: expected an Aligner such as timelike.DTW(); KMedoids takes any")
         whole(self.barycenter_iter, "barycenter_iter", 1)
         real(self.tolerance, "tolerance", 0)
         if isinstance(self.init, str):
             one_of(self.init, "init", ("k-means++", "random"))
+        metric = cast(Aligner, self._ready_metric(sequences))
         tries = [self._run(sequences, metric, rng) for _ in range(self.n_init if isinstance(self.init, str) else 1)]
         best = min(tries, key=lambda run: run.inertia)
         self.metric_, self.cluster_centers_, self.labels_ = metric, best.centers, best.labels

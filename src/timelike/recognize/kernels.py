@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..align import Metric
 from ..sequences.arguments import real
-from .parameters import MetricParameters, resolve
+from .parameters import MetricParameters
 
 
 class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricParameters):  # type: ignore[misc]
@@ -44,12 +44,12 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricPar
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences to compare with, and choose γ."""
-        self._fitted_distances(X, needed=self.gamma is None)
+        self._fitted_distances(X, y, needed=self.gamma is None)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """The similarities of the training sequences among themselves, each distance computed once."""
-        distances = self._fitted_distances(X, needed=True)
+        distances = self._fitted_distances(X, y, needed=True)
         assert distances is not None
         return self._similar(distances)
 
@@ -58,10 +58,11 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricPar
         asked = self._asked(X)
         return self._similar(self.metric_.pairwise(asked, self.sequences_))
 
-    def _fitted_distances(self, X: Any, needed: bool) -> NDArray[Any] | None:
+    def _fitted_distances(self, X: Any, y: Any, needed: bool) -> NDArray[Any] | None:
         if self.gamma is not None:
             real(self.gamma, "gamma", above=0)
-        sequences, metric = self._learn_from(X), resolve(self.metric)
+        sequences = self._learn_from(X)
+        metric = self._ready_metric(sequences, y)
         distances = metric.pairwise(sequences) if needed else None
         self.metric_, self.sequences_ = metric, sequences
         self.gamma_ = _inverse_median(distances) if self.gamma is None else float(self.gamma)

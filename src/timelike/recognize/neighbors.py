@@ -7,11 +7,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import column_or_1d
 
 from ..align import Matches, Metric
 from ..sequences import Sequences
 from ..sequences.arguments import one_of
+from ..sequences.reading import read_targets
 from .parameters import MetricParameters, resolve
 
 Weights = Literal["uniform", "distance"]
@@ -23,36 +23,20 @@ class _Nearest(MetricParameters):
     k: int
     weights: Weights
 
-    def _keep(self, X: Any, y: Any, what: str) -> NDArray[Any]:
-        """Keep the sequences and the metric; give what is known about each sequence."""
+    def _checked(self, X: Any, y: Any, what: str) -> tuple[Sequences, NDArray[Any]]:
+        """The sequences, and what is known about each of them."""
         one_of(self.weights, "weights", get_args(Weights))
         sequences = self._learn_from(X)
-        targets = self._targets(sequences, y, what)
+        targets = read_targets(self, sequences, y, what)
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k <= len(sequences):
             raise ValueError(
                 f"k={self.k!r}: expected an integer from 1 to {len(sequences)}, the number of training sequences"
             )
-        self.metric_, self.sequences_ = resolve(self.metric), sequences
-        return targets
+        return sequences, targets
 
-    def _targets(self, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
-        if y is None and sequences.labels is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None and X carries no labels: "
-                f"give the {what} of every sequence"
-            )
-        targets: NDArray[Any] = np.asarray(sequences.labels) if y is None else column_or_1d(y, warn=True)
-        if targets.dtype == object:
-            targets = np.array(targets.tolist())  # numbers or strings in a column of a table
-        if len(targets) != len(sequences):
-            raise ValueError(
-                f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
-                "(inconsistent numbers of samples)"
-            )
-        if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-            bad = int(np.flatnonzero(~np.isfinite(targets))[0])
-            raise ValueError(f"y[{bad}] is {targets[bad]} (NaN or infinity): expected finite numbers")
-        return targets
+    def _keep(self, sequences: Sequences, targets: NDArray[Any]) -> None:
+        """Keep the sequences and the metric; one that has yet to learn does so now, when everything is checked."""
+        self.metric_, self.sequences_ = self._ready_metric(sequences, targets), sequences
 
     def kneighbors(self, X: Any, k: int | None = None) -> Matches:
         """The k (by default the estimator's) training sequences nearest to each of X: `ids` and `distances`."""
@@ -82,6 +66,9 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
     metric : Metric or str
         Any metric of the library, or the name of its class in lower case: `"dtw"`. Its options are parameters too:
         `metric__window` works in `set_params` and GridSearchCV.
+        One that learns, such as `CausalEncoder`, is used as it is if it is fitted, in cross-validation too; if not,
+        `fit` fits a copy of it on X and y (`metric_` is that copy). A fitted one among the values of a grid has to
+        be a `sklearn.frozen.FrozenEstimator`.
     k : int
         How many neighbours vote.
     weights : {"uniform", "distance"}
@@ -112,19 +99,20 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences and their labels: `y`, or the ones that X carries."""
-        labels = self._keep(X, y, "class")
+        sequences, labels = self._checked(X, y, "class")
         if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
             fraction = labels[labels != np.floor(labels)][0]
             raise ValueError(
                 f"Unknown label type: y holds {fraction}: expected classes; for numbers NeighborsRegressor"
             )
+        metric = resolve(self.metric)
+        if self.select_window and not hasattr(metric, "select_window"):
+            raise ValueError(f"select_window=True: {type(metric).__name__} has no window to select; use False")
+        self._keep(sequences, labels)
         self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
         if self.select_window:
-            if not hasattr(self.metric_, "select_window"):
-                raise ValueError(
-                    f"select_window=True: {type(self.metric_).__name__} has no window to select; use False"
-                )
-            self.metric_ = self.metric_.select_window(self.sequences_, labels)
+            chooser: Any = self.metric_
+            self.metric_ = chooser.select_window(sequences, labels)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -169,9 +157,10 @@ class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences and their targets: `y`, or the labels that X carries."""
-        targets = self._keep(X, y, "target")
+        sequences, targets = self._checked(X, y, "target")
         if targets.dtype.kind not in "biuf":
             raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use Neighbors")
+        self._keep(sequences, targets)
         self.targets_ = targets.astype(np.float64)
         return self
 

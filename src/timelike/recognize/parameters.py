@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import align
 from ..align import Metric
-from ..sequences import Sequences, as_sequences
+from ..sequences import Sequences
+from ..sequences.reading import keep_size, read
 
 
 class MetricParameters(BaseEstimator):  # type: ignore[misc]
@@ -26,18 +28,28 @@ class MetricParameters(BaseEstimator):  # type: ignore[misc]
         own: dict[str, Any] = super().get_params(deep=False)
         metric = named().get(self.metric, lambda: None)() if isinstance(self.metric, str) else self.metric
         if deep:
-            own |= {f"metric__{name}": getattr(metric, name) for name in _options(metric)}
+            own |= {f"metric__{name}": value for name, value in _options(metric).items()}
         return own
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a metric is a value, so changing one of its options puts a new metric in its place."""
+        """Set parameters; a metric is a value, so changing one of its options puts a new metric in its place.
+
+        The new one has learned nothing yet, whatever the old one had: `fit` will fit it.
+        """
         inner = {
             name.removeprefix("metric__"): params.pop(name) for name in list(params) if name.startswith("metric__")
         }
         super().set_params(**params)
         if inner:
-            self.metric = _changed(resolve(self.metric), inner)
+            self.metric = _changed(self.metric, inner)
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """A metric that has learned stays as it is: scikit-learn would leave out what it learned."""
+        copy: Self = super().__sklearn_clone__()
+        if _learns(self.metric) and _has_learned(self.metric):
+            copy.metric = self.metric
+        return copy
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -50,34 +62,27 @@ class MetricParameters(BaseEstimator):  # type: ignore[misc]
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
         sequences.refuse_missing(type(self).__name__, "X")
-        if sequences.equal_length:
-            self.n_features_in_ = int(np.prod(sequences.shape[1:]))
-        elif hasattr(self, "n_features_in_"):  # from an earlier fit
-            del self.n_features_in_
+        keep_size(self, sequences)
         return sequences
+
+    def _ready_metric(self, sequences: Sequences, y: Any = None) -> Metric:
+        """The metric to compare with; if it has yet to learn, a copy that has learned from these sequences."""
+        metric = resolve(self.metric)
+        if not _learns(metric) or _has_learned(metric):
+            return metric
+        if _options(metric).get("checkpoint") is not None:  # the next fold would begin with what this one learned
+            raise ValueError(
+                f"metric has checkpoint={_options(metric)['checkpoint']!r}, from which a fit on other sequences would "
+                f"continue: fit the {type(metric).__name__} first, or use checkpoint=None"
+            )
+        untaught: Any = clone(metric)
+        learned: Metric = untaught.fit(sequences) if y is None else untaught.fit(sequences, y)
+        return learned
 
     def _asked(self, X: Any) -> Sequences:
         """The sequences to answer for, once fitted."""
         check_is_fitted(self)
         return read(X)
-
-
-def read(X: Any) -> Sequences:
-    """Sequences, or what they can be made from: lists, arrays, tables with one sequence in each row."""
-    if isinstance(X, Sequences):
-        return X
-    if issparse(X):
-        raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
-    if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
-        X = np.asarray(X)
-        if X.ndim < 2 and X.dtype != object:
-            raise ValueError(
-                f"X has shape {X.shape}: expected 2D array (item, time) or more axes. Reshape your data using "
-                "X.reshape(1, -1) if it is a single sequence"
-            )
-        if X.dtype.kind == "c":
-            raise ValueError("X is complex. Complex data not supported: give real and imaginary part as channels")
-    return as_sequences(X, "X")
 
 
 def named() -> dict[str, type[Metric]]:
@@ -97,6 +102,9 @@ def resolve(metric: Metric | str) -> Metric:
     >>> resolve("dtw").window is None
     True
     """
+    if isinstance(metric, FrozenEstimator):
+        check_is_fitted(metric)
+        return resolve(metric.estimator)
     if isinstance(metric, Metric):
         return metric
     kinds = named()
@@ -115,15 +123,43 @@ def _is_plain_value(kind: type[Metric]) -> bool:
     return dataclasses.is_dataclass(kind) and not getattr(kind, "__abstractmethods__", None) and kind.__name__[0] != "_"
 
 
-def _options(metric: Any) -> list[str]:
+def _learns(metric: Any) -> bool:
+    return isinstance(metric, Metric) and hasattr(metric, "fit")
+
+
+def _has_learned(metric: Any) -> bool:
+    try:
+        check_is_fitted(metric)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _options(metric: Any) -> dict[str, Any]:
+    if _learns(metric):
+        found: dict[str, Any] = metric.get_params()
+        return found
     fields = dataclasses.fields(metric) if dataclasses.is_dataclass(metric) else ()
-    return [field.name for field in fields if field.init]
+    return {field.name: getattr(metric, field.name) for field in fields if field.init}
 
 
-def _changed(metric: Any, options: dict[str, Any]) -> Metric:
+def _changed(given: Any, options: dict[str, Any]) -> Metric:
+    if isinstance(given, FrozenEstimator):
+        raise ValueError(
+            f"metric is frozen, so its option {min(options)!r} cannot change: "
+            f"give the {type(given.estimator).__name__} itself to have it fitted"
+        )
+    metric: Any = resolve(given)
     known = _options(metric)
     for name in options:
-        if name not in known:
+        if (name.partition("__")[0] if _learns(metric) else name) not in known:
             raise ValueError(f"metric has no option {name!r}: {type(metric).__name__} has {', '.join(known)}")
-    changed: Metric = dataclasses.replace(metric, **options)
+    if all(name in known and _same(known[name], value) for name, value in options.items()):
+        unchanged: Metric = metric  # and keeps what it has learned
+        return unchanged
+    changed: Metric = clone(metric).set_params(**options) if _learns(metric) else dataclasses.replace(metric, **options)
     return changed
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and np.array_equal(a, b))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from . import registry, trees
 
@@ -15,7 +18,8 @@ def to_json(values: dict[str, Any], name: str = "parameters") -> dict[str, Any]:
     >>> to_json({"k": 3, "metric": tl.Euclidean()})
     {'k': 3, 'metric': {'method': 'Euclidean', 'parameters': {}}}
     """
-    found, tensors = trees.flatten(values, name, _described)
+    plain = {key: _plain(value) for key, value in values.items()}
+    found, tensors = trees.flatten(plain, name, _described)
     if tensors:
         raise TypeError(f"{min(tensors)} is an array: expected it among the tensors of the model")
     words: dict[str, Any] = found
@@ -31,6 +35,13 @@ def from_json(values: dict[str, Any]) -> dict[str, Any]:
     """
     made: dict[str, Any] = trees.unflatten(values, {}, _made)
     return made
+
+
+def _plain(value: Any) -> Any:
+    """A generator has no words, and a path is its name."""
+    if isinstance(value, np.random.Generator):
+        return None
+    return str(value) if isinstance(value, Path) else value
 
 
 def _described(value: Any, name: str) -> dict[str, Any] | None:

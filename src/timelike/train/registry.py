@@ -7,6 +7,11 @@ from typing import Any
 
 METHODS: dict[str, str] = {
     "CausalEncoder": "timelike.encode:CausalEncoder",
+    "CombinedEncoder": "timelike.encode:CombinedEncoder",
+    "EmbeddingClassifier": "timelike.encode:EmbeddingClassifier",
+    "EmbeddingRegressor": "timelike.encode:EmbeddingRegressor",
+    "FrameEncoder": "timelike.encode:FrameEncoder",
+    "RecurrentEncoder": "timelike.encode:RecurrentEncoder",
     # what learns nothing, saved as a part of what does
     "ADTW": "timelike.align:ADTW",
     "DDTW": "timelike.align:DDTW",

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from torch import Tensor
 
 from .folders import SavedModel, save_model
@@ -26,12 +25,11 @@ class Savable(ABC):
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder, for `timelike.load_model`; a model that is there is replaced.
 
-        A generator given as a parameter is not saved: it comes back as None.
+        A generator given as a parameter is not saved: it comes back as None. A path comes back as a string.
         """
         tensors, extra = self._learned()
         own: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
-        plain = {name: None if isinstance(value, np.random.Generator) else value for name, value in own.items()}
-        save_model(folder, method=type(self).__name__, parameters=plain, tensors=tensors, extra=extra)
+        save_model(folder, method=type(self).__name__, parameters=own, tensors=tensors, extra=extra)
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:

@@ -1,0 +1,124 @@
+"""Figures of the T-Loss comparison, drawn from the rows that are finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from benchmarks.papers import tloss_report as report
+from benchmarks.papers.tloss_data import problem
+from benchmarks.papers.tloss_rows import Row, Workshop
+from benchmarks.papers.tloss_thesis import thesis
+from numpy.typing import NDArray
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+DRAWN = "SyntheticControl"
+
+
+def draw(rows: report.Rows, workshop: Workshop, folder: Path) -> None:
+    """All that there are rows for, as SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = {name: mean(some) for name, some in report.accuracies(rows, report.COMBINED).items()}
+    if len(ours) > 1:
+        against_dtw(ours, folder / "tloss_dtw.svg")
+        ranks(rows, folder / "tloss_ranks.svg")
+    known = workshop.sets[DRAWN]
+    if f"{DRAWN}/combined/0" in rows and workshop.has(Row(DRAWN, "combined", 0)):
+        given = problem(workshop.data, known)
+        _, test = workshop.representations(Row(DRAWN, "combined", 0), given)
+        map_of(test, given.test_labels, folder / "tloss_tsne.svg")
+
+
+def blank(width: float, height: float) -> tuple[Any, Any]:
+    """A figure without a window, and its axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def against_dtw(ours: dict[str, float], path: Path) -> None:
+    """A point for every data set; above the diagonal the encoder is better."""
+    theirs = thesis()
+    dtw = [theirs[name]["dtw_1nn"] for name in ours]
+    figure, axes = blank(5, 5)
+    low = min(*dtw, *ours.values()) - 0.03
+    axes.plot([low, 1], [low, 1], color="0.7", lw=1)
+    axes.scatter(dtw, list(ours.values()), s=24, label="ours")
+    published = [theirs[name]["combined"] for name in ours]
+    axes.scatter(dtw, published, s=24, facecolors="none", edgecolors="C1", label="thesis")
+    axes.set(xlabel="accuracy of 1-NN DTW", ylabel="accuracy of the combined encoder, SVM", aspect="equal")
+    axes.legend(frameon=False)
+    figure.savefig(path)
+
+
+def ranks(rows: report.Rows, path: Path) -> None:
+    """Mean ranks; a bar joins methods that the test of Nemenyi does not tell apart at 0.05."""
+    table, names = compared(rows)
+    placed = np.mean([rankdata(-line) for line in table], axis=0)
+    n, k = table.shape
+    apart = float(studentized_range.ppf(0.95, k, np.inf)) * np.sqrt(k * (k + 1) / (12 * n))
+    figure, axes = blank(7, 0.4 * k + 1.2)
+    order = np.argsort(placed)
+    for height, i in enumerate(order):
+        axes.plot([placed[i]] * 2, [0, -height - 1], color="0.3", lw=1)
+        axes.text(placed[i] + 0.04, -height - 1, f"{names[i]}  {placed[i]:.2f}", va="center")
+    for height, (first, last) in enumerate(cliques(placed[order], apart)):
+        level = -0.15 - 0.12 * height
+        axes.plot([first - 0.03, last + 0.03], [level] * 2, color="C3", lw=3)
+    axes.plot([1, 1 + apart], [0.6, 0.6], color="k", lw=2)
+    chance = friedmanchisquare(*table.T).pvalue if n > 2 else float("nan")
+    axes.text(1, 0.75, f"critical difference {apart:.2f}, {n} data sets, Friedman p = {chance:.2g}", va="bottom")
+    axes.set(xlim=(0.8, k + 1.5), ylim=(-k - 0.6, 1.4), xticks=range(1, k + 1), yticks=[])
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.spines["bottom"].set_visible(True)
+    axes.set_xlabel("mean rank")
+    figure.savefig(path)
+
+
+def cliques(placed: NDArray[np.float64], apart: float) -> list[tuple[float, float]]:
+    """Longest runs of sorted ranks that are nearer than the critical difference.
+
+    >>> cliques(np.array([1.0, 1.5, 2.2, 4.0]), 1.0)
+    [(1.0, 1.5), (1.5, 2.2)]
+    """
+    found: list[tuple[float, float]] = []
+    for first in placed.tolist():
+        last = float(placed[placed <= first + apart][-1])
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found
+
+
+def compared(rows: report.Rows) -> tuple[NDArray[np.float64], list[str]]:
+    """Accuracies (data set, method) where both K = 5 and combined are finished."""
+    theirs = thesis()
+    heads = {
+        "combined, SVM": report.COMBINED,
+        "combined, 1-NN": report.COLUMNS[-1],
+        "K = 5, SVM": report.COLUMNS[2],
+        "K = 10, SVM": report.COLUMNS[3],
+    }
+    ours = {name: report.accuracies(rows, column) for name, column in heads.items()}
+    common = sorted(set.intersection(*(set(some) for some in ours.values())))
+    columns = [[mean(some[name]) for name in common] for some in ours.values()]
+    columns.append([theirs[name]["combined"] for name in common])
+    columns.append([theirs[name]["dtw_1nn"] for name in common])
+    return np.array(columns).T, [*heads, "thesis, combined", "1-NN DTW"]
+
+
+def map_of(vectors: NDArray[np.float32], labels: NDArray[Any], path: Path) -> None:
+    """The test series in the plane, by t-SNE of their representations."""
+    from sklearn.manifold import TSNE
+
+    places = TSNE(random_state=0, init="pca").fit_transform(vectors)
+    figure, axes = blank(5.5, 4.5)
+    for label in np.unique(labels):
+        axes.scatter(*places[labels == label].T, s=12, label=str(label))
+    axes.set(xticks=[], yticks=[], title=f"{DRAWN}, test part")
+    axes.legend(title="class", frameon=False, bbox_to_anchor=(1, 1), loc="upper left")
+    figure.savefig(path)

@@ -1,0 +1,387 @@
+"""How fast the causal encoder trains and encodes, beside the layout of the original implementation in the same run.
+
+    python benchmarks/speed/encode.py
+    python benchmarks/speed/encode.py --only equal --quick
+    python benchmarks/speed/encode.py --markdown docs/benchmarks/encode.md
+
+The peer is the network as its authors wrote it, with torch's layers: `Conv1d` padded on both sides, what looks ahead
+trimmed off, weight normalisation as a parametrisation. It is given the crops that ours draws and cuts within its time,
+takes them in the original's order, and series of unequal lengths one by one, as the original does. Both take turns, so
+that what else the machine does meets both; a time is the mean of the turns after one that does not count.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import timelike as tl
+from timelike.encode.contrast import Contrast
+from timelike.train import Batch
+
+K, BATCH = 10, 10
+
+
+@dataclass
+class Row:
+    """One line: what the other took, what we took, and whether the bar is met."""
+
+    work: str
+    beside: str
+    theirs: str
+    ours: str
+    ratio: str
+    bar: str
+    met: bool
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How often things are timed."""
+
+    turns: int = 8
+    encoded: int = 100  # series
+    long: int = 100_000  # steps of the long series
+
+
+# --- the original's layout
+
+
+class Trim(nn.Module):
+    def __init__(self, ahead: int) -> None:
+        super().__init__()
+        self.ahead = ahead
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[:, :, : -self.ahead]
+
+
+class PaddedBlock(nn.Module):
+    """Two convolutions over (item, channel, time), padded on both sides and trimmed."""
+
+    def __init__(self, n_in: int, n_out: int, kernel: int, dilation: int) -> None:
+        super().__init__()
+        ahead = (kernel - 1) * dilation
+        layers: list[nn.Module] = []
+        for first in (n_in, n_out):
+            convolution = nn.Conv1d(first, n_out, kernel, padding=ahead, dilation=dilation)
+            layers += [nn.utils.parametrizations.weight_norm(convolution), Trim(ahead), nn.LeakyReLU()]
+        self.inner = nn.Sequential(*layers)
+        self.shortcut = nn.Conv1d(n_in, n_out, 1) if n_in != n_out else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.inner(x) + self.shortcut(x)
+        return found
+
+
+class PaddedNetwork(nn.Module):
+    def __init__(self, n_channels: int) -> None:
+        super().__init__()
+        widths = [n_channels, *[40] * 10, 160]
+        self.blocks = nn.Sequential(*(PaddedBlock(widths[i], widths[i + 1], 3, 2**i) for i in range(11)))
+        self.linear = nn.Linear(160, 320)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(item, time, channel) → (item, feature)."""
+        found: Tensor = self.linear(self.blocks(x.transpose(1, 2)).amax(dim=2))
+        return found
+
+    def each(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Together where lengths are equal, otherwise one by one."""
+        if bool((lengths == lengths[0]).all()):
+            together: Tensor = self(x[:, : int(lengths[0])])
+            return together
+        return torch.cat([self(one[None, :n]) for one, n in zip(x, lengths.tolist(), strict=True)])
+
+    def take(self, ours: tl.encode.CausalNetwork) -> None:
+        """Our weights, so that both can be seen to compute the same."""
+        pairs: Any = zip(self.blocks, ours.blocks, strict=True)
+        for mine, block in pairs:
+            for place, layer in ((0, block.first), (3, block.second)):
+                convolution = mine.inner[place]
+                convolution.weight = layer.weight.detach().flip(0).permute(2, 1, 0)  # theirs: the last tap is now
+                convolution.bias.data = layer.bias.detach().clone()
+            if block.shortcut is not None:
+                mine.shortcut.weight.data = block.shortcut.weight.detach()[..., None].clone()
+                mine.shortcut.bias.data = block.shortcut.bias.detach().clone()
+        self.linear.load_state_dict(ours.linear.state_dict())
+
+
+# --- one training step
+
+
+def padded_step(network: PaddedNetwork, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+    """The loss as the original computes it: anchors, positives, then one negative after another."""
+    optimizer.zero_grad()
+    anchor = network.each(batch["anchor"], batch["anchor_lengths"])
+    positive = network.each(batch["positive"], batch["positive_lengths"])
+    loss = -F.logsigmoid((anchor * positive).sum(1)).mean()
+    for k in range(K):
+        negative = network.each(batch["negative"][:, k], batch["negative_lengths"][:, k])
+        loss = loss - F.logsigmoid(-(anchor * negative).sum(1)).mean() / K
+    torch.autograd.backward(loss)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def our_step(objective: Contrast, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+    optimizer.zero_grad()
+    loss = objective.loss(batch)
+    torch.autograd.backward(loss)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def contrast(series: tl.Sequences, network: tl.encode.CausalNetwork) -> Contrast:
+    return Contrast(network, series, n_negatives=K, batch_size=BATCH, learning_rate=1e-3, by_terms=False)
+
+
+def endless(objective: Contrast) -> Iterator[Batch]:
+    rng = np.random.default_rng(0)
+    while True:
+        yield from objective.batches(0, rng)
+
+
+def timed(job: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.perf_counter()
+    result = job()
+    return time.perf_counter() - began, result
+
+
+# --- the kinds of series
+
+
+def series(rng: np.random.Generator, lengths: list[int], n_channels: int) -> tl.Sequences:
+    return tl.Sequences([rng.standard_normal((length, n_channels)).astype(np.float32) for length in lengths])
+
+
+def kinds(many: int) -> dict[str, tuple[str, tl.Sequences, float | None]]:
+    """What it is called, the series, and the bar."""
+    rng = np.random.default_rng(0)
+    ragged = rng.integers(10, 201, many).tolist()
+    return {
+        "equal": ("length 128 × 9 channels", series(rng, [128] * many, 9), 5.0),
+        "long": ("length 2000, univariate", series(rng, [2000] * many, 1), None),
+        "ragged": ("lengths 10 to 200, univariate", series(rng, ragged, 1), None),
+    }
+
+
+def compared(name: str, effort: Effort) -> list[Row]:
+    """Training and encoding beside the peer, after a look that both compute the same."""
+    said, given, bar = kinds(effort.encoded)[name]
+    torch.manual_seed(0)
+    encoder = tl.CausalEncoder(max_steps=1, standardize=False, random_state=0).fit(given)
+    ours, theirs = encoder.network_, PaddedNetwork(given.frame[0] if given.frame else 1)
+    theirs.take(ours)
+    agree(encoder, theirs, given)
+    training = training_row(said, given, bar, ours, theirs, effort)
+    return [training, encoding_row(said, given, bar, encoder, theirs, effort)]
+
+
+def agree(encoder: tl.CausalEncoder, theirs: PaddedNetwork, given: tl.Sequences) -> None:
+    some = given[np.arange(4)]
+    x, lengths = some.tensor()
+    with torch.no_grad():
+        expected = theirs.each(x.float(), lengths)
+    torch.testing.assert_close(torch.from_numpy(encoder.encode(some)), expected, rtol=1e-3, atol=1e-4)
+
+
+def training_row(
+    said: str, given: tl.Sequences, bar: float | None, ours: Any, theirs: PaddedNetwork, effort: Effort
+) -> Row:
+    objective = contrast(given, ours)
+    batches = endless(objective)
+    adam, their_adam = objective.optimizers(), torch.optim.Adam(theirs.parameters(), lr=1e-3)
+    spent = [0.0, 0.0]
+    for turn in range(effort.turns + 1):
+        cutting, batch = timed(lambda: next(batches))
+        peer, _ = timed(lambda: padded_step(theirs, their_adam, batch))  # noqa: B023
+        own, _ = timed(lambda: our_step(objective, adam, batch))  # noqa: B023
+        if turn:
+            spent = [spent[0] + peer, spent[1] + own + cutting]
+    work = f"training, K = {K}, batch {BATCH}: {said}"
+    return against(work, "steps/s", effort.turns / spent[0], effort.turns / spent[1], bar)
+
+
+def encoding_row(
+    said: str, given: tl.Sequences, bar: float | None, encoder: tl.CausalEncoder, theirs: PaddedNetwork, effort: Effort
+) -> Row:
+    @torch.no_grad()
+    def padded() -> None:
+        for begin in range(0, len(given), BATCH):
+            x, lengths = given[np.arange(begin, min(begin + BATCH, len(given)))].tensor()
+            theirs.each(x.float(), lengths)
+
+    spent = [0.0, 0.0]
+    turns = max(1, effort.turns // 2)
+    for turn in range(turns + 1):
+        peer, own = timed(padded)[0], timed(lambda: encoder.encode(given))[0]
+        if turn:
+            spent = [spent[0] + peer, spent[1] + own]
+    many = turns * len(given)
+    return against(f"encoding: {said}", "series/s", many / spent[0], many / spent[1], bar)
+
+
+def against(work: str, unit: str, theirs: float, ours: float, least: float | None) -> Row:
+    ratio = ours / theirs
+    bar = "–" if least is None else f"≥ {least:g}×"
+    return Row(
+        work,
+        "padded on both sides and trimmed",
+        f"{theirs:.3g} {unit}",
+        f"{ours:.3g} {unit}",
+        f"{ratio:.3g}×",
+        bar,
+        least is None or ratio >= least,
+    )
+
+
+# --- ours beside ours
+
+
+def ragged_and_equal(effort: Effort) -> list[Row]:
+    """Seconds per time step of a crop; equal lengths share one length in a batch, the others have one each."""
+    rng = np.random.default_rng(1)
+    lengths = rng.integers(10, 201, effort.encoded).tolist()
+    same = [round(float(np.mean(lengths)))] * len(lengths)
+    sides = [contrast(series(rng, some, 1), tl.encode.CausalNetwork(1)) for some in (same, lengths)]
+    flows = [endless(side) for side in sides]
+    adams = [side.optimizers() for side in sides]
+    spent, worked = [0.0, 0.0], [0, 0]
+    for turn in range(8 * effort.turns + 1):
+        for i in (0, 1):
+            cutting, batch = timed(lambda: next(flows[i]))  # noqa: B023
+            own, _ = timed(lambda: our_step(sides[i], adams[i], batch))  # noqa: B023
+            if turn:
+                spent[i] += cutting + own
+                worked[i] += sum(int(batch[f"{name}_lengths"].sum()) for name in ("anchor", "positive", "negative"))
+    equal, ragged = (1e6 * seconds / steps for seconds, steps in zip(spent, worked, strict=True))
+    ratio = ragged / equal
+    work = f"training on lengths 10 to 200 beside one length of {same[0]}, per time step of the crops"
+    sizes = (f"{equal:.3g} µs", f"{ragged:.3g} µs")
+    return [Row(work, "ours, equal lengths", *sizes, f"{ratio:.3g}×", "≤ 1.5×", ratio <= 1.5)]
+
+
+MEMORY = """
+import sys
+import numpy as np, torch
+import timelike as tl
+import timelike.encode.contrast as contrast
+from timelike.encode.crops import Crops, Triplets
+torch.set_num_threads(1)
+length, k = int(sys.argv[1]), int(sys.argv[2])
+
+def whole(sequences, ids, n_negatives, rng):
+    # crops as long as the series: the most that a step can need
+    side = lambda *shape: Crops(np.zeros(shape, np.int64), np.full(shape, length))
+    return Triplets(side(1), side(1), side(1, n_negatives))
+
+contrast.draw = whole
+x = np.random.default_rng(0).standard_normal((1, length, 1)).astype(np.float32)
+with open("/proc/self/clear_refs", "w") as refs:
+    refs.write("5")
+tl.CausalEncoder(n_negatives=k, batch_size=1, max_steps=1, by_terms=True, random_state=0).fit(x)
+with open("/proc/self/status") as status:
+    print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+"""
+
+
+def memory(effort: Effort) -> list[Row]:
+    """The peak of a process that trains on one long series, every crop as long as the series."""
+    few, many = (peak(effort.long, k) for k in (1, 20))
+    ratio = many / few
+    work = f"peak memory of training on one series of length {effort.long:,}: K = 20 beside K = 1"
+    return [Row(work, "ours, K = 1", f"{few:.0f} MB", f"{many:.0f} MB", f"{ratio:.3g}×", "≤ 1.2×", ratio <= 1.2)]
+
+
+def peak(length: int, k: int) -> float:
+    """MB, as the kernel counts them."""
+    if not Path("/proc/self/clear_refs").exists():
+        raise SystemExit("memory: needs Linux, which counts the peak in /proc/self/status")
+    call = [sys.executable, "-c", MEMORY, str(length), str(k)]
+    return float(subprocess.run(call, capture_output=True, text=True, check=True).stdout) / 1024
+
+
+JOBS: dict[str, Callable[[Effort], list[Row]]] = {
+    "equal": lambda effort: compared("equal", effort),
+    "long": lambda effort: compared("long", Effort(max(1, effort.turns // 3), effort.encoded // 5)),
+    "ragged": lambda effort: compared("ragged", effort),
+    "ragged-equal": ragged_and_equal,
+    "memory": memory,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(JOBS))
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--quick", action="store_true", help="few turns and a shorter long series: does it run?")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    effort = Effort(2, 20, 10_000) if options.quick else Effort()
+    rows = []
+    print(HEAD)
+    for name in options.only or JOBS:
+        for row in JOBS[name](effort):
+            rows.append(row)
+            print(line(row), flush=True)
+    if options.markdown:
+        options.markdown.write_text(page(rows, effort))
+    return 0 if all(row.met for row in rows) else 1
+
+
+HEAD = "| work | beside | theirs | ours | ratio | bar | met |\n|---|---|---:|---:|---:|---:|---|"
+
+
+def line(row: Row) -> str:
+    met = "–" if row.bar == "–" else "yes" if row.met else "NO"
+    return f"| {' | '.join((row.work, row.beside, row.theirs, row.ours, row.ratio, row.bar, met))} |"
+
+
+def page(rows: list[Row], effort: Effort) -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in ("timelike", "torch", "numpy"))
+    machine = f"{processor()}, {os.cpu_count()} cores, {platform.platform(terse=True)}"
+    busy = f"load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
+    return f"""# Speed of the causal encoder
+
+```console
+python benchmarks/speed/encode.py --markdown docs/benchmarks/encode.md
+```
+
+{machine}, Python {platform.python_version()}; {versions}; float32, one thread each; {busy}. Mean of {effort.turns}
+turns (fewer for encoding and length 2000) after one that does not count; the peer is given the crops that ours draws
+within its own time, has the same weights, and is first seen to give the same representations.
+
+{HEAD}
+{chr(10).join(map(line, rows))}
+"""
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((one.split(":")[1].strip() for one in lines if one.startswith("model name")), platform.machine())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Several encoders as one: their vectors beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from torch import Tensor
+
+from ..sequences import Sequences
+from ..train import Savable
+from .base import Encoder
+from .nesting import packed, unpacked
+from .streaming import Floats, Stream
+
+
+class CombinedEncoder(Savable, Encoder):
+    """The vectors of several encoders, concatenated: those of encoders trained with several K know more than one.
+
+    f(x) = (f₁(x), …, f_m(x)); the thesis combines K in {1, 2, 5, 10} for one channel and {5, 10, 20} for several
+    (Franceschi, Dieuleveut and Jaggi, 2019).
+
+    Parameters
+    ----------
+    encoders : list of Encoder
+        Fitted ones can be used at once; `fit` fits copies of them.
+
+    Attributes
+    ----------
+    encoders_ : list of Encoder
+        The fitted ones.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> X = tl.Sequences([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [2.0, 1.0, 0.0, 0.0, 1.0]])
+    >>> small = dict(n_features=8, channels=4, depth=2, max_steps=3, random_state=0)
+    >>> both = tl.combine([tl.CausalEncoder(n_negatives=k, **small) for k in (1, 2)])
+    >>> both.fit(X).encode(X).shape
+    (3, 16)
+    """
+
+    def __init__(self, encoders: Sequence[Encoder]) -> None:
+        self.encoders = encoders
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit a copy of every encoder to the sequences X."""
+        self._refuse_options()
+        sequences = self._learn_from(X)
+        self.encoders_ = [clone(encoder).fit(sequences, y) for encoder in self.encoders]
+        return self
+
+    def _refuse_options(self) -> None:
+        parts = self.encoders
+        if not isinstance(parts, list | tuple) or not parts or not all(isinstance(part, Encoder) for part in parts):
+            raise ValueError(f"encoders={parts!r:.80}: expected a list of at least one encoder")
+
+    def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
+        return np.concatenate([encoder.encode(sequences) for encoder in self._parts()], axis=1)
+
+    def stream(self) -> Stream:
+        """One new sample in, the representation of everything so far out."""
+        self._require_fitted()
+        return _Beside([encoder.stream() for encoder in self._parts()])
+
+    def _parts(self) -> list[Encoder]:
+        return getattr(self, "encoders_", None) or list(self.encoders)
+
+    def _frame(self) -> tuple[int, ...] | None:
+        return self._parts()[0]._frame()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return all(encoder.__sklearn_is_fitted__() for encoder in self._parts())
+
+    def _learned(self) -> tuple[dict[str, Tensor], Any]:
+        self._require_fitted()
+        tensors: dict[str, Tensor] = {}
+        words = []
+        for i, encoder in enumerate(self._parts()):
+            if not isinstance(encoder, Savable):
+                raise TypeError(f"encoders[{i}] is a {type(encoder).__name__}, which cannot be saved")
+            more, about = packed(encoder, f"encoder{i}")
+            tensors |= more
+            words.append(about)
+        return tensors, words
+
+    def _restore(self, tensors: dict[str, Tensor], extra: Any) -> None:
+        self.encoders_ = [unpacked(tensors, words, f"encoder{i}") for i, words in enumerate(extra)]
+
+
+class _Beside(Stream):
+    def __init__(self, streams: list[Stream]) -> None:
+        self._streams = streams
+
+    def push(self, sample: Any) -> Floats:
+        """The representation (feature,) with this sample."""
+        vectors = [stream.push(sample) for stream in self._streams]
+        self.n_samples += 1
+        return np.concatenate(vectors)
+
+
+def combine(encoders: Sequence[Encoder]) -> CombinedEncoder:
+    """Several encoders as one, whose vectors are theirs beside each other; fitted if they are.
+
+    >>> import timelike as tl
+    >>> tl.combine([tl.CausalEncoder(n_negatives=k) for k in (1, 2, 5, 10)]).encoders[2].n_negatives
+    5
+    """
+    combined = CombinedEncoder(list(encoders))
+    combined._refuse_options()
+    return combined

@@ -1,0 +1,206 @@
+"""Vectors → decisions: heads fitted with scikit-learn and kept as plain arrays, so that they can be saved."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import expit, softmax
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_INFINITE = 1e12  # C of a hard margin; libsvm multiplies with it
+_PENALTIES = [*(10.0**power for power in range(-4, 5)), _INFINITE]
+_MOST = 10_000  # vectors to search with
+_ITERATIONS = 1_000_000  # of libsvm, for a hard margin that does not exist
+
+
+def arrays(head: Any) -> dict[str, NDArray[Any]]:
+    """What a head is made of, by name."""
+    return {field.name: np.asarray(getattr(head, field.name)) for field in fields(head)}
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What is known of the nearest vector; of equally near ones, of the first."""
+
+    vectors: Floats
+    targets: NDArray[Any]
+
+    @classmethod
+    def fit(cls, vectors: Floats, targets: NDArray[Any]) -> Self:
+        """Keep them."""
+        return cls(vectors, targets)
+
+    def predict(self, vectors: Floats) -> NDArray[Any]:
+        """The target of the nearest, (item,)."""
+        return np.asarray(self.targets[cdist(vectors, self.vectors).argmin(axis=1)])
+
+    def proba(self, vectors: Floats) -> Floats:
+        """One for the class of the nearest, (item, class)."""
+        return np.asarray(np.eye(int(self.targets.max()) + 1)[self.predict(vectors)])
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear map, fitted on standardized vectors and written for plain ones."""
+
+    coefficients: Floats
+    intercepts: Floats
+
+    @classmethod
+    def ridge(cls, vectors: Floats, targets: NDArray[Any]) -> Self:
+        """Least squares with a penalty from 10⁻⁴ to 10⁴, chosen by leaving one out."""
+        scaler = StandardScaler().fit(vectors)
+        model = RidgeCV(alphas=np.logspace(-4, 4, 17)).fit(scaler.transform(vectors), targets)
+        return cls._plain(model, scaler)
+
+    @classmethod
+    def _plain(cls, model: Any, scaler: Any) -> Self:
+        coefficients = np.atleast_2d(model.coef_) / scaler.scale_
+        return cls(coefficients, np.atleast_1d(model.intercept_) - coefficients @ scaler.mean_)
+
+    def values(self, vectors: Floats) -> Floats:
+        """(item, output)."""
+        return np.asarray(vectors @ self.coefficients.T + self.intercepts)
+
+    def predict(self, vectors: Floats) -> NDArray[Any]:
+        """The first output of every vector: a number."""
+        return self.values(vectors)[:, 0]
+
+
+@dataclass(frozen=True)
+class Logistic(Linear):
+    """A linear map whose outputs are log-odds; one output stands for the second of two classes."""
+
+    @classmethod
+    def fit(cls, vectors: Floats, codes: Codes) -> Self:
+        """Logistic regression with scikit-learn's penalty."""
+        scaler = StandardScaler().fit(vectors)
+        return cls._plain(LogisticRegression(max_iter=2000).fit(scaler.transform(vectors), codes), scaler)
+
+    def predict(self, vectors: Floats) -> NDArray[Any]:
+        """The most probable class, (item,)."""
+        return np.asarray(self.proba(vectors).argmax(axis=1))
+
+    def proba(self, vectors: Floats) -> Floats:
+        """Probabilities (item, class)."""
+        values = self.values(vectors)
+        if values.shape[1] == 1:
+            values = np.concatenate([np.zeros_like(values), values], axis=1)
+        return np.asarray(softmax(values, axis=1))
+
+
+@dataclass(frozen=True)
+class SupportVectors:
+    """An SVM with the kernel exp(−γ‖x − y‖²): one machine for every pair of classes, and a vote of all of them.
+
+    `slopes` and `offsets` make decisions probabilities (Platt, 1999), one of each per class, or one for two classes;
+    they are empty where a class had too few members for it.
+    """
+
+    vectors: Floats
+    weights: Floats
+    counts: Codes
+    intercepts: Floats
+    gamma: Floats
+    slopes: Floats
+    offsets: Floats
+
+    @classmethod
+    def fit(cls, vectors: Floats, codes: Codes) -> Self:
+        """C from 10⁻⁴ to 10⁴ or ∞ by 5-fold search, ∞ if there is too little to search with; then on everything."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # of a hard margin where there is none
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            machine = SVC(C=_penalty(vectors, codes), gamma="scale", max_iter=_ITERATIONS)
+            slopes, offsets = _calibrated(machine, vectors, codes)
+            machine.fit(vectors, codes)
+        sign = -1.0 if len(machine.classes_) == 2 else 1.0  # scikit-learn turns two classes around
+        return cls(
+            machine.support_vectors_,
+            sign * machine.dual_coef_,
+            machine.n_support_.astype(np.int64),
+            sign * machine.intercept_,
+            np.array(machine._gamma, np.float64),
+            slopes,
+            offsets,
+        )
+
+    def decisions(self, vectors: Floats) -> Floats:
+        """(item, pair of classes): positive for the first of the pair, pairs (0, 1), (0, 2), …, (1, 2), …."""
+        kernel = np.exp(-self.gamma * cdist(vectors, self.vectors, "sqeuclidean"))
+        ends = np.cumsum(self.counts)
+        of = [slice(end - count, end) for count, end in zip(self.counts, ends, strict=True)]
+        columns = [
+            kernel[:, of[i]] @ self.weights[j - 1, of[i]] + kernel[:, of[j]] @ self.weights[i, of[j]]
+            for i, j in combinations(range(len(of)), 2)
+        ]
+        return np.stack(columns, axis=1) + self.intercepts
+
+    def predict(self, vectors: Floats) -> NDArray[Any]:
+        """The class with most votes, (item,)."""
+        return np.asarray(self._votes(self.decisions(vectors)).argmax(axis=1))
+
+    def _votes(self, decisions: Floats) -> Floats:
+        votes = np.zeros((len(decisions), len(self.counts)))
+        for pair, (i, j) in enumerate(combinations(range(len(self.counts)), 2)):
+            votes[:, i] += decisions[:, pair] > 0
+            votes[:, j] += decisions[:, pair] <= 0
+        return votes
+
+    def scores(self, vectors: Floats) -> Floats:
+        """Votes, and between equal votes what speaks for a class, as scikit-learn has them: (item, class)."""
+        decisions = self.decisions(vectors)
+        sums = np.zeros((len(decisions), len(self.counts)))
+        for pair, (i, j) in enumerate(combinations(range(len(self.counts)), 2)):
+            sums[:, i] += decisions[:, pair]
+            sums[:, j] -= decisions[:, pair]
+        return np.asarray(self._votes(decisions) + sums / (3 * (np.abs(sums) + 1)))
+
+    def proba(self, vectors: Floats) -> Floats:
+        """Probabilities (item, class); they need not agree with the vote."""
+        if len(self.slopes) == 0:
+            raise ValueError(
+                'this SVM has no probabilities, because a class has fewer than 2 members: use head="logistic", or more '
+                "sequences"
+            )
+        if len(self.counts) == 2:
+            second = expit(self.slopes[0] * self.decisions(vectors)[:, 0] - self.offsets[0])
+            return np.stack([1 - second, second], axis=1)
+        each = expit(-(self.slopes * self.scores(vectors) + self.offsets))
+        total = each.sum(axis=1, keepdims=True)
+        return np.where(total > 0, each / np.where(total > 0, total, 1), 1 / len(self.counts))
+
+
+def _penalty(vectors: Floats, codes: Codes) -> float:
+    counts = np.bincount(codes)
+    if len(codes) < 50 or len(codes) / len(counts) < 5 or counts.min() < 2:
+        return _INFINITE
+    if len(codes) > _MOST:
+        vectors, _, codes, _ = train_test_split(vectors, codes, train_size=_MOST, stratify=codes, random_state=0)
+    search = GridSearchCV(SVC(gamma="scale", max_iter=_ITERATIONS), {"C": _PENALTIES}, cv=5)
+    return float(search.fit(vectors, codes).best_params_["C"])
+
+
+def _calibrated(machine: Any, vectors: Floats, codes: Codes) -> tuple[Floats, Floats]:
+    """Slopes and offsets of a sigmoid over decisions about vectors that the machine did not see."""
+    fewest = int(np.bincount(codes).min())
+    if fewest < 2:
+        return np.empty(0), np.empty(0)
+    folds = StratifiedKFold(min(5, fewest), shuffle=True, random_state=0)
+    found = CalibratedClassifierCV(machine, method="sigmoid", cv=folds, ensemble=False).fit(vectors, codes)
+    curves = found.calibrated_classifiers_[0].calibrators
+    return np.array([curve.a_ for curve in curves]), np.array([curve.b_ for curve in curves])

@@ -1,0 +1,176 @@
+"""An encoder of image sequences: a small network looks at every frame, the causal one at what it saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..sequences import Sequences
+from ..sequences.arguments import whole
+from ..sequences.sampling import RandomState
+from .network import CausalNetwork
+from .streaming import CausalStream, Floats, StandardizedStream
+from .tloss import Moments, TLossEncoder
+
+
+class FrameNetwork(nn.Module):
+    """Image sequences to vectors: convolutions that halve every frame twice, a linear map, a causal network over time.
+
+    >>> import torch
+    >>> network = FrameNetwork((1, 8, 8), n_seen=6, n_features=4, channels=5, depth=2, reduced=5)
+    >>> network(torch.randn(3, 10, 64), torch.tensor([10, 1, 7])).shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(self, frame: tuple[int, int, int], *, filters: int = 16, n_seen: int = 32, **causal: Any) -> None:
+        super().__init__()
+        self.frame, self.n_seen = frame, n_seen
+        self.look = nn.Sequential(
+            nn.Conv2d(frame[0], filters, 3, stride=2, padding=1),
+            nn.LeakyReLU(),
+            nn.Conv2d(filters, 2 * filters, 3, stride=2, padding=1),
+            nn.LeakyReLU(),
+            nn.Flatten(),
+            nn.Linear(2 * filters * -(-frame[1] // 4) * -(-frame[2] // 4), n_seen),
+        )
+        self.causal = CausalNetwork(n_seen, **causal)
+
+    def seen(self, x: Tensor) -> Tensor:
+        """(item, time, pixel) → (item, time, what is seen in it)."""
+        found: Tensor = self.look(x.reshape(-1, *self.frame))
+        return found.reshape(*x.shape[:2], -1)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(item, time, pixel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        if lengths is not None:
+            beyond = torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None]
+            x = x.masked_fill(beyond[..., None], 0.0)
+        features: Tensor = self.causal(self.seen(x), lengths)
+        return features
+
+
+class FrameEncoder(TLossEncoder):
+    """Vectors of image sequences (frames (channel, height, width)), learned without labels by the T-Loss.
+
+    Every frame goes through a small convolutional network, and what it sees through that of `CausalEncoder`, which is
+    trained in the same way (Franceschi, Dieuleveut and Jaggi, 2019).
+
+    Parameters
+    ----------
+    filters, n_seen : int
+        Filters of the first of two convolutions, and how many numbers a frame becomes.
+    channels, depth, reduced, kernel, n_negatives, n_features, batch_size, learning_rate, max_steps, by_terms, \
+checkpoint, random_state
+        As in `CausalEncoder`.
+    standardize : bool
+        Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> X = tl.Sequences(np.random.default_rng(0).random((3, 5, 1, 8, 8)))
+    >>> tl.FrameEncoder(n_features=4, depth=1, max_steps=2, random_state=0).fit(X).encode(X).shape
+    (3, 4)
+    """
+
+    network_: FrameNetwork
+    _sizes = ("filters", "n_seen", "channels", "reduced", "kernel")
+    _steps_at_once = 1 << 11  # a step is an image
+
+    def __init__(
+        self,
+        *,
+        filters: int = 16,
+        n_seen: int = 32,
+        channels: int = 40,
+        depth: int = 6,
+        reduced: int = 80,
+        kernel: int = 3,
+        n_negatives: int = 5,
+        n_features: int = 160,
+        batch_size: int = 10,
+        learning_rate: float = 1e-3,
+        max_steps: int | None = None,
+        standardize: bool = True,
+        by_terms: bool | None = None,
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            n_negatives=n_negatives,
+            n_features=n_features,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            max_steps=max_steps,
+            standardize=standardize,
+            by_terms=by_terms,
+            checkpoint=checkpoint,
+            progress=progress,
+            random_state=random_state,
+        )
+        self.filters = filters
+        self.n_seen = n_seen
+        self.channels = channels
+        self.depth = depth
+        self.reduced = reduced
+        self.kernel = kernel
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        whole(self.depth, "depth", 0)
+
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        channels, height, width = frame
+        return FrameNetwork(
+            (channels, height, width),
+            filters=self.filters,
+            n_seen=self.n_seen,
+            n_features=self.n_features,
+            channels=self.channels,
+            depth=self.depth,
+            reduced=self.reduced,
+            kernel=self.kernel,
+        )
+
+    def _read(self, X: Any) -> Sequences:
+        sequences = super()._read(X)
+        if len(sequences.frame) != 3:
+            raise ValueError(
+                f"X has frames of shape {sequences.frame}: FrameEncoder expected (channel, height, width); "
+                "CausalEncoder is for frames of channels"
+            )
+        return sequences
+
+    def _moments(self, sequences: Sequences) -> Moments:
+        """One mean and deviation for all pixels of a channel: those at the border may never change."""
+        values, places = sequences.values, (0, 2, 3)
+        mean, scale = (f(axis=places, keepdims=True, dtype=np.float64)[0] for f in (values.mean, values.std))
+        constant = (values.min(axis=places, keepdims=True) == values.max(axis=places, keepdims=True))[0]
+        scale = np.where(constant | (scale == 0), 1.0, scale)
+        return tuple(np.broadcast_to(moment, sequences.frame).copy() for moment in (mean, scale))  # type: ignore[return-value]
+
+    def stream(self) -> FrameStream:
+        """One new frame in, the representation of everything so far out, at a cost that does not grow."""
+        self._require_fitted()
+        return FrameStream(self.network_, *self._scales())
+
+
+class FrameStream(StandardizedStream):
+    """A stream of images: what is seen in each goes on to a stream through the causal network."""
+
+    def __init__(self, network: FrameNetwork, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
+        super().__init__(mean, scale)
+        self._network = network.eval()
+        self._causal = CausalStream(network.causal, np.zeros(network.n_seen), np.ones(network.n_seen))
+
+    def _advance(self, x: Floats) -> Floats:
+        with torch.no_grad():
+            seen = self._network.seen(torch.from_numpy(x.reshape(1, 1, -1)))[0, 0]
+        return self._causal.push(seen.numpy())

@@ -1,0 +1,139 @@
+"""A recurrent encoder trained as the causal one is, to compare the two."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..sequences.arguments import one_of
+from ..sequences.sampling import RandomState
+from .streaming import Floats, StandardizedStream
+from .tloss import TLossEncoder
+
+Cell = Literal["lstm", "gru"]
+
+
+class RecurrentNetwork(nn.Module):
+    """Sequences to vectors: the last state of an LSTM or GRU and a linear map.
+
+    >>> import torch
+    >>> network = RecurrentNetwork(2, n_features=8, hidden=4)
+    >>> network(torch.randn(3, 10, 2), torch.tensor([10, 1, 7])).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(
+        self, n_channels: int, *, n_features: int = 320, hidden: int = 256, layers: int = 2, cell: Cell = "lstm"
+    ) -> None:
+        super().__init__()
+        kind = nn.LSTM if cell == "lstm" else nn.GRU
+        self.cells = kind(n_channels, hidden, num_layers=layers, batch_first=True)
+        self.linear = nn.Linear(hidden, n_features)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        steps: Any = x
+        if lengths is not None:
+            steps = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        return self.read(self.cells(steps)[1])
+
+    def read(self, state: Any) -> Tensor:
+        """The representation (item, feature) that a state of the cells stands for."""
+        hidden = state[0] if isinstance(state, tuple) else state
+        features: Tensor = self.linear(hidden[-1])
+        return features
+
+
+class RecurrentEncoder(TLossEncoder):
+    """Vectors of sequences, learned without labels by an LSTM or GRU: `CausalEncoder` with another network.
+
+    The loss and the training are those of `CausalEncoder`; two layers of 256 are the LSTM of the comparison in the
+    thesis (Franceschi, 2022, table 3.3), where the causal network is better by a large margin.
+
+    Parameters
+    ----------
+    cell : {"lstm", "gru"}
+        What the network is made of.
+    hidden, layers : int
+        Size of a state, and how many cells are on top of each other.
+    n_negatives, n_features, batch_size, learning_rate, max_steps, standardize, by_terms, checkpoint, random_state
+        As in `CausalEncoder`.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> X = tl.Sequences([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [2.0, 1.0, 0.0, 0.0, 1.0]])
+    >>> tl.RecurrentEncoder(n_features=8, hidden=4, max_steps=3, random_state=0).fit(X).encode(X).shape
+    (3, 8)
+    """
+
+    network_: RecurrentNetwork
+    _sizes = ("hidden", "layers")
+
+    def __init__(
+        self,
+        *,
+        cell: Cell = "lstm",
+        hidden: int = 256,
+        layers: int = 2,
+        n_negatives: int = 10,
+        n_features: int = 320,
+        batch_size: int = 10,
+        learning_rate: float = 1e-3,
+        max_steps: int | None = None,
+        standardize: bool = True,
+        by_terms: bool | None = None,
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            n_negatives=n_negatives,
+            n_features=n_features,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            max_steps=max_steps,
+            standardize=standardize,
+            by_terms=by_terms,
+            checkpoint=checkpoint,
+            progress=progress,
+            random_state=random_state,
+        )
+        self.cell = cell
+        self.hidden = hidden
+        self.layers = layers
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        one_of(self.cell, "cell", ("lstm", "gru"))
+
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        return RecurrentNetwork(
+            math.prod(frame), n_features=self.n_features, hidden=self.hidden, layers=self.layers, cell=self.cell
+        )
+
+    def stream(self) -> RecurrentStream:
+        """One new sample in, the representation of everything so far out, at a cost that does not grow."""
+        self._require_fitted()
+        return RecurrentStream(self.network_, *self._scales())
+
+
+class RecurrentStream(StandardizedStream):
+    """A stream through recurrent cells: the state is all it keeps."""
+
+    def __init__(self, network: RecurrentNetwork, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
+        super().__init__(mean, scale)
+        self._network = network.eval()
+        self._state: Any = None
+
+    def _advance(self, x: Floats) -> Floats:
+        with torch.no_grad():
+            self._state = self._network.cells(torch.from_numpy(x.reshape(1, 1, -1)), self._state)[1]
+            vector: Floats = self._network.read(self._state)[0].numpy()
+        return vector

@@ -1,0 +1,60 @@
+"""What an estimator is given, as sequences: also what scikit-learn hands around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from . import Sequences, as_sequences
+
+
+def read(X: Any) -> Sequences:
+    """Sequences, or what they can be made from: lists, arrays, tables with one sequence in each row."""
+    if isinstance(X, Sequences):
+        return X
+    if issparse(X):
+        raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
+    if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
+        X = np.asarray(X)
+        if X.ndim < 2 and X.dtype != object:
+            raise ValueError(
+                f"X has shape {X.shape}: expected 2D array (item, time) or more axes. Reshape your data using "
+                "X.reshape(1, -1) if it is a single sequence"
+            )
+        if X.dtype.kind == "c":
+            raise ValueError("X is complex. Complex data not supported: give real and imaginary part as channels")
+    return as_sequences(X, "X")
+
+
+def keep_size(estimator: Any, sequences: Sequences) -> None:
+    """Note how many numbers a sequence has, if all have as many, as scikit-learn does."""
+    if sequences.equal_length:
+        estimator.n_features_in_ = int(np.prod(sequences.shape[1:]))
+    elif hasattr(estimator, "n_features_in_"):  # from an earlier fit
+        del estimator.n_features_in_
+
+
+def read_targets(estimator: Any, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
+    """What is known about each sequence: y, or the labels that the sequences carry."""
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None and sequences.labels is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None and X carries no labels: "
+            f"give the {what} of every sequence"
+        )
+    targets: NDArray[Any] = np.asarray(sequences.labels) if y is None else column_or_1d(y, warn=True)
+    if targets.dtype == object:
+        targets = np.array(targets.tolist())  # numbers or strings in a column of a table
+    if len(targets) != len(sequences):
+        raise ValueError(
+            f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
+            "(inconsistent numbers of samples)"
+        )
+    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
+        bad = int(np.flatnonzero(~np.isfinite(targets))[0])
+        raise ValueError(f"y[{bad}] is {targets[bad]} (NaN or infinity): expected finite numbers")
+    return targets

@@ -1,0 +1,42 @@
+"""Small encoders and the sequences they learn from."""
+
+import numpy as np
+import pytest
+
+import timelike as tl
+
+SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+
+
+@pytest.fixture
+def ragged():
+    rng = np.random.default_rng(0)
+    return tl.Sequences([rng.standard_normal((n, 2)) + 3 for n in (9, 30, 1, 17, 4, 30)])
+
+
+@pytest.fixture
+def images():
+    rng = np.random.default_rng(0)
+    return tl.Sequences([rng.random((n, 2, 7, 6)) for n in (5, 1, 8, 3)])
+
+
+@pytest.fixture
+def waves():
+    """Two classes that differ in frequency."""
+    rng = np.random.default_rng(1)
+    labels = np.array(["slow", "fast"])[np.arange(60) % 2]
+    time = np.arange(24)
+    speed = np.where(labels == "slow", 0.3, 1.5)[:, None]
+    return tl.Sequences(np.sin(speed * time + rng.uniform(0, 6, (60, 1))), labels=labels)
+
+
+@pytest.fixture(params=["causal", "lstm", "gru", "frames", "combined"])
+def encoder_and_data(request, ragged, images):
+    short = {name: SMALL[name] for name in ("n_features", "n_negatives", "max_steps", "random_state")}
+    return {
+        "causal": lambda: (tl.CausalEncoder(**SMALL), ragged),
+        "lstm": lambda: (tl.RecurrentEncoder(hidden=5, **short), ragged),
+        "gru": lambda: (tl.RecurrentEncoder(cell="gru", layers=1, hidden=5, **short), ragged),
+        "frames": lambda: (tl.FrameEncoder(filters=3, n_seen=4, **SMALL), images),
+        "combined": lambda: (tl.combine([tl.CausalEncoder(**SMALL | {"n_negatives": k}) for k in (1, 3)]), ragged),
+    }[request.param]()

@@ -1,0 +1,141 @@
+"""The causal encoder: what it learns, and how it gets on with scikit-learn, folders and other rooms."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import timelike as tl
+
+SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+
+
+def test_it_learns(ragged):
+    losses = tl.CausalEncoder(**SMALL | {"max_steps": 80, "learning_rate": 1e-2}).fit(ragged).history_["loss"]
+    assert losses[-20:].mean() < losses[:20].mean()
+
+
+def test_it_tells_kinds_of_series_apart_that_it_was_never_told(waves):
+    vectors = tl.CausalEncoder(**SMALL | {"max_steps": 60}).fit_transform(waves)
+    distances = np.linalg.norm(vectors[:, None] - vectors, axis=2) + 1e9 * np.eye(len(waves))
+    assert (waves.labels[distances.argmin(1)] == waves.labels).mean() > 0.9
+
+
+def test_steps_follow_the_paper_unless_given(ragged, monkeypatch):
+    from timelike.encode import tloss
+
+    asked = []
+    monkeypatch.setattr(tloss, "fit", lambda objective, max_steps, **_: asked.append(max_steps))
+    for n_negatives in (1, 5, 10, 20):
+        tl.CausalEncoder(n_negatives=n_negatives).fit(ragged)
+    assert asked == [1500, 1500, 2000, 2000]
+
+
+def test_it_works_in_a_pipeline_a_search_and_as_a_copy(waves):
+    pipeline = make_pipeline(tl.CausalEncoder(**SMALL), LogisticRegression())
+    search = GridSearchCV(pipeline, {"causalencoder__n_negatives": [1, 2]}, cv=2).fit(waves, waves.labels)
+    assert search.best_score_ > 0.5
+    fitted = pipeline.fit(waves, waves.labels)[0]
+    assert not clone(fitted).__sklearn_is_fitted__()
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_it_is_a_metric_for_neighbours(waves):
+    encoder = tl.CausalEncoder(**SMALL).fit(waves)
+    assert tl.Neighbors(encoder).fit(waves).score(waves, waves.labels) == 1.0
+    ids, distances = encoder.neighbors(waves, waves[:3], k=2)
+    np.testing.assert_array_equal(ids[:, 0], [0, 1, 2])
+    assert (distances[:, 0] < 1e-5).all()
+
+
+def test_scale_and_offset_of_a_channel_do_not_matter_even_if_large(ragged):
+    moved = tl.Sequences([np.asarray(x) * [1e-3, 1e3] + [1e6, -1e9] for x in ragged])
+    plain, far = (tl.CausalEncoder(**SMALL).fit(data).encode(data) for data in (ragged, moved))
+    np.testing.assert_allclose(far, plain, rtol=1e-3, atol=1e-4)
+
+
+def test_without_standardizing_scale_matters(ragged):
+    encoder = tl.CausalEncoder(standardize=False, **SMALL).fit(ragged)
+    more = tl.Sequences([2 * np.asarray(x) for x in ragged])
+    assert np.abs(encoder.encode(more) - encoder.encode(ragged)).max() > 1e-3
+    x = np.asarray(ragged[0])
+    stream = encoder.stream()
+    for t in range(len(x)):
+        vector = stream.push(x[t])
+    np.testing.assert_allclose(vector, encoder.encode([x])[0], atol=1e-5)
+
+
+def test_a_channel_that_never_changes_says_nothing(ragged):
+    data = tl.Sequences([np.column_stack([x, np.full(len(x), 0.1)]) for x in ragged])
+    encoder = tl.CausalEncoder(**SMALL).fit(data)
+    assert encoder.scale_[2] == 1.0
+
+
+def test_long_series_get_a_backward_pass_per_term(monkeypatch):
+    from timelike.encode import tloss
+
+    seen = []
+    monkeypatch.setattr(tloss, "Contrast", lambda *_, by_terms, **__: seen.append(by_terms))
+    monkeypatch.setattr(tloss, "fit", lambda *_, **__: None)
+    for length, by_terms in ((10_000, None), (10_001, None), (10_001, False), (5, True)):
+        tl.CausalEncoder(by_terms=by_terms).fit(np.zeros((1, length)))
+    assert seen == [False, True, False, True]
+
+
+def test_training_continues_from_a_checkpoint(ragged, tmp_path):
+    whole = tl.CausalEncoder(**SMALL).fit(ragged)
+    tl.CausalEncoder(**SMALL | {"max_steps": 2}, checkpoint=tmp_path / "pause").fit(ragged)
+    rest = tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "pause").fit(ragged)
+    np.testing.assert_array_equal(rest.encode(ragged), whole.encode(ragged))
+    rest.save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").checkpoint == str(tmp_path / "pause")
+
+
+def test_a_stream_costs_the_same_after_a_long_past(ragged):
+    stream = tl.CausalEncoder(**SMALL).fit(ragged).stream()
+
+    def held():
+        return sum(layer.ring.size for block in stream._blocks for layer in (block.first, block.second))
+
+    before = held()
+    for sample in np.zeros((200, 2)):
+        stream.push(sample)
+    assert held() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"n_negatives": 0}, ValueError),
+        ({"n_features": 2.5}, TypeError),
+        ({"depth": -1}, ValueError),
+        ({"kernel": 0}, ValueError),
+        ({"learning_rate": 0}, ValueError),
+        ({"max_steps": 0}, ValueError),
+    ],
+)
+def test_a_wrong_option_is_named(ragged, options, kind):
+    with pytest.raises(kind, match=next(iter(options))):
+        tl.CausalEncoder(**SMALL | options).fit(ragged)
+
+
+def test_a_damaged_or_newer_folder_is_refused(ragged, tmp_path):
+    folder = tmp_path / "model"
+    tl.CausalEncoder(**SMALL).fit(ragged).save(folder)
+    config = json.loads((folder / "config.json").read_text())
+    wrong = config | {"parameters": config["parameters"] | {"channels": 5}}
+    (folder / "config.json").write_text(json.dumps(wrong))
+    with pytest.raises(ValueError, match="make no CausalEncoder"):
+        tl.load_model(folder)
+    (folder / "config.json").write_text(json.dumps(config | {"format_version": 99}))
+    with pytest.raises(NotImplementedError, match="install a newer timelike"):
+        tl.load_model(folder)
+    (folder / "config.json").write_text(json.dumps(config))
+    tensors = folder / "model.safetensors"
+    tensors.write_bytes(tensors.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="the model is damaged"):
+        tl.load_model(folder)

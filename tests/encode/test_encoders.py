@@ -1,0 +1,100 @@
+"""Promises that every encoder keeps, whatever its network."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import timelike as tl
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_ragged_batch_is_a_loop(encoder_and_data):
+    encoder, data = encoder_and_data
+    vectors = encoder.fit(data).encode(data)
+    assert vectors.shape[0] == len(data)
+    assert vectors.dtype == np.float32
+    for i in range(len(data)):
+        close(encoder.encode(data[i : i + 1])[0], vectors[i])
+
+
+def test_a_stream_equals_the_batch_on_every_prefix(encoder_and_data):
+    encoder, data = encoder_and_data
+    x = np.asarray(data[int(np.argmax(data.lengths))])
+    stream = encoder.fit(data).stream()
+    for t in range(len(x)):
+        close(stream.push(x[t]), encoder.encode(tl.Sequences([x[: t + 1]]))[0])
+    assert stream.n_samples == len(x)
+
+
+def test_windows_are_encoded_one_by_one(encoder_and_data):
+    encoder, data = encoder_and_data
+    found = encoder.fit(data).encode(data, windows=(4, 2))
+    assert len(found) == len(data)
+    for x, vectors in zip(data, found, strict=True):
+        starts = range(0, max(len(x) - 4, 0) + 1, 2)
+        assert len(vectors) == len(starts)
+        for start, vector in zip(starts, vectors, strict=True):
+            close(vector, encoder.encode(tl.Sequences([x[start : start + 4]]))[0])
+
+
+def test_it_comes_back_from_a_folder(encoder_and_data, tmp_path):
+    encoder, data = encoder_and_data
+    encoder.fit(data).save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.encode(data), encoder.encode(data))
+    assert repr(again) == repr(encoder)
+
+
+def test_the_same_seed_gives_the_same_vectors(encoder_and_data):
+    encoder, data = encoder_and_data
+    again = clone(encoder)
+    np.testing.assert_array_equal(encoder.fit(data).encode(data), again.fit(data).encode(data))
+
+
+def test_it_is_a_metric(encoder_and_data):
+    encoder, data = encoder_and_data
+    distances = encoder.fit(data).pairwise(data)
+    vectors = encoder.encode(data).astype(float)
+    np.testing.assert_allclose(distances, np.linalg.norm(vectors[:, None] - vectors, axis=2), atol=1e-5)
+    assert encoder.distance(data[0], data[2]) == pytest.approx(distances[0, 2], abs=1e-5)
+    assert encoder.neighbors(data, data, k=1).ids[:, 0].tolist() == list(range(len(data)))
+
+
+def test_it_says_what_is_wrong(encoder_and_data, tmp_path):
+    encoder, data = encoder_and_data
+    for call in (encoder.encode, encoder.transform, lambda _: encoder.stream()):
+        with pytest.raises(NotFittedError, match="has learned nothing yet: call fit"):
+            call(data)
+    with pytest.raises(NotFittedError):
+        encoder.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    holes = [np.asarray(x, float).copy() for x in data]
+    holes[2][0] = np.nan
+    with pytest.raises(ValueError, match=r"X\[2\]|sequence 2"):
+        encoder.fit(tl.Sequences(holes))
+    with pytest.raises(ValueError, match="X holds no sequences: expected at least one"):
+        encoder.fit(data[:0])
+    encoder.fit(data)
+    with pytest.raises(ValueError, match="X holds no sequences: expected at least one"):
+        encoder.encode(data[:0])
+    with pytest.raises(ValueError, match="X has frames of shape"):
+        encoder.encode(tl.Sequences(np.zeros((2, 5, 3))))
+    with pytest.raises(ValueError, match=r"sample has shape \(7,\): the encoder was fitted on frames"):
+        encoder.stream().push(np.zeros(7))
+    with pytest.raises(ValueError, match="is not finite"):
+        encoder.stream().push(np.full(data.frame, np.nan))
+    for windows, kind in (((0, 1), ValueError), ((2, 0), ValueError), (3, TypeError)):
+        with pytest.raises(kind, match="windows"):
+            encoder.encode(data, windows=windows)
+
+
+@pytest.mark.parametrize("which", ["one", "one step", "constant"])
+def test_poor_data_is_enough(encoder_and_data, which):
+    encoder, data = encoder_and_data
+    x = np.asarray(data[0])
+    poor = {"one": [x], "one step": [x[:1], x[1:2]], "constant": [np.full_like(x, 0.1)] * 3}[which]
+    assert np.isfinite(encoder.fit(tl.Sequences(poor)).encode(poor)).all()

@@ -1,0 +1,174 @@
+"""Heads against scikit-learn's own predictions, and the estimators around them."""
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
+
+import timelike as tl
+from timelike.encode import decisions
+from timelike.encode.decisions import Linear, Logistic, Nearest, SupportVectors
+
+SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+
+
+def cloud(n_classes, n=45):
+    rng = np.random.default_rng(n_classes)
+    codes = np.arange(n) % n_classes
+    centres = rng.standard_normal((n_classes, 4))
+    return rng.standard_normal((n, 4)) + centres[codes], codes, rng.standard_normal((200, 4)) * 2
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_svm_decides_as_scikit_learn_does(n_classes, monkeypatch):
+    vectors, codes, asked = cloud(n_classes)
+    monkeypatch.setattr(decisions, "_penalty", lambda *_: 3.0)
+    head = SupportVectors.fit(vectors, codes)
+    machine = SVC(C=3.0, gamma="scale", decision_function_shape="ovo").fit(vectors, codes)
+    sign = -1 if n_classes == 2 else 1
+    expected = machine.decision_function(asked).reshape(len(asked), -1)
+    np.testing.assert_allclose(sign * head.decisions(asked), expected, atol=1e-10)
+    np.testing.assert_array_equal(head.predict(asked), machine.predict(asked))
+    if n_classes > 2:
+        machine.decision_function_shape = "ovr"
+        np.testing.assert_allclose(head.scores(asked), machine.decision_function(asked), atol=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_of_the_svm_are_those_of_platt(n_classes, monkeypatch):
+    vectors, codes, asked = cloud(n_classes)
+    monkeypatch.setattr(decisions, "_penalty", lambda *_: 3.0)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    theirs = CalibratedClassifierCV(SVC(C=3.0, max_iter=1_000_000), method="sigmoid", cv=folds, ensemble=False)
+    expected = theirs.fit(vectors, codes).predict_proba(asked)
+    np.testing.assert_allclose(SupportVectors.fit(vectors, codes).proba(asked), expected, atol=1e-8)
+
+
+def test_c_is_searched_for_unless_there_is_too_little(monkeypatch):
+    asked = []
+    real = decisions.GridSearchCV
+    monkeypatch.setattr(
+        decisions, "GridSearchCV", lambda *args, **options: asked.append(args) or real(*args, **options)
+    )
+    for n, n_classes in ((49, 2), (60, 13)):
+        vectors, codes, _ = cloud(n_classes, n)
+        assert decisions._penalty(vectors, codes) == 1e12
+    lonely = np.zeros(60, int)
+    lonely[0] = 1
+    assert decisions._penalty(cloud(2, 60)[0], lonely) == 1e12
+    assert asked == []
+    vectors, codes, _ = cloud(2, 60)
+    choices = {"C": [*(10.0**k for k in range(-4, 5)), 1e12]}
+    expected = GridSearchCV(SVC(), choices, cv=5).fit(vectors, codes).best_params_["C"]
+    assert decisions._penalty(vectors, codes) == expected
+    assert asked[0][1] == choices
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_logistic_and_nearest_decide_as_scikit_learn_does(n_classes):
+    vectors, codes, asked = cloud(n_classes)
+    theirs = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(vectors, codes)
+    np.testing.assert_allclose(Logistic.fit(vectors, codes).proba(asked), theirs.predict_proba(asked), atol=1e-8)
+    np.testing.assert_array_equal(Logistic.fit(vectors, codes).predict(asked), theirs.predict(asked))
+    nearest = KNeighborsClassifier(1).fit(vectors, codes)
+    np.testing.assert_array_equal(Nearest.fit(vectors, codes).predict(asked), nearest.predict(asked))
+    np.testing.assert_array_equal(Nearest.fit(vectors, codes).proba(asked), nearest.predict_proba(asked))
+
+
+def test_ridge_predicts_as_scikit_learn_does():
+    vectors, _, asked = cloud(2)
+    targets = vectors @ [1.0, -2.0, 0.5, 0.0] + 3
+    theirs = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-4, 4, 17))).fit(vectors, targets)
+    np.testing.assert_allclose(Linear.ridge(vectors, targets).predict(asked), theirs.predict(asked), atol=1e-8)
+
+
+@pytest.mark.parametrize("head", ["svm", "1nn", "logistic"])
+def test_a_classifier_answers_in_the_callers_words_and_comes_back_from_a_folder(head, waves, tmp_path):
+    train, test = waves[:40], waves[40:]
+    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head=head).fit(train)
+    assert set(model.predict(test)) <= {"slow", "fast"}
+    assert model.score(test, test.labels) > 0.7
+    model.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(test), model.predict(test))
+    np.testing.assert_array_equal(again.predict_proba(test), model.predict_proba(test))
+    np.testing.assert_allclose(model.predict_proba(test).sum(axis=1), 1)
+    assert (again.classes_.tolist(), again.encoder_.n_features) == (["fast", "slow"], 6)
+
+
+@pytest.mark.parametrize("head", ["ridge", "1nn"])
+def test_a_regressor_comes_back_from_a_folder(head, waves, tmp_path):
+    speed = np.where(waves.labels == "slow", 0.3, 1.5)
+    model = tl.EmbeddingRegressor(tl.CausalEncoder(**SMALL), head=head).fit(waves, speed)
+    assert model.score(waves, speed) > 0.5
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(tl.load_model(tmp_path / "model").predict(waves), model.predict(waves))
+
+
+def test_integers_stay_integers(waves, tmp_path):
+    codes = (waves.labels == "slow").astype(int) * 7
+    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(waves, codes)
+    model.save(tmp_path / "model")
+    for one in (model, tl.load_model(tmp_path / "model")):
+        assert set(one.predict(waves).tolist()) == {0, 7}
+
+
+def test_a_fitted_encoder_is_used_as_it_is_also_in_a_search(waves, tmp_path):
+    encoder = tl.CausalEncoder(**SMALL).fit(waves)
+    model = tl.EmbeddingClassifier(encoder, head="1nn", fit_encoder=False)
+    assert cross_val_score(model, waves, waves.labels, cv=3).min() > 0.5
+    assert model.fit(waves[:10]).encoder_ is encoder
+    model.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model").fit(waves)
+    np.testing.assert_array_equal(again.predict(waves), waves.labels)
+
+
+def test_options_of_the_encoder_can_be_searched_in_a_pipeline(waves):
+    same = FunctionTransformer(lambda X: X)
+    pipeline = make_pipeline(same, tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="logistic"))
+    options = {"embeddingclassifier__encoder__n_negatives": [1, 3], "embeddingclassifier__head": ["1nn"]}
+    search = GridSearchCV(pipeline, options, cv=2).fit(waves, waves.labels)
+    assert search.best_estimator_[1].encoder_.n_negatives in (1, 3)
+
+
+def test_the_default_encoder_is_the_causal_one(waves, monkeypatch):
+    monkeypatch.setattr(tl.CausalEncoder, "fit", lambda self, X: self)
+    monkeypatch.setattr(tl.CausalEncoder, "encode", lambda self, X: np.random.default_rng(0).random((len(X), 3)))
+    model = tl.EmbeddingClassifier(head="1nn", random_state=3).fit(waves)
+    assert (type(model.encoder_), model.encoder_.random_state) == (tl.CausalEncoder, 3)
+
+
+def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
+    small = tl.CausalEncoder(**SMALL)
+    for kind in (tl.EmbeddingClassifier, tl.EmbeddingRegressor):
+        with pytest.raises(NotFittedError, match="has learned nothing yet"):
+            kind(small).predict(waves)
+        with pytest.raises(ValueError, match="head='magic': expected one of"):
+            kind(small, head="magic").fit(waves, np.arange(60) % 2)
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            kind(small).fit(waves.replace(labels=None))
+        with pytest.raises(ValueError, match="y has shape .3,. for 60 sequences"):
+            kind(small).fit(waves, [1, 2, 3])
+        with pytest.raises(NotFittedError, match="fit_encoder=False needs an encoder that is fitted"):
+            kind(small, fit_encoder=False).fit(waves, np.arange(60) % 2)
+        with pytest.raises(TypeError, match="expected an encoder such as"):
+            kind("causal").fit(waves, np.arange(60) % 2)
+    with pytest.raises(ValueError, match=r"y holds one class, \['slow'\]: expected at least two classes"):
+        tl.EmbeddingClassifier(small).fit(waves[waves.labels == "slow"])
+    with pytest.raises(ValueError, match="Unknown label type: .* EmbeddingRegressor"):
+        tl.EmbeddingClassifier(small).fit(waves, np.linspace(0, 1, 60))
+    with pytest.raises(ValueError, match="expected numbers; for classes use EmbeddingClassifier"):
+        tl.EmbeddingRegressor(small).fit(waves)
+
+
+def test_an_svm_without_probabilities_names_the_head_that_has_them(waves):
+    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL)).fit(waves[:3])
+    assert set(model.predict(waves)) <= {"slow", "fast"}
+    with pytest.raises(ValueError, match='use head="logistic"'):
+        model.predict_proba(waves)
