@@ -19,13 +19,16 @@ class Frames {
             second.push_back(y.values + y.starts[columns ? columns[lane.pair] : lane.pair] * channels_);
         }
         // lane after lane, as they are written
+        const int64_t count = sheet.count();
         each(sheet.n, [&](int64_t i, int64_t c) {
-            for (int64_t l = 0; l < sheet.count(); l++)
-                if (i < sheet.lanes[l].n) x_[x_place(i, c, l)] = first[l][i * channels_ + c];
+            T* const into = x_.data() + x_place(i, c, 0);
+            for (int64_t l = 0; l < count; l++)
+                if (i < sheet.lanes[size_t(l)].n) into[l] = first[size_t(l)][i * channels_ + c];
         });
         each(sheet.m, [&](int64_t j, int64_t c) {
-            for (int64_t l = 0; l < sheet.count(); l++)
-                if (j < sheet.lanes[l].m) y_[y_place(j, c, l)] = second[l][j * channels_ + c];
+            T* const into = y_.data() + y_place(j, c, 0);
+            for (int64_t l = 0; l < count; l++)
+                if (j < sheet.lanes[size_t(l)].m) into[l] = second[size_t(l)][j * channels_ + c];
         });
     }
 
@@ -49,12 +52,19 @@ class Frames {
         for (int64_t l = 0; l < sheet_.count(); l++) {
             const Lane& lane = sheet_.lanes[l];
             T *first = x_gradient + x.starts[lane.pair] * channels_, *second = y_gradient + y.starts[lane.pair] * channels_;
-            if (x_wanted) each(lane.n, [&](int64_t i, int64_t c) { first[i * channels_ + c] = 2 * x_gradient_[x_place(i, c, l)]; });
-            if (y_wanted) each(lane.m, [&](int64_t j, int64_t c) { second[j * channels_ + c] = 2 * y_gradient_[y_place(j, c, l)]; });
+            const int64_t x_step = sheet_.count(), y_step = -sheet_.count();  // from one time to the next
+            if (x_wanted) hand_out(x_gradient_.data() + x_place(0, 0, l), x_step, x_stride_, lane.n, first);
+            if (y_wanted) hand_out(y_gradient_.data() + y_place(0, 0, l), y_step, y_stride_, lane.m, second);
         }
     }
 
   private:
+    // twice what was gathered: the derivative of a square
+    void hand_out(const T* from, int64_t step, int64_t stride, int64_t length, T* into) const {
+        for (int64_t i = 0; i < length; i++, from += step)
+            for (int64_t c = 0; c < channels_; c++) *into++ = 2 * from[c * stride];
+    }
+
     template <class Work>
     void each(int64_t length, const Work& work) const {
         for (int64_t i = 0; i < length; i++)
@@ -79,21 +89,27 @@ class Frames {
     template <class Use>
     void each_register(const Slab<T>& slab, int64_t begin, int64_t end, bool rows, const std::vector<T>& other,
                        const Use& use) const {
-        const int64_t L = sheet_.count(), W = kernel_.lanes;
-        const auto shift = [&](int64_t d) { return (sheet_.m - 1 - d) * L; };  // between the two ways of counting
-        const auto from = [&](int64_t d) { return sheet_.lo(d) * L + (rows ? 0 : shift(d)); };
-        int64_t first = from(begin), last = 0;
-        for (int64_t d = begin; d < end; d++)
-            first = std::min(first, from(d)), last = std::max(last, from(d) + sheet_.cells(d));
+        struct Diagonal {
+            int64_t first, last;  // its cells, counted as k is
+            T* cells;             // at k, and the frames that face them
+            const T* facing;
+        } diagonals[chunk];
+        const int64_t L = sheet_.count(), W = kernel_.lanes, many = end - begin;
+        int64_t first = std::numeric_limits<int64_t>::max(), last = 0;
+        for (int64_t q = 0; q < many; q++) {
+            const int64_t d = end - 1 - q, shift = (sheet_.m - 1 - d) * L;  // between the two ways of counting
+            const int64_t from = sheet_.lo(d) * L + (rows ? 0 : shift), back = rows ? 0 : shift;
+            diagonals[q] = {from, from + sheet_.cells(d), slab.at(d) - back, other.data() + W + (rows ? shift : -back)};
+            first = std::min(first, from), last = std::max(last, diagonals[q].last);
+        }
         T* cells[chunk];
         const T* facing[chunk];
         for (int64_t k = first / W * W; k < last; k += W) {
             int64_t count = 0;
-            for (int64_t d = end - 1; d >= begin; d--) {
-                if (k + W <= from(d) || k >= from(d) + sheet_.cells(d)) continue;
-                const int64_t cell = rows ? k : k - shift(d);
-                cells[count] = slab.at(d) + cell;
-                facing[count++] = other.data() + W + cell + (rows ? shift(d) : 0);
+            for (int64_t q = 0; q < many; q++) {
+                const Diagonal& here = diagonals[q];
+                cells[count] = here.cells + k, facing[count] = here.facing + k;
+                count += (k + W > here.first) & (k < here.last);
             }
             use(k, cells, facing, count);
         }

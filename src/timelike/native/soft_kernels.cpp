@@ -141,16 +141,21 @@ inline void gather_channels(T* const* shares, const T* const* others, int64_t co
     for (int c = 0; c < Together; c++) store(gradient + c * own_stride, sum[c]);
 }
 
+// In groups as equal as they can be: a channel alone would wait for its own sum as long as six take together.
 template <class T>
 void gather(T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
             int64_t own_stride, const T* own, T* gradient) {
-    constexpr int together = 4;
+    using Group = void (*)(T* const*, const T* const*, int64_t, int64_t, int64_t, const T*, T*);
+    constexpr int most = 6;
+    constexpr Group of[most] = {gather_channels<1, T>, gather_channels<2, T>, gather_channels<3, T>,
+                                gather_channels<4, T>, gather_channels<5, T>, gather_channels<6, T>};
     const T* facing[16];
-    for (int64_t c = 0; c < channels;) {
+    int64_t c = 0;
+    for (int64_t groups = (channels + most - 1) / most; groups > 0; groups--) {
         for (int64_t q = 0; q < count; q++) facing[q] = others[q] + c * other_stride;
-        const int64_t at = c * own_stride;
-        if (channels - c >= together) gather_channels<together>(shares, facing, count, other_stride, own_stride, own + at, gradient + at), c += together;
-        else gather_channels<1>(shares, facing, count, other_stride, own_stride, own + at, gradient + at), c++;
+        const int64_t together = (channels - c + groups - 1) / groups, at = c * own_stride;
+        of[together - 1](shares, facing, count, other_stride, own_stride, own + at, gradient + at);
+        c += together;
     }
 }
 

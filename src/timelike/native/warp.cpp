@@ -89,7 +89,7 @@ Bounds given_bounds(const WarpProblem& p) {
 
 // Which basin is found depends on values per step of y: sixteen, where that is affordable. With few knots more cost nothing.
 int64_t usual_grid(const WarpProblem& p) {
-    const int64_t affordable = std::clamp<int64_t>((1 << 19) / p.m, 1024, 4096);
+    const int64_t affordable = std::clamp<int64_t>((1 << 19) / p.m, 2048, 4096);
     const int64_t cheap = std::min<int64_t>(2048, 16384 / p.m);
     return std::max({int64_t(256), p.n, cheap, std::min(16 * p.n, affordable)});
 }

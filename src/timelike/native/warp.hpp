@@ -53,9 +53,9 @@ struct Move {
 
 struct WarpTable {
     // after[k] = min over j of before[j] + the cost of the move, from[k] a j that attains it; inf where no move fits.
-    // inverse[d] = 1/d, and `stack` has room for two numbers per grid value.
+    // inverse[d] = 1/d, `stack` has room for three numbers per grid value, and `from` for one more.
     void (*advance)(const double* before, Grid earlier, Grid later, Move move, int64_t count, const double* inverse,
-                    int64_t* stack, double* after, uint16_t* from);
+                    double* stack, double* after, uint16_t* from);
     // squared distances of one frame of x to values first .. last of y, given by channel (channel, stride)
     void (*squares)(const double* x, const double* y_by_channel, int64_t stride, int64_t channels, int64_t first,
                     int64_t last, double* into);

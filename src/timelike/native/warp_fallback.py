@@ -123,7 +123,7 @@ def _search(signal: Signal, chain: Chain, polish: Polish, tight: _Box) -> Floats
 
 def _usual_grid(m: int, n: int) -> int:
     """Which basin is found depends on values per step of y: sixteen, where that is affordable; more with few knots."""
-    affordable = min(max(2**19 // m, 1024), 4096)
+    affordable = min(max(2**19 // m, 2048), 4096)
     return max(256, n, min(2048, 16384 // m), min(16 * n, affordable))
 
 

@@ -42,9 +42,9 @@ class GridSearch {
   public:
     GridSearch(const Signal& signal, const Chain& chain, int64_t count, const WarpTable& kernels)
         : signal_(signal), chain_(chain), p_(signal.problem()), count_(count), kernels_(kernels),
-          from_(buffer<uint16_t>(p_.m * count)), before_(buffer<double>(count + 64)), after_(buffer<double>(count + 64)),
+          from_(buffer<uint16_t>(p_.m * count + 1)), before_(buffer<double>(count + 64)), after_(buffer<double>(count + 64)),
           squares_(buffer<double>(p_.n)), by_channel_(buffer<double>(p_.n * p_.channels)),
-          inverse_(buffer<double>(count)), stack_(buffer<int64_t>(2 * count + 1)), bends_(size_t(p_.n), 0.0) {
+          inverse_(buffer<double>(count)), stack_(buffer<double>(3 * count)), bends_(size_t(p_.n), 0.0) {
         for (int64_t d = 1; d < count; d++) inverse_[d] = 1.0 / double(d);
         for (int64_t k = 0; k < p_.n; k++)
             for (int64_t c = 0; c < p_.channels; c++) by_channel_[c * p_.n + k] = p_.y[k * p_.channels + c];
@@ -113,8 +113,7 @@ class GridSearch {
     int64_t count_;
     const WarpTable& kernels_;
     Buffer<uint16_t> from_;
-    Buffer<double> before_, after_, squares_, by_channel_, inverse_;
-    Buffer<int64_t> stack_;
+    Buffer<double> before_, after_, squares_, by_channel_, inverse_, stack_;
     Numbers bends_;
 };
 

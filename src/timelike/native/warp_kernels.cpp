@@ -16,53 +16,56 @@ struct Envelope {
     Grid earlier, later;
     Move move;
     int64_t count;
-    double inverse_step, half_over_curvature;
 
-    Envelope(const double* values, Grid from, Grid to, Move how, int64_t n)
-        : before(values), earlier(from), later(to), move(how), count(n), inverse_step(to.step > 0 ? 1 / to.step : 0),
-          half_over_curvature(from.step > 0 ? 0.5 / (how.curvature * from.step) : 0) {}
-
-    double origin(int64_t j) const { return earlier.low + earlier.step * double(j); }
-
-    // the first target from which `late` is no worse than `early`; count if there is none
-    int64_t turn(int64_t early, int64_t late, const double* inverse) const {
-        const double a = origin(early), b = origin(late);
-        double place = move.span + 0.5 * (a + b) + (before[late] - before[early]) * half_over_curvature * inverse[late - early];
-        place = least(most(place, b + move.least - slack), a + move.most + slack);
-        if (inverse_step == 0) return place <= later.low ? 0 : count;
-        const double target = (place - later.low) * inverse_step;
-        if (!(target < double(count))) return count;
-        if (target <= 0) return 0;
-        const int64_t whole = int64_t(target);
-        return whole + (double(whole) < target);
+    // Places are counted in the earlier grid's steps and less the span: origin `late` is better than `early` from
+    // (height[late] − height[early]) / (late − early) on, where height[j] = j²/2 + before[j] / (2·curvature·step²).
+    int64_t lower(const double* inverse, double* height, double* places, int32_t* origins) const {
+        const int64_t usable = earlier.step > 0 ? count : 1;  // origins in one place are one origin
+        const double scale = earlier.step > 0 ? 0.5 / (move.curvature * earlier.step * earlier.step) : 0.0;
+        for (int64_t j = 0; j < usable; j++) height[j] = fused(scale, before[j], 0.5 * double(int32_t(j)) * double(int32_t(j)));
+        const double low = (move.least - move.span - slack) / earlier.step, high = (move.most - move.span + slack) / earlier.step;
+        int64_t size = 0;
+        for (int64_t j = 0; j < usable; j++) {
+            if (!(before[j] < infinity<double>)) continue;
+            double place = -infinity<double>;
+            while (size > 0) {
+                const int32_t top = origins[size - 1];
+                place = (height[j] - height[top]) * inverse[j - top];
+                place = least(most(place, double(j) + low), double(top) + high);
+                if (place > places[size - 1]) break;
+                size--, place = -infinity<double>;
+            }
+            origins[size] = int32_t(j), places[size] = place, size++;
+        }
+        return size;
     }
 };
 
 void advance(const double* before, Grid earlier, Grid later, Move move, int64_t count, const double* inverse,
-             int64_t* stack, double* after, uint16_t* from) {
-    const Envelope e(before, earlier, later, move, count);
-    int64_t *origins = stack, *firsts = stack + count, size = 0;
-    const int64_t usable = earlier.step > 0 ? count : 1;  // origins in one place are one origin
-    for (int64_t j = 0; j < usable; j++) {
-        if (!(before[j] < infinity<double>)) continue;
-        int64_t first = 0;
-        while (size > 0) {
-            first = e.turn(origins[size - 1], j, inverse);
-            if (first > firsts[size - 1]) break;
-            size--, first = 0;
-        }
-        if (first >= count) continue;
-        origins[size] = j, firsts[size] = first, size++;
-    }
+             double* stack, double* after, uint16_t* from) {
+    const Envelope e{before, earlier, later, move, count};
+    double *height = stack, *places = stack + count;
+    int32_t* origins = reinterpret_cast<int32_t*>(stack + 2 * count);
+    const int64_t size = e.lower(inverse, height, places, origins);
     if (size == 0) {
         for (int64_t k = 0; k < count; k++) after[k] = infinity<double>, from[k] = 0;
         return;
     }
-    // most origins serve one target: who serves whom is written down first, and the costs are made in a loop without turns
-    firsts[size] = count;
-    for (int64_t s = 0; s < size; s++)
-        for (int64_t k = firsts[s]; k < firsts[s + 1]; k++) from[k] = uint16_t(origins[s]);
+    // who serves whom is written down first, without branches: origins increase, so each target has the largest so far
+    const double shift = earlier.low + move.span - later.low, targets = 1 / later.step;
+    int32_t* firsts = reinterpret_cast<int32_t*>(height);
+    for (int64_t s = 0; s < size; s++) {
+        // where all targets are in one place the step is 0: infinitely far, or 0 · inf, which `most` turns into 0
+        const double target = least(most(fused(places[s], earlier.step, shift) * targets, 0.0), double(count));
+        const int32_t whole = int32_t(target);
+        firsts[s] = whole + (double(whole) < target);
+    }
+    for (int64_t k = 0; k <= count; k++) from[k] = 0;
+    for (int64_t s = 0; s < size; s++) from[firsts[s]] = uint16_t(origins[s]);
+    uint16_t serving = 0;
+    for (int64_t k = 0; k < count; k++) from[k] = serving = serving > from[k] ? serving : from[k];
     const double low = move.least - slack, high = move.most + slack, start = later.low - earlier.low;
+#pragma GCC ivdep
     for (int64_t k = 0; k < count; k++) {
         const int32_t j = from[k];
         const double by = start + (later.step * double(int32_t(k)) - earlier.step * double(j)), off = by - move.span;
