@@ -6,8 +6,8 @@
 The problems have 3 to 12 knots, the longer ones 24 to 48, fixed or free ends, even or uneven clocks, and constraints
 of every kind (see tests/align/warp_problems.py). A warp's objective is compared with the best of SciPy's SLSQP from our
 warp, SLSQP from ten random feasible warps, and the optimum on a grid of 4096 values per knot with all moves tried.
-Where these rivals would take hours, signals of up to 400 steps are solved again with 32768 values per knot. A gradient is
-that of a random linear functional of the warp's values and the objective, along a random direction of one input,
+Where these rivals would take hours, signals of up to 400 steps are solved again with 32768 values per knot. A gradient
+is that of a random linear functional of the warp's values and the objective, along a random direction of one input,
 compared with central differences; where differences at two steps, forward and backward, disagree among themselves, the
 problem has a corner there and is counted as skipped. Runs in a quarter of an hour.
 """

@@ -5,8 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from timelike.encode import CausalNetwork
-from timelike.encode.network import CausalConvolution
+from timelike.encode import CausalNetwork, convolution
+from timelike.encode.convolution import CausalConvolution
 from timelike.encode.ragged import encoded, groups
 
 
@@ -47,6 +47,33 @@ def test_its_gradients_are_those_of_the_plain_one(network):
     plain = torch.autograd.grad(plain_network(network, x).square().sum(), list(network.parameters()))
     for ours, theirs in zip(found, plain, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 20, 45, 1000])
+def test_pieces_of_any_size_give_the_same_values_and_gradients(network, monkeypatch, piece):
+    x = torch.randn(5, 20, 3, requires_grad=True)
+    inputs = [x, *network.parameters()]
+    expected = plain_network(network, x)
+    gradients = torch.autograd.grad(expected.square().sum(), inputs)
+    monkeypatch.setattr(convolution, "_PIECE", piece)
+    found = network(x)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    for ours, theirs in zip(torch.autograd.grad(found.square().sum(), inputs), gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("time", "dilation", "piece"), [(1, 1, 4096), (9, 2, 4), (9, 4, 4), (9, 16, 4096), (30, 8, 7)])
+def test_the_gradient_of_a_convolution_is_that_of_finite_differences(monkeypatch, time, dilation, piece):
+    monkeypatch.setattr(convolution, "_PIECE", piece)
+    torch.manual_seed(0)
+    layer = CausalConvolution(2, 3, kernel=3, dilation=dilation).double()
+    x = torch.randn(2, time, 2, dtype=torch.float64, requires_grad=True)
+    names = [name for name, _ in layer.named_parameters()]
+
+    def applied(x, *values):
+        return torch.func.functional_call(layer, dict(zip(names, values, strict=True)), (x,))
+
+    assert torch.autograd.gradcheck(applied, (x, *layer.parameters()))
 
 
 def test_depth_blocks_and_a_last_one_with_dilations_that_double(network):

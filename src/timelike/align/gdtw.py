@@ -48,9 +48,9 @@ class GDTW(Aligner):
     refinements : int
         Searches over ever finer grids around the best warp, after the first.
     grid : int or None
-        Values per knot of the first two searches (later ones have a quarter); None for sixteen per step of y, within
-        2048 to 4096 at most as the number of knots allows. The papers' choice is max(50, len(y)): faster, and more often
-        in a basin that is not the best.
+        Values per knot of the first two searches (later ones have a quarter); None for sixteen per step of y, up to
+        2048 or, with few knots, 4096. The papers' choice is max(50, len(y)): faster, and more often in a basin that is
+        not the best.
 
     Examples
     --------

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .network import CausalBlock, CausalConvolution, CausalNetwork
+from .convolution import CausalConvolution
+from .network import CausalBlock, CausalNetwork
 
 _OPSET, _IR = 17, 8  # what runtimes from 2022 on read
 

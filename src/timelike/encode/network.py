@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-
-class CausalConvolution(nn.Module):
-    """A weight-normalised convolution over (item, time, channel) whose output at t depends on inputs up to t.
-
-    y_t = b + Σ_k W_k x_{t − k·dilation}. A tap that lies before the start for every t is left out: with dilations up to
-    1024 a short series would mostly multiply zeros. The others are laid side by side, so that all of it is one matrix
-    product.
-    """
-
-    def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int) -> None:
-        super().__init__()
-        self.dilation = dilation
-        bound = 1 / math.sqrt(n_in * kernel)
-        self.direction = nn.Parameter(torch.empty(kernel, n_in, n_out).uniform_(-bound, bound))
-        self.magnitude = nn.Parameter(torch.linalg.vector_norm(self.direction.detach(), dim=(0, 1)))
-        self.bias = nn.Parameter(torch.empty(n_out).uniform_(-bound, bound))
-
-    @property
-    def weight(self) -> Tensor:
-        """(tap, input, output), tap 0 being now."""
-        norm = torch.linalg.vector_norm(self.direction, dim=(0, 1))
-        weight: Tensor = self.direction * (self.magnitude / norm)
-        return weight
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(item, time, input) → (item, time, output)."""
-        weight, time = self.weight, x.shape[1]
-        shifts = [k * self.dilation for k in range(len(weight)) if k * self.dilation < time]
-        columns = [F.pad(x[:, : time - shift], (0, 0, shift, 0)) if shift else x for shift in shifts]
-        beside = torch.cat(columns, dim=-1) if len(columns) > 1 else x
-        product = torch.addmm(self.bias, beside.flatten(0, 1), weight[: len(shifts)].flatten(0, 1))
-        return product.reshape(*x.shape[:2], -1)
+from .convolution import CausalConvolution
 
 
 class CausalBlock(nn.Module):
-    """Two causal convolutions with leaky ReLUs, and a shortcut that is linear where the channels change."""
+    """Two causal convolutions, and a shortcut that is linear where the channels change."""
 
     def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int, slope: float = 0.01) -> None:
         super().__init__()
-        self.first = CausalConvolution(n_in, n_out, kernel=kernel, dilation=dilation)
-        self.second = CausalConvolution(n_out, n_out, kernel=kernel, dilation=dilation)
+        self.first = CausalConvolution(n_in, n_out, kernel=kernel, dilation=dilation, slope=slope)
+        self.second = CausalConvolution(n_out, n_out, kernel=kernel, dilation=dilation, slope=slope)
         self.shortcut = nn.Linear(n_in, n_out) if n_in != n_out else None
         self.slope = slope
 
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
-        inner = F.leaky_relu(self.second(F.leaky_relu(self.first(x), self.slope)), self.slope)
+        inner: Tensor = self.second(self.first(x))
         return inner + (x if self.shortcut is None else self.shortcut(x))
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .network import CausalBlock, CausalConvolution, CausalNetwork
+from .convolution import CausalConvolution
+from .network import CausalBlock, CausalNetwork
 
 Floats = NDArray[np.float32]
 
