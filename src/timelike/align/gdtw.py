@@ -40,7 +40,8 @@ class GDTW(Aligner):
     bounds : (float, float) or None
         Smallest and largest value of the warp, in y's own time.
     subsequence : bool
-        Whether the ends of x may fall anywhere in y; otherwise first falls on first and last on last.
+        Whether the ends of x may fall anywhere in y; otherwise first falls on first and last on last (an x of one step,
+        which would have to be in two places, falls where it fits best).
     penalty : {"squared", "huber", "absolute"}
         L, summed over channels: d², |d|, or d² up to `delta` and δ(2|d| − δ) beyond.
     delta : float
