@@ -55,6 +55,10 @@ class Comparer(nn.Module, abc.ABC):
         """What is added to a loss."""
         return 0.0
 
+    def readings(self) -> dict[str, Tensor | float]:
+        """What is worth noting after every step of training."""
+        return {}
+
     def forward(self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None) -> Tensor:
         """The distance of each x and its y, (item,), of x (item, time, channel) and y (item, time, channel)."""
         return self.rows(self.prepare(x, whole_lengths(x, x_lengths)), self.prepare(y, whole_lengths(y, y_lengths)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,3 +46,17 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
     return str(value)
+
+
+def store(owner: object, given: Mapping[str, Any]) -> None:
+    """Keep the arguments of a constructor, its `locals()`, each under its own name, as scikit-learn wants it.
+
+    >>> class Point:
+    ...     def __init__(self, *, x=0, y=1):
+    ...         store(self, locals())
+    >>> vars(Point(x=5))
+    {'x': 5, 'y': 1}
+    """
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(owner, name, value)

@@ -1,0 +1,85 @@
+"""All pairs of a comparer, a block at a time, so that memory stays bounded whatever the lengths are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..sequences import Sequences
+from .comparer import Comparer, Prepared
+
+NUMBERS_AT_ONCE = 1 << 25  # of all pairs of a block together: 128 MB in float32
+_STEPS_AT_ONCE = 1 << 20  # of a part whose sequences are prepared together
+
+
+class Part(NamedTuple):
+    """Some of the sequences, of similar lengths, prepared; `ids` are their positions."""
+
+    ids: NDArray[np.int64]
+    prepared: Prepared
+
+    @property
+    def time(self) -> int:
+        """The padded length."""
+        return self.prepared.values.shape[1]
+
+    def cut(self, begin: int, count: int) -> Part:
+        """Some of them."""
+        some = slice(begin, begin + count)
+        return Part(self.ids[some], self.prepared.take(some))
+
+
+def parts(network: Comparer, sequences: Sequences) -> list[Part]:
+    """The sequences, sorted by length and cut so that there is little padding."""
+    order = np.argsort(sequences.lengths, kind="stable")
+    lengths, found, begin = sequences.lengths[order], [], 0
+    while begin < len(order):
+        steps = np.arange(1, len(order) - begin + 1) * lengths[begin:]
+        alike = lengths[begin:] <= 1.25 * lengths[begin] + 8
+        end = begin + max(1, int(np.count_nonzero((steps <= _STEPS_AT_ONCE) & alike)))
+        ids = order[begin:end]
+        found.append(Part(ids, network.prepare(*sequences[ids].tensor())))
+        begin = end
+    return found
+
+
+def fill(
+    network: Comparer,
+    x: Sequences,
+    y: Sequences | None,
+    out: NDArray[Any],
+    report: Callable[[int, int], Any] | None = None,
+) -> None:
+    """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough."""
+    once = y is None and network.symmetric
+    with torch.no_grad():
+        rows = parts(network, x)
+        columns = rows if y is None else parts(network, y)
+        done = 0
+        for a, b in _blocks(network, rows, columns, once):
+            found = network.matrix(a.prepared, b.prepared).numpy()
+            out[np.ix_(a.ids, b.ids)] = found
+            done += found.size
+            if once and a.ids[0] != b.ids[0]:
+                out[np.ix_(b.ids, a.ids)] = found.T
+                done += found.size
+            if report is not None:
+                report(done, out.size)
+
+
+def _blocks(network: Comparer, rows: list[Part], columns: list[Part], once: bool) -> Iterator[tuple[Part, Part]]:
+    """Rectangles that cover everything; with `once`, where both sides are the same, those below the diagonal not."""
+    for p, one in enumerate(rows):
+        for q, two in enumerate(columns[p:] if once else columns, p if once else 0):
+            same = once and p == q
+            pairs = max(1, NUMBERS_AT_ONCE // network.room(one.time, two.time))
+            height = min(len(one.ids), math.isqrt(pairs))
+            width = height if same else max(1, pairs // height)
+            for i in range(0, len(one.ids), height):
+                for j in range(i if same else 0, len(two.ids), width):
+                    yield one.cut(i, height), two.cut(j, width)

@@ -1,0 +1,40 @@
+"""What channels are brought to mean 0 and deviation 1 by, learned from some sequences and applied to others."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .container import Sequences
+
+
+class Moments(NamedTuple):
+    """Mean and deviation, both of the shape of a frame."""
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, sequences: Sequences) -> Moments:
+        """Those of all steps together; what never changes keeps its scale.
+
+        >>> import timelike as tl
+        >>> Moments.of(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
+        Moments(mean=array([2.]), scale=array([0.89442719]))
+        """
+        values = sequences.values
+        mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
+        constant = values.min(0) == values.max(0)  # its deviation may be a rounding error, and not 0
+        return cls(mean, np.where(constant | (scale == 0), 1.0, scale))
+
+    @classmethod
+    def none(cls, frame: tuple[int, ...]) -> Moments:
+        """Those that change nothing."""
+        return cls(np.zeros(frame), np.ones(frame))
+
+    def applied(self, sequences: Sequences) -> Sequences:
+        """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest."""
+        values = (sequences.values - self.mean) / self.scale
+        return Sequences.from_packed(values.reshape(len(values), -1).astype(np.float32), sequences.offsets)
