@@ -10,9 +10,11 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
         align as align,
         draw as draw,
         encode as encode,
+        metric as metric,
         native as native,
         nn as nn,
         recognize as recognize,
+        score as score,
         sequences as sequences,
         train as train,
     )
@@ -67,7 +69,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
 
 __version__ = "0.1.0"
 
-_ROOMS = ("align", "draw", "encode", "native", "nn", "recognize", "report", "sequences", "train")
+_ROOMS = ("align", "draw", "encode", "metric", "native", "nn", "recognize", "report", "score", "sequences", "train")
 # where each public name lives; the module is imported when the name is first used, so `import timelike` stays fast
 _HOME = {
     "ADTW": "align",

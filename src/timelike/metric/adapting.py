@@ -1,0 +1,143 @@
+"""Losses of pytorch-metric-learning on distances that are known already."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .losses import Loss
+from .mining import Pairs, paired
+
+_WAY_OUT = 'pytorch-metric-learning is not installed: pip install "timelike[metric-losses]"'
+
+
+@dataclass(frozen=True)
+class Adapted(Loss):
+    """A loss of pytorch-metric-learning that reads a matrix of distances; made by `losses.adapted`.
+
+    Instead of embeddings it is given stand-ins, (index, check), and its distance looks the two indices up. The average
+    and the weights are those of the loss: `reducer` and all other options keep their meaning.
+    """
+
+    loss: Any
+    miner: Any = None
+
+    @classmethod
+    def of(cls, loss: Any, miner: Any = None) -> Adapted:
+        """Copies whose distance is looked up."""
+        known = _known_distance()
+        _check(loss, miner)
+        loss, miner = copy.deepcopy(loss), copy.deepcopy(miner)
+        loss.distance = known()
+        if miner is not None:
+            miner.distance = loss.distance
+        return cls(loss, miner)
+
+    def __call__(
+        self, distances: Tensor, labels: Tensor, gallery_labels: Tensor | None = None, *, valid: Tensor | None = None
+    ) -> Tensor:
+        """The loss of a matrix of distances (query, gallery), a scalar."""
+        if valid is not None and self.miner is not None:
+            raise ValueError("valid cannot be given with a miner, which looks at all pairs: leave one of them out")
+        pairs = paired(distances, labels, gallery_labels, valid=valid)
+        labels = labels.to(distances.device)
+        reference: dict[str, Any] = {}
+        if gallery_labels is not None:
+            gallery_labels = gallery_labels.to(distances.device)
+            reference = {"ref_emb": _stand_ins(pairs.distances, 1), "ref_labels": gallery_labels}
+        looked_up, queries = self.loss.distance, _stand_ins(pairs.distances, 0)
+        looked_up.known, looked_up.asked = pairs.distances, False
+        try:
+            chosen = self._chosen(queries, labels, reference, pairs if valid is not None else None)
+            looked_up.asked = False
+            found: Tensor = self.loss(queries, labels, chosen, **reference)
+        finally:
+            looked_up.known = None
+        if not looked_up.asked and bool(found != 0):
+            raise TypeError(_embedding(self.loss))
+        nothing: Tensor = pairs.distances.sum() * 0  # a loss without pairs is a constant there
+        return nothing + found
+
+    def queries(self, pairs: Pairs) -> Tensor:
+        """Not to be had: the loss averages by itself."""
+        raise TypeError(f"{type(self.loss).__name__} averages by itself: call the loss")
+
+    def _chosen(self, queries: Tensor, labels: Tensor, reference: dict[str, Any], pairs: Pairs | None) -> Any:
+        if self.miner is not None:
+            return self.miner(queries, labels, **reference)
+        if pairs is None:
+            return None
+        return *torch.where(pairs.positive), *torch.where(pairs.negative)
+
+
+def _check(loss: Any, miner: Any) -> None:
+    from pytorch_metric_learning.losses import BaseMetricLossFunction
+    from pytorch_metric_learning.miners import BaseMiner
+
+    if not isinstance(loss, BaseMetricLossFunction):
+        raise TypeError(f"loss={loss!r}: expected a loss of pytorch-metric-learning, such as TripletMarginLoss()")
+    if miner is not None and not isinstance(miner, BaseMiner):
+        raise TypeError(f"miner={miner!r}: expected a miner of pytorch-metric-learning, such as BatchHardMiner()")
+    if loss.embedding_regularizer is not None or any(True for _ in loss.parameters()):
+        raise TypeError(_embedding(loss))
+
+
+def _embedding(loss: Any) -> str:
+    return (
+        f"{type(loss).__name__} looks at embeddings or learns parameters of its own, and here there are only distances"
+        ": use a loss on distances, such as TripletMarginLoss or ContrastiveLoss"
+    )
+
+
+def _stand_ins(distances: Tensor, axis: int) -> Tensor:
+    """Index and check of each query or item of the gallery, (item, 2), in place of its embedding."""
+    index = torch.arange(distances.shape[axis], device=distances.device)
+    return torch.stack([index, _check_number(index)], dim=1).to(distances.dtype)
+
+
+def _check_number(index: Tensor) -> Tensor:
+    """Tells an index from an average of indices: exact in float32, and no linear function of the index."""
+    return index * index % 4093
+
+
+@cache
+def _known_distance() -> Any:
+    try:
+        from pytorch_metric_learning.distances import BaseDistance
+    except ModuleNotFoundError as error:
+        if error.name != "pytorch_metric_learning":
+            raise
+        raise ModuleNotFoundError(_WAY_OUT, name=error.name) from None
+
+    class Known(BaseDistance):  # type: ignore[misc]
+        """Looks distances up by the indices that stand for embeddings."""
+
+        def __init__(self) -> None:
+            super().__init__(normalize_embeddings=False, collect_stats=False)
+            self.known: Tensor | None = None
+            self.asked = False
+
+        def compute_mat(self, query_emb: Tensor, ref_emb: Tensor) -> Tensor:
+            return self._indexed(query_emb)[:, self._indices(ref_emb)]
+
+        def pairwise_distance(self, query_emb: Tensor, ref_emb: Tensor) -> Tensor:
+            assert self.known is not None
+            return self.known[self._indices(query_emb), self._indices(ref_emb)]
+
+        def _indexed(self, stand_ins: Tensor) -> Tensor:
+            assert self.known is not None
+            return self.known[self._indices(stand_ins)]
+
+        def _indices(self, stand_ins: Tensor) -> Tensor:
+            self.asked = True
+            index = stand_ins[:, 0].long() if stand_ins.shape[1:] == (2,) else None
+            if index is None or bool((stand_ins != torch.stack([index, _check_number(index)], 1)).any()):
+                raise TypeError("the loss compares embeddings that it made itself, and here there are only distances")
+            return index
+
+    return Known
