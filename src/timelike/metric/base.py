@@ -10,28 +10,26 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
-from ..align import Metric
 from ..align.base import Report
 from ..sequences import Sequences
 from ..sequences.arguments import real, whole
 from ..sequences.moments import Moments
-from ..sequences.reading import keep_size, read, read_targets
+from ..sequences.reading import keep_size
 from ..sequences.sampling import RandomState, generator
-from ..train import History, Objective, Plateau, Savable, fit, seeded
+from ..train import History, Objective, Plateau, fit, seeded
 from . import losses
 from .blocks import fill
 from .comparer import Comparer
+from .estimator import MetricEstimator
 from .learning import ByClass, ByPairs, Judged
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
 _LEAST = 4  # members every class must have before some are held out
 
 
-class LearnedMetric(Savable, BaseEstimator, Metric):  # type: ignore[misc]
+class LearnedMetric(MetricEstimator):
     """A network that compares two sequences, trained so that those of one class are near each other.
 
     A subclass says which network, and names its own options.
@@ -50,8 +48,6 @@ class LearnedMetric(Savable, BaseEstimator, Metric):  # type: ignore[misc]
     random_state: RandomState
 
     network_: Comparer
-
-    __repr__ = BaseEstimator.__repr__
 
     @abc.abstractmethod
     def _network(self, n_channels: int) -> Comparer:
@@ -139,29 +135,6 @@ class LearnedMetric(Savable, BaseEstimator, Metric):  # type: ignore[misc]
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name, 1)
 
-    def _read(self, X: Any) -> Sequences:
-        sequences = read(X)
-        if len(sequences) == 0:
-            raise ValueError("X holds no sequences: expected some of two classes or more")
-        sequences.refuse_missing(type(self).__name__, "X")
-        return sequences
-
-    def _classes(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
-        """The class of every sequence, as a number."""
-        labels = read_targets(self, sequences, y, "class")
-        self.classes_, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-        if len(counts) < 2:
-            raise ValueError(
-                f"y holds one class, {self.classes_[0]!r}: a distance is learned from two or more; without classes, "
-                "fit_pairs(X, pairs, same) learns from pairs"
-            )
-        if counts.max() < 2:
-            raise ValueError(
-                f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
-                "class two members or more"
-            )
-        return classes.astype(np.int64)
-
     def _held_out(
         self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.int64]:
@@ -196,31 +169,6 @@ class LearnedMetric(Savable, BaseEstimator, Metric):  # type: ignore[misc]
             fill(self.network_.eval(), *ready, out, report)
         finally:
             torch.set_num_threads(before)
-
-    def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
-        self._require_fitted()
-        super()._refuse(x, y, names)
-        expected = self.moments_.mean.shape
-        if x.frame != expected:
-            raise ValueError(
-                f"{names[0]} has frames of shape {x.frame}: this {type(self).__name__} was fitted on {expected}; "
-                'an array (item, channel, time) needs Sequences(data, layout="nct")'
-            )
-
-    def _require_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"this {type(self).__name__} has learned nothing yet: call fit(X, y) first, or load a model"
-            )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "network_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        tags.target_tags.required = True
-        return tags
 
     def _learned(self) -> tuple[dict[str, Tensor], Any]:
         self._require_fitted()

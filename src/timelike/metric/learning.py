@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -14,23 +14,9 @@ from ..sequences import Sequences
 from ..train import Batch, Objective, per_class, shuffled
 from .blocks import fill
 from .comparer import Comparer
+from .losses import Loss
 
 _JUDGED = 1000  # sequences of either side of a validation, which compares all pairs
-
-
-class Loss(Protocol):
-    """Distances (query, gallery) and classes to a number; `valid` says which pairs count."""
-
-    def __call__(
-        self, distances: Tensor, labels: Tensor, gallery_labels: Tensor | None = None, *, valid: Tensor | None = None
-    ) -> Tensor: ...
-
-
-class PairLoss(Protocol):
-    """Distances of pairs (item,), and whether the two of each are the same, to a number."""
-
-    def pairs(self, distances: Tensor, same: Tensor) -> Tensor:
-        """The loss."""
 
 
 class _Learning(Objective):
@@ -104,7 +90,7 @@ class ByPairs(_Learning):
         sequences: Sequences,
         pairs: NDArray[np.int64],
         same: NDArray[np.bool_],
-        loss: PairLoss,
+        loss: Loss,
         *,
         batch_size: int = 32,
         learning_rate: float = 1e-3,
