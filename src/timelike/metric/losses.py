@@ -61,6 +61,8 @@ class Loss(abc.ABC):
     ) -> Tensor:
         """The loss of a matrix of distances (query, gallery), a scalar."""
         pairs = paired(distances, labels, gallery_labels, valid=valid)
+        if not pairs.distances.numel():
+            return pairs.distances.sum()  # 0 on the graph: nothing has no extremes
         return mean_where(self.queries(pairs), self.speaking(pairs))
 
     def pairs(self, distances: Tensor, same: Tensor) -> Tensor:
@@ -119,8 +121,8 @@ class Lifted(Loss):
 
     2/β log Σ_p exp(β d_p) + 2/α log Σ_n exp(−α d_n) for each query (Su and Wen, ICLR 2022, eq. 5; after Song et al.,
     "Deep Metric Learning via Lifted Structured Feature Embedding", CVPR 2016). α and β are the sharpness of the two,
-    so a large one leaves the hardest pair alone: in the limit 2 (max_p d_p − min_n d_n). There is no hinge as in Song et
-    al.: the loss falls without end as negatives move away, so it wants distances that are bounded.
+    so a large one leaves the hardest pair alone: in the limit 2 (max_p d_p − min_n d_n). There is no hinge as in Song
+    et al.: the loss falls without end as negatives move away, so it wants distances that are bounded.
 
     Parameters
     ----------
@@ -261,7 +263,8 @@ class Structural(Loss):
         negatives = log_sum_exp_where(-self.scale * pairs.distances, pairs.negative)
         ranked = F.softplus(self.scale * pairs.distances + negatives[:, None])
         hardest = log_sum_exp_where(self.hardness * ranked, pairs.positive)
-        local = (hardest - pairs.positive.sum(dim=1).clamp(min=1).log()) / self.hardness
+        count = pairs.positive.sum(dim=1).clamp(min=1).to(hardest.dtype)  # the log of integers would be float32
+        local = (hardest - count.log()) / self.hardness
         return local + self.balance * self._apart(pairs)
 
     def _apart(self, pairs: Pairs) -> Tensor:
