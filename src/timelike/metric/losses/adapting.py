@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .losses import Loss
-from .mining import Pairs, paired
+from ..mining import Pairs, paired
+from .base import Loss
 
 _WAY_OUT = 'pytorch-metric-learning is not installed: pip install "timelike[metric-losses]"'
 
