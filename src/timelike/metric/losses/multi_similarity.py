@@ -18,8 +18,8 @@ class MultiSimilarity(Loss):
     """Multi-similarity loss: hard pairs, each weighted by how it stands among the others of its query.
 
     1/α log(1 + Σ_{p∈P} exp(α (d_p − t))) + 1/β log(1 + Σ_{n∈N} exp(−β (d_n − t))) for each query, with P and N mined as
-    in `Binomial` (Wang et al., "Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning", CVPR 2019, with
-    S = −d and λ = −t). α is for the positives here, as in that paper.
+    in `Binomial` (Wang et al., "Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning", CVPR 2019,
+    with S = −d and λ = −t). α is for the positives here, as in that paper.
 
     Parameters
     ----------
