@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .losses import Loss
-from .mining import Pairs, paired
+from ..mining import Pairs, paired
+from .base import Loss
 
 _WAY_OUT = 'pytorch-metric-learning is not installed: pip install "timelike[metric-losses]"'
 
@@ -85,6 +85,12 @@ def _check(loss: Any, miner: Any) -> None:
         raise TypeError(f"miner={miner!r}: expected a miner of pytorch-metric-learning, such as BatchHardMiner()")
     if loss.embedding_regularizer is not None or any(True for _ in loss.parameters()):
         raise TypeError(_embedding(loss))
+    try:
+        type(loss)(distance=_known_distance()())  # a loss for one kind of distance says so when it is made
+    except (AssertionError, ValueError) as error:
+        raise TypeError(f"{error}, and here the distance is the one to be learned: use another loss") from None
+    except TypeError:
+        pass  # it takes more to make one
 
 
 def _embedding(loss: Any) -> str:

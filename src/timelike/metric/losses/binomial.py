@@ -1,0 +1,67 @@
+"""Hard pairs on the two sides of a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...sequences.arguments import real
+from ..mining import Pairs, mean_where
+from .base import Loss, check_sharpness, single
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binomial(Loss):
+    """Binomial deviance of hard pairs: a logistic loss on each side of a threshold.
+
+    2/(β|P|) Σ_{p∈P} log(1 + exp(β (d_p − t))) + 2/(α|N|) Σ_{n∈N} log(1 + exp(−α (d_n − t))) for each query, where P are
+    the positives with d_p > min_n d_n − m and N the negatives with d_n < max_p d_p + m (Su and Wen, ICLR 2022, eq. 6
+    and 7; after Yi et al., "Deep Metric Learning for Person Re-Identification", ICPR 2014). A query whose pairs are all
+    in order by the margin contributes 0. The numerators 2 are those of eq. 5 and of the authors' code.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Sharpness for the negatives and for the positives.
+    margin : float or None
+        m of the mining; None takes every pair, and a query then needs only one of the two kinds.
+    threshold : float
+        t: positives should be nearer, negatives farther. 0.5 suits distances of normalised frames.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Binomial()(torch.tensor([[0.5, 0.5]]), torch.tensor([0]), torch.tensor([0, 1]))  # (1 + 1/20) log 2
+    tensor(0.7278)
+    >>> Binomial().pairs(torch.tensor([0.5, 9.0]), torch.tensor([True, False]))  # log 2 + 0
+    tensor(0.6931)
+    """
+
+    alpha: float = 40.0
+    beta: float = 2.0
+    margin: float | None = 0.1
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_sharpness(self.alpha, self.beta, self.margin)
+        real(self.threshold, "threshold")
+
+    def speaking(self, pairs: Pairs) -> Tensor:
+        """Without mining one kind of pair is enough."""
+        return pairs.any if self.margin is None else pairs.both
+
+    def queries(self, pairs: Pairs) -> Tensor:
+        """Equation 7 on the pairs of equation 6."""
+        mined = pairs.hard(self.margin)
+        return self._sides(mined.distances, mined.positive, mined.negative)
+
+    def pairs(self, distances: Tensor, same: Tensor) -> Tensor:
+        """The same without mining: the mean over pairs of one class plus the mean over pairs of two."""
+        return self._sides(*single(distances, same))
+
+    def _sides(self, distances: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        above = distances - self.threshold
+        attracted = mean_where(F.softplus(self.beta * above), positive) * (2 / self.beta)
+        return attracted + mean_where(F.softplus(-self.alpha * above), negative) * (2 / self.alpha)

@@ -1,0 +1,63 @@
+"""Pairs weighted by their standing among others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...sequences.arguments import real
+from ..mining import Pairs, log_sum_exp_where
+from .base import Loss, check_sharpness
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiSimilarity(Loss):
+    """Multi-similarity loss: hard pairs, each weighted by how it stands among the others of its query.
+
+    1/α log(1 + Σ_{p∈P} exp(α (d_p − t))) + 1/β log(1 + Σ_{n∈N} exp(−β (d_n − t))) for each query, with P and N mined as
+    in `Binomial` (Wang et al., "Multi-Similarity Loss with General Pair Weighting for Deep Metric Learning", CVPR 2019,
+    with S = −d and λ = −t). α is for the positives here, as in that paper.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Sharpness for the positives and for the negatives.
+    margin : float or None
+        ε of the mining; None takes every pair, and a query then needs only one of the two kinds.
+    threshold : float
+        t: positives should be nearer, negatives farther.
+
+    Examples
+    --------
+    >>> import torch
+    >>> MultiSimilarity()(torch.tensor([[0.5, 0.5]]), torch.tensor([0]), torch.tensor([0, 1]))  # (1/2 + 1/50) log 2
+    tensor(0.3604)
+    """
+
+    alpha: float = 2.0
+    beta: float = 50.0
+    margin: float | None = 0.1
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_sharpness(self.alpha, self.beta, self.margin)
+        real(self.threshold, "threshold")
+
+    def speaking(self, pairs: Pairs) -> Tensor:
+        """Without mining one kind of pair is enough."""
+        return pairs.any if self.margin is None else pairs.both
+
+    def queries(self, pairs: Pairs) -> Tensor:
+        """Both terms, on mined pairs."""
+        mined = pairs.hard(self.margin)
+        above = mined.distances - self.threshold
+        attracted = _log_one_plus(self.alpha * above, mined.positive) / self.alpha
+        return attracted + _log_one_plus(-self.beta * above, mined.negative) / self.beta
+
+
+def _log_one_plus(exponents: Tensor, mask: Tensor) -> Tensor:
+    """log(1 + Σ exp) over the last axis of what is marked; 0 where nothing is."""
+    return torch.where(mask.any(dim=-1), F.softplus(log_sum_exp_where(exponents, mask)), 0.0)

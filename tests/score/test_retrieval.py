@@ -1,0 +1,137 @@
+"""Retrieval scores: scikit-learn's as the independent check, by hand, ties, bad input."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from sklearn.metrics import average_precision_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from timelike import score
+
+
+def problem(seed, n=12, m=30, classes=4, ties=False):
+    rng = np.random.default_rng(seed)
+    distances = rng.integers(0, 5, (n, m)).astype(float) if ties else rng.random((n, m))
+    return distances, rng.integers(0, classes, n), rng.integers(0, classes, m)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_average_precision_is_that_of_scikit_learn(seed, ties):
+    distances, queries, gallery = problem(seed, ties=ties)
+    expected = [average_precision_score(gallery == label, -row) for row, label in zip(distances, queries, strict=True)]
+    np.testing.assert_allclose(score.average_precision(distances, queries, gallery), expected, rtol=1e-12)
+    assert score.mean_average_precision(distances, queries, gallery) == pytest.approx(np.mean(expected), rel=1e-12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float32, (3, 7), elements=st.floats(0, 4, width=16)), st.permutations(range(7)))
+def test_the_order_of_the_gallery_does_not_matter_even_with_ties(distances, order):
+    queries, gallery = np.array([0, 1, 2]), np.array([0, 0, 1, 1, 2, 2, 2])
+    found = score.average_precision(distances, queries, gallery)
+    np.testing.assert_array_equal(score.average_precision(distances[:, order], queries, gallery[order]), found)
+
+
+def test_a_query_without_its_class_is_nan_and_does_not_count_in_the_mean():
+    distances = [[1.0, 2.0], [1.0, 2.0]]
+    np.testing.assert_array_equal(score.average_precision(distances, [0, 5], [0, 1]), [1, np.nan])
+    assert score.mean_average_precision(distances, [0, 5], [0, 1]) == 1
+    with pytest.raises(ValueError, match="no query has an item of its class"):
+        score.mean_average_precision(distances, [4, 5], [0, 1])
+
+
+def test_without_a_gallery_no_query_is_found_by_itself():
+    distances, labels, _ = problem(0, 15, 15, 3)
+    for i in range(15):
+        others = np.arange(15) != i
+        expected = average_precision_score(labels[others] == labels[i], -distances[i, others])
+        assert score.average_precision(distances, labels)[i] == pytest.approx(expected, rel=1e-12)
+        nearest = labels[others][distances[i, others].argmin()]
+        assert score.nearest_correct(distances, labels)[i] == (nearest == labels[i])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nearest_accuracy_is_that_of_scikit_learn_where_no_vote_is_tied(seed):
+    distances, queries, gallery = problem(seed, classes=2)
+    for k in (1, 3, 7, 29):
+        peer = KNeighborsClassifier(k, metric="precomputed").fit(np.zeros((30, 30)), gallery)
+        assert score.nearest_accuracy(distances, queries, gallery, k=k) == peer.score(distances, queries)
+
+
+def test_a_tied_vote_goes_to_the_class_with_the_nearest_voter():
+    assert score.nearest_correct([[3.0, 1.0, 2.0, 2.5]], ["b"], ["a", "b", "a", "b"], k=4).all()
+    assert score.nearest_correct([[0.5, 1.0, 2.0, 2.5]], ["a"], ["a", "b", "a", "b"], k=4).all()
+    assert score.nearest_correct([[9.0, 1.0, 2.0, 2.5]], ["c"], ["a", "c", "a", "b"], k=3).all()
+
+
+def test_items_at_the_same_distance_come_in_the_order_of_the_gallery():
+    assert score.nearest_correct([[1.0, 1.0, 1.0]], ["a"], ["a", "b", "b"]).all()
+    assert score.nearest_correct([[1.0, 1.0, 1.0, 0.0]], ["a"], ["a", "a", "b", "b"], k=3).all()
+    assert score.nearest_correct([[np.inf, np.inf]], [1], [1, 0], k=2).all()
+
+
+def test_labels_may_be_words_and_distances_tensors_of_any_precision():
+    distances, queries, gallery = problem(1)
+    words = np.array(["up", "down", "left", "right"])
+    expected = score.average_precision(distances.astype(np.float32), queries, gallery)
+    found = score.average_precision(torch.tensor(distances, dtype=torch.float32), words[queries], words[gallery])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(
+        score.average_precision(distances.astype(np.float32), torch.tensor(queries), gallery), expected
+    )
+
+
+def test_bad_input_is_named():
+    distances, queries, gallery = problem(2)
+    with pytest.raises(ValueError, match=r"distances has shape \(12, 30\)"):
+        score.average_precision(distances, gallery, queries)
+    with pytest.raises(ValueError, match="distances has shape"):
+        score.nearest_accuracy(distances, queries)
+    with pytest.raises(ValueError, match="k=31: the gallery has only 30 items"):
+        score.nearest_accuracy(distances, queries, gallery, k=31)
+    with pytest.raises(ValueError, match="k=0"):
+        score.nearest_accuracy(distances, queries, gallery, k=0)
+    with pytest.raises(ValueError, match="none of them empty"):
+        score.average_precision(np.zeros((0, 3)), [], [1, 2, 3])
+    distances[3, 4] = np.nan
+    with pytest.raises(ValueError, match="nan in row 3"):
+        score.mean_average_precision(distances, queries, gallery)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 1000])
+def test_an_interval_is_students(n):
+    values = np.random.default_rng(n).random(n)
+    found = score.interval(values, confidence=0.9)
+    low, high = stats.t.interval(0.9, n - 1, values.mean(), stats.sem(values))
+    assert (found.mean, found.low, found.high) == pytest.approx((values.mean(), low, high), rel=1e-10)
+    assert found.half == pytest.approx((high - low) / 2, rel=1e-10)
+
+
+def test_an_interval_holds_the_mean_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    found = [score.interval(rng.normal(3, 2, 5)) for _ in range(2000)]
+    assert np.mean([one.low <= 3 <= one.high for one in found]) == pytest.approx(0.95, abs=0.015)
+
+
+def test_intervals_of_few_values():
+    assert score.interval([0.5]) == score.Interval(0.5, -np.inf, np.inf)
+    assert score.interval([1.0, np.nan, 1.0]) == score.Interval(1.0, 1.0, 1.0)
+    assert str(score.interval([0.9, 0.92, 0.94])) == "0.92 ± 0.05"
+    with pytest.raises(ValueError, match="no number"):
+        score.interval([np.nan])
+    with pytest.raises(ValueError, match="confidence=1.5"):
+        score.interval([1.0, 2.0], confidence=1.5)
+
+
+def test_scores_need_no_torch():
+    import subprocess
+    import sys
+
+    program = "import sys; from timelike import score; score.nearest_accuracy([[1.0]], [0], [0]); print('torch' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )
