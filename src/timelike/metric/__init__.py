@@ -1,5 +1,7 @@
 """(sequence, sequence) → score, learned."""
 
 from .comparer import Comparer, Prepared
+from .coupled_network import CoupledNetwork
+from .siamese_network import SiameseNetwork
 
-__all__ = ["Comparer", "Prepared"]
+__all__ = ["Comparer", "CoupledNetwork", "Prepared", "SiameseNetwork"]
