@@ -63,9 +63,7 @@ def test_extreme_inputs_saturate_as_in_torch(monkeypatch, isa, dtype, size):
     weights = cell(5, dtype)
     x, y = inputs((12, 9), 5, dtype, size=size), inputs((12, 3, 7), 5, dtype, seed=1, size=size)
     expected = rolled(monkeypatch, weights, x, y)
-    np.testing.assert_allclose(
-        matrix(weights, x, y, isa=isa), expected, rtol=TOLERANCE[dtype]["rtol"], atol=1e-7 * min(1, size)
-    )
+    np.testing.assert_allclose(matrix(weights, x, y, isa=isa), expected, **TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("isa", kernels.isas())

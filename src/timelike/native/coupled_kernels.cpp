@@ -34,6 +34,25 @@ struct Running {
     Mask<T> x, y;
 };
 
+struct Logistic {
+    template <class T> static Two<T> of(vec<T> a, vec<T> b) { return logistic<T>(a, b); }
+    template <class T> static vec<T> of(vec<T> a) { return logistic<T>(a); }
+};
+struct Tangent {
+    template <class T> static Two<T> of(vec<T> a, vec<T> b) { return tangent<T>(a, b); }
+    template <class T> static vec<T> of(vec<T> a) { return tangent<T>(a); }
+};
+
+template <class Function, int Units, class T>
+inline void in_pairs(vec<T> (&values)[Units]) {
+    if constexpr (Units == 2) {
+        const Two<T> both = Function::template of<T>(values[0], values[1]);
+        values[0] = both.first, values[1] = both.second;
+    } else {
+        values[0] = Function::template of<T>(values[0]);
+    }
+}
+
 template <int Units, bool Shared, bool Masked, class T>
 inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const T* y, const States<T>& h, const Running<T>& runs) {
     const int64_t hidden = cell.hidden;
@@ -55,21 +74,22 @@ inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const 
             couple[u] = fused(coupling, both, couple[u]);
         }
     }
-    if constexpr (Units == 2) {
-        const Two<T> c = logistic<T>(couple[0], couple[1]);
-        couple[0] = c.first, couple[1] = c.second;
-    } else {
-        couple[0] = logistic<T>(couple[0]);
-    }
+    // what shares a division belongs to one twin: the other's may be over, and would round its partner's
     for (int u = 0; u < Units; u++) {
-        const Two<T> r = logistic<T>(reset_x[u], reset_y[u]), z = logistic<T>(update_x[u], update_y[u]);
-        const Two<T> n = tangent<T>(fused(r.first, new_x[u], input<Shared>(x, 2 * hidden + unit + u)),
-                                    fused(r.second, new_y[u], input<false>(y, 2 * hidden + unit + u)));
+        const Two<T> gates_x = logistic<T>(reset_x[u], update_x[u]), gates_y = logistic<T>(reset_y[u], update_y[u]);
+        new_x[u] = fused(gates_x.first, new_x[u], input<Shared>(x, 2 * hidden + unit + u));
+        new_y[u] = fused(gates_y.first, new_y[u], input<false>(y, 2 * hidden + unit + u));
+        update_x[u] = gates_x.second, update_y[u] = gates_y.second;
+    }
+    in_pairs<Logistic, Units, T>(couple);
+    in_pairs<Tangent, Units, T>(new_x);
+    in_pairs<Tangent, Units, T>(new_y);
+    for (int u = 0; u < Units; u++) {
         vec<T> c = couple[u];
         if constexpr (Masked) c = (vec<T>)((Mask<T>)c & runs.x & runs.y);  // a twin alone is a plain GRU
-        const vec<T> blend_x = fused(c, n.second - n.first, n.first), blend_y = fused(c, n.first - n.second, n.second);
+        const vec<T> blend_x = fused(c, new_y[u] - new_x[u], new_x[u]), blend_y = fused(c, new_x[u] - new_y[u], new_y[u]);
         const vec<T> old_x = h.x[unit + u], old_y = h.y[unit + u];
-        const vec<T> next_x = fused(z.first, old_x - blend_x, blend_x), next_y = fused(z.second, old_y - blend_y, blend_y);
+        const vec<T> next_x = fused(update_x[u], old_x - blend_x, blend_x), next_y = fused(update_y[u], old_y - blend_y, blend_y);
         h.next_x[unit + u] = Masked ? (runs.x ? next_x : old_x) : next_x;
         h.next_y[unit + u] = Masked ? (runs.y ? next_y : old_y) : next_y;
     }

@@ -67,5 +67,11 @@ inline Two<T> tangent(vec<T> first, vec<T> second) {
     return {p * (inverse * b), q * (inverse * a)};
 }
 
+template <class T>
+inline vec<T> tangent(vec<T> x) {
+    const vec<T> p = exponential_less_one<T>(x);
+    return p / (p + T(2));
+}
+
 }  // namespace
 }  // namespace timelike
