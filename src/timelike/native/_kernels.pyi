@@ -170,3 +170,28 @@ def soft_gradients(
     threads: int,
     isa: str | None = None,
 ) -> None: ...
+def coupled_matrix(
+    recurrent: _Array,
+    coupling: _Array,
+    candidate: _Array,
+    coupling_bias: _Array,
+    mean: bool,
+    *steps: _Array,
+    symmetric: bool,
+    threads: int,
+    out: _Array,
+    report: _Report,
+    isa: str | None = None,
+) -> None: ...
+def coupled_rows(
+    recurrent: _Array,
+    coupling: _Array,
+    candidate: _Array,
+    coupling_bias: _Array,
+    mean: bool,
+    *steps: _Array,
+    threads: int,
+    out: _Array,
+    report: _Report,
+    isa: str | None = None,
+) -> None: ...

@@ -1,0 +1,209 @@
+"""Two copies of one GRU that blend their new states at every step, and how far apart they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .. import native
+from ..native import coupled as compiled
+from ..native.buffers import Steps
+from ..native.coupled_rollout import Cell, Side, apart, distances, states
+from ..sequences.arguments import one_of, real, whole
+from ..sequences.sampling import RandomState
+from .comparer import Comparer, Prepared, whole_lengths
+from .induced import gru_map, largest_exponent
+
+Sync = Literal["last", "mean"]
+
+
+class CoupledNetwork(Comparer):
+    """Twin GRUs with a coupling gate: each takes a part of the other's new state, as much as the gate says.
+
+        r_t = σ(W_ir x_t + b_ir + W_hr h_{t−1} + b_hr)          z_t = σ(W_iz x_t + b_iz + W_hz h_{t−1} + b_hz)
+        n_t = tanh(W_in x_t + b_in + r_t (W_hn h_{t−1} + b_hn))  c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc)
+        h_t = (1 − z_t) ((1 − c_t) n_t + c_t n'_t) + z_t h_{t−1}
+
+    and the same for h' with the roles exchanged; the gate c_t is common to both. The distance is ‖h_T − h'_T‖₂, or with
+    `sync="mean"` the mean of ‖h_t − h'_t‖₂ over time. So d(x, x) = 0, d(x, y) = d(y, x), and with c ≡ 0 the twins are
+    torch's GRU. Where one sequence is over (the paper has one length) its twin holds its state, and the other goes on
+    uncoupled. Equations 8 to 13 of "Sequence metric learning as synchronization of recurrent neural networks" (under
+    review as a conference paper at ICLR 2021).
+
+    Parameters
+    ----------
+    n_channels : int
+        Of both sequences.
+    hidden : int
+        Size of a state.
+    coupling_bias : float
+        Where b_hc starts. W_hc starts small (normal, deviation 0.1), so 0 is c ≈ ½, the strongest coupling there is;
+        negative values start near the uncoupled GRU.
+    sync : {"last", "mean"}
+        Which of the distances over time is the distance.
+    coupling_penalty : float
+        `penalty()` is this times ‖W_hc‖.
+
+    >>> import torch
+    >>> network = CoupledNetwork(3, hidden=8)
+    >>> x, y = torch.randn(2, 5, 10, 3).cumsum(2)
+    >>> network(x, y).shape, network(x, x).max().item()
+    (torch.Size([5]), 0.0)
+    """
+
+    def __init__(
+        self,
+        n_channels: int,
+        *,
+        hidden: int = 20,
+        coupling_bias: float = 0.0,
+        sync: Sync = "last",
+        coupling_penalty: float = 0.01,
+    ) -> None:
+        super().__init__()
+        self.n_channels, self.hidden = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
+        self.sync: str = one_of(sync, "sync", ("last", "mean"))
+        self.coupling_penalty = real(coupling_penalty, "coupling_penalty", 0)
+        within = self.hidden**-0.5  # as torch's GRU starts
+
+        def uniform(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(shape).uniform_(-within, within))
+
+        self.weight_ih, self.weight_hh = uniform(3 * hidden, n_channels), uniform(3 * hidden, hidden)
+        self.bias_ih, self.bias_hh = uniform(3 * hidden), uniform(3 * hidden)
+        self.weight_hc = nn.Parameter(0.1 * torch.randn(hidden, hidden))
+        self.bias_hc = nn.Parameter(torch.full((hidden,), float(coupling_bias)))
+
+    @classmethod
+    def from_gru(cls, gru: nn.GRU, **options: Any) -> CoupledNetwork:
+        """Twins with the weights of a GRU of one layer, which they are as long as the gate is shut.
+
+        >>> gru = torch.nn.GRU(3, 8)
+        >>> CoupledNetwork.from_gru(gru, coupling_bias=-100.0).hidden
+        8
+        """
+        if gru.num_layers != 1 or gru.bidirectional or not gru.bias:
+            raise ValueError(f"gru={gru}: expected one layer with biases in one direction")
+        network = cls(gru.input_size, hidden=gru.hidden_size, **options)
+        network.to(gru.all_weights[0][0])
+        with torch.no_grad():
+            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+                getattr(network, name).copy_(getattr(gru, f"{name}_l0"))
+        return network
+
+    def prepare(self, x: Tensor, lengths: Tensor) -> Prepared:
+        """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
+        within = torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
+        clean = torch.where(within[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
+        return Prepared(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
+
+    def rows(self, x: Prepared, y: Prepared) -> Tensor:
+        """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
+        if not self._compiles(x, y):
+            return distances(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths), mean=self._mean)
+        every = np.arange(len(x))
+        how: Any = {"mean": self._mean, "threads": torch.get_num_threads()}
+        return torch.from_numpy(compiled.rows(self._arrays(), _steps(x), _steps(y), every, every, **how))
+
+    def matrix(self, x: Prepared, y: Prepared) -> Tensor:
+        """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
+        if self._compiles(x, y):
+            out = np.empty((len(x), len(y)), x.values.numpy(force=True).dtype)
+            how: Any = {"mean": self._mean, "symmetric": x is y, "threads": torch.get_num_threads(), "out": out}
+            compiled.matrix(self._arrays(), _steps(x), _steps(y), **how)
+            return torch.from_numpy(out)
+        if x is y and len(x):
+            return self._triangle(x)
+        sides = Side(x.values[:, None], x.lengths[:, None]), Side(y.values[None], y.lengths[None])
+        return distances(self._cell(), *sides, mean=self._mean)
+
+    def room(self, x_time: int, y_time: int) -> int:
+        """A number for a pair; in torch its gates, of every step where a gradient will be asked for."""
+        if not torch.is_grad_enabled():
+            return 1 if native.compiled() and self.weight_hh.device.type == "cpu" else 24 * self.hidden
+        return 16 * self.hidden * max(x_time, y_time)
+
+    def penalty(self) -> Tensor:
+        """`coupling_penalty` · ‖W_hc‖, so that the twins couple only where it pays."""
+        norm: Tensor = torch.linalg.vector_norm(self.weight_hc)
+        return self.coupling_penalty * norm
+
+    @property
+    def coupling_norm(self) -> float:
+        """‖W_hc‖, the Frobenius norm."""
+        return float(torch.linalg.vector_norm(self.weight_hc.detach()))
+
+    def synchronization(
+        self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None
+    ) -> Tensor:
+        """‖h_t − h'_t‖ of each x and its y, (item, time); held where both are over.
+
+        >>> network = CoupledNetwork(1, hidden=4)
+        >>> x, y = torch.zeros(1, 6, 1), torch.ones(1, 8, 1)
+        >>> error = network.synchronization(x, y)
+        >>> error.shape, bool(torch.isclose(error[0, -1], network(x, y)[0]))
+        (torch.Size([1, 8]), True)
+        """
+        sides = (self.prepare(x, whole_lengths(x, x_lengths)), self.prepare(y, whole_lengths(y, y_lengths)))
+        return torch.stack([apart(*pair) for pair in self._states(*sides)], -1)
+
+    def lyapunov(
+        self, *, steps: int = 1000, discard: int = 100, starts: int = 16, random_state: RandomState = None
+    ) -> float:
+        """The largest Lyapunov exponent, per step, of one twin alone with zeros as its input.
+
+        Below 0 states from different starts meet by themselves, above 0 they part (chaos) unless they are coupled.
+        The growth of a tangent vector is averaged over `steps` after `discard` others, and over random `starts`.
+        """
+        frozen = Cell(*(weight.detach() for weight in self._cell()))
+        return largest_exponent(
+            gru_map(frozen, self._input_bias().detach()),
+            frozen.recurrent,
+            steps=whole(steps, "steps", 1),
+            discard=whole(discard, "discard", 0),
+            starts=whole(starts, "starts", 1),
+            random_state=random_state,
+        )
+
+    def _input_bias(self) -> Tensor:
+        """Of every bias what does not act inside the reset: the rest of `bias_hh` is the cell's."""
+        return self.bias_ih + F.pad(self.bias_hh[: 2 * self.hidden], (0, self.hidden))
+
+    @property
+    def _mean(self) -> bool:
+        return self.sync == "mean"
+
+    def _cell(self) -> Cell:
+        return Cell(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
+
+    def _arrays(self) -> compiled.Cell:
+        return compiled.Cell(*(part.numpy(force=True) for part in self._cell()))
+
+    def _states(self, x: Prepared, y: Prepared) -> Iterator[tuple[Tensor, Tensor]]:
+        return states(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths))
+
+    def _triangle(self, x: Prepared) -> Tensor:
+        first, second = torch.tril_indices(len(x), len(x), -1, device=x.values.device)
+        out = x.values.new_zeros(len(x), len(x))
+        if not len(first):
+            return out
+        sides = Side(x.values, x.lengths, first), Side(x.values, x.lengths, second)
+        below = out.index_put((first, second), distances(self._cell(), *sides, mean=self._mean))
+        return below + below.T
+
+    def _compiles(self, x: Prepared, y: Prepared) -> bool:
+        parts = (x.values, y.values, *self.parameters())
+        plain = all(part.device.type == "cpu" and part.dtype == x.values.dtype for part in parts)
+        wanted = torch.is_grad_enabled() and any(part.requires_grad for part in parts)
+        return plain and not wanted and x.values.dtype in (torch.float32, torch.float64)
+
+
+def _steps(x: Prepared) -> Steps:
+    items, time, features = x.values.shape
+    values = np.ascontiguousarray(x.values.numpy(force=True)).reshape(items * time, features)
+    return Steps(values, np.arange(items) * time, np.ascontiguousarray(x.lengths.numpy(force=True), np.int64))

@@ -1,0 +1,273 @@
+// Coupled GRUs over all pairs, or over a list of them: lanes, scratch memory, threads, and Python's side of both.
+#include "coupled.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "memory.hpp"
+#include "pool.hpp"
+#include "watch.hpp"
+
+namespace timelike {
+namespace {
+
+using Poll = std::function<bool(int64_t, int64_t)>;
+
+const CoupledTable& coupled_for(const std::optional<std::string>& isa) {
+    const Table* table = isa ? named(isa->c_str()) : &chosen();
+    if (!table) throw std::invalid_argument("isa='" + *isa + "' is not built in or this processor cannot run it");
+#if defined(TIMELIKE_HAS_v2)
+    if (!std::strcmp(table->name, "v4")) return v4::coupled_table;
+    return !std::strcmp(table->name, "v3") ? v3::coupled_table : v2::coupled_table;
+#else
+    return generic::coupled_table;
+#endif
+}
+
+template <class T> const CoupledKernels<T>& kernels_of(const CoupledTable& table);
+template <> const CoupledKernels<float>& kernels_of(const CoupledTable& table) { return table.f32; }
+template <> const CoupledKernels<double>& kernels_of(const CoupledTable& table) { return table.f64; }
+
+// The parameters as torch lays them out: gates r z n, from weights (gate × hidden, hidden).
+template <class T>
+struct Parameters {
+    const T* recurrent;  // (3 × hidden, hidden)
+    const T* coupling;   // (hidden, hidden)
+    const T* candidate;  // (hidden)
+    const T* coupling_bias;
+    int64_t hidden;
+    bool mean;
+};
+
+// The weights in the order in which the kernels read them.
+template <class T>
+class Packed {
+  public:
+    Packed(const Parameters<T>& p, int block) : weights_(buffer<T>(4 * p.hidden * p.hidden)) {
+        T* into = weights_.get();
+        for (int64_t unit = 0, units; unit < p.hidden; unit += units) {
+            units = unit + block <= p.hidden ? block : 1;
+            for (int64_t k = 0; k < p.hidden; k++)
+                for (int64_t gate = 0; gate < 4; gate++)
+                    for (int64_t u = unit; u < unit + units; u++)
+                        *into++ = gate < 3 ? p.recurrent[(gate * p.hidden + u) * p.hidden + k] : p.coupling[u * p.hidden + k];
+        }
+        cell = {p.hidden, weights_.get(), p.candidate, p.coupling_bias, p.mean};
+    }
+    CoupledCell<T> cell;
+
+  private:
+    Buffer<T> weights_;
+};
+
+// Sequences side by side, one in each lane; lanes without one repeat the last. It grows with what is put in.
+template <class T>
+class Side {
+  public:
+    explicit Side(int lanes) : lengths(size_t(lanes)), lanes_(lanes) {}
+
+    void fill(const Collection<T>& from, const int64_t* items, int used) {
+        steps = 0;
+        for (int l = 0; l < lanes_; l++) {
+            lengths[size_t(l)] = from.lengths[items[std::min(l, used - 1)]];
+            steps = std::max(steps, lengths[size_t(l)]);
+        }
+        const int64_t features = from.channels, size = steps * features * lanes_;
+        if (size > size_) values_ = buffer<T>(size_ = size);
+        for (int l = 0; l < lanes_; l++) {
+            const int64_t item = items[std::min(l, used - 1)], count = from.lengths[item] * features;
+            const T* values = from.values + from.starts[item] * features;
+            T* into = values_.get() + l;
+            for (int64_t k = 0; k < count; k++) into[k * lanes_] = values[k];
+            for (int64_t k = count; k < steps * features; k++) into[k * lanes_] = 0;
+        }
+    }
+    const T* values() const { return values_.get(); }
+
+    std::vector<int64_t> lengths;
+    int64_t steps = 0;
+
+  private:
+    int lanes_;
+    int64_t size_ = 0;
+    Buffer<T> values_;
+};
+
+// The memory of one worker.
+template <class T>
+struct Desk {
+    Desk(int lanes, int64_t hidden)
+        : x(lanes), y(lanes), repeated(size_t(lanes)), scratch(buffer<T>(4 * hidden * lanes)), distances(buffer<T>(lanes)) {}
+    Side<T> x, y;
+    std::vector<int64_t> repeated;
+    Buffer<T> scratch, distances;
+};
+
+template <class T>
+std::vector<Desk<T>> desks(const CoupledKernels<T>& kernels, int64_t hidden, int threads) {
+    std::vector<Desk<T>> made;
+    for (int worker = 0; worker < std::max(1, threads); worker++) made.emplace_back(kernels.lanes, hidden);
+    return made;
+}
+
+// Waking threads costs more than a few small pairs.
+int wanted(int threads, double pairs, double steps, double hidden) { return pairs * steps * hidden < 1e5 ? 0 : threads; }
+
+template <class T>
+int64_t longest(const Collection<T>& of) { return *std::max_element(of.lengths, of.lengths + of.count); }
+
+// Positions from the shortest sequence to the longest, so that the lanes of a register end together.
+template <class T>
+std::vector<int64_t> sorted(const Collection<T>& of) {
+    std::vector<int64_t> order(size_t(of.count));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return of.lengths[i] < of.lengths[j]; });
+    return order;
+}
+
+// out[i × row + j × column] is the distance of x[i] and y[j]; y is in the lanes.
+template <class T>
+struct Matrix {
+    Collection<T> x, y;
+    bool symmetric;
+    T* out;
+    int64_t row, column;
+};
+
+// Exchanging the two changes no bit, so whichever fills the lanes better is put there.
+template <class T>
+Matrix<T> oriented(const Matrix<T>& m, int64_t lanes) {
+    return m.y.count < lanes && m.x.count > m.y.count ? Matrix<T>{m.y, m.x, m.symmetric, m.out, m.column, m.row} : m;
+}
+
+template <class T>
+void all_pairs(const Parameters<T>& p, const Matrix<T>& given, const CoupledKernels<T>& kernels, int threads, const Poll& poll) {
+    constexpr int64_t rows = 32;  // of x, for each register of y: laying out y is little beside it
+    const Packed<T> packed(p, kernels.block);
+    const Matrix<T> m = oriented(given, kernels.lanes);
+    const std::vector<int64_t> x_order = sorted(m.x), y_order = m.symmetric ? x_order : sorted(m.y);
+    const int64_t groups = (m.y.count + kernels.lanes - 1) / kernels.lanes, blocks = (m.x.count + rows - 1) / rows;
+    threads = wanted(threads, double(m.x.count) * double(m.y.count), double(std::max(longest(m.x), longest(m.y))), double(p.hidden));
+    std::vector<Desk<T>> all = desks(kernels, p.hidden, threads);
+    volatile bool stop = false;
+    const auto work = [&](int64_t task, int worker) {
+        const int64_t block = task % blocks, first = task / blocks * kernels.lanes;
+        const int used = int(std::min<int64_t>(kernels.lanes, m.y.count - first));
+        // of a symmetric matrix the pairs whose x comes no earlier than their register, which is all of them once
+        const int64_t begin = std::max(block * rows, m.symmetric ? first : 0), end = std::min(m.x.count, (block + 1) * rows);
+        if (begin >= end) return;
+        Desk<T>& desk = all[size_t(worker)];
+        desk.y.fill(m.y, y_order.data() + first, used);
+        for (int64_t position = begin; position < end && !stop; position++) {
+            const int64_t i = x_order[size_t(position)], length = m.x.lengths[i];
+            std::fill(desk.repeated.begin(), desk.repeated.end(), length);
+            kernels.roll(packed.cell,
+                         {m.x.values + m.x.starts[i] * m.x.channels, desk.y.values(), desk.repeated.data(), desk.y.lengths.data(),
+                          length, desk.y.steps, true},
+                         desk.scratch.get(), desk.distances.get(), &stop);
+            for (int l = 0; l < used; l++) {
+                const int64_t j = y_order[size_t(first + l)];
+                m.out[i * m.row + j * m.column] = desk.distances[size_t(l)];
+                if (m.symmetric) m.out[j * m.row + i * m.column] = desk.distances[size_t(l)];
+            }
+        }
+    };
+    run_tasks(groups * blocks, threads, work, [&](int64_t done) { return poll(done, groups * blocks); }, &stop);
+}
+
+template <class T>
+void listed_pairs(const Parameters<T>& p, const Collection<T>& x, const Collection<T>& y, const int64_t* first, const int64_t* second,
+                  int64_t count, T* out, const CoupledKernels<T>& kernels, int threads, const Poll& poll) {
+    const Packed<T> packed(p, kernels.block);
+    std::vector<int64_t> order(static_cast<size_t>(count));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return std::minmax(x.lengths[first[a]], y.lengths[second[a]]) < std::minmax(x.lengths[first[b]], y.lengths[second[b]]);
+    });
+    const int64_t groups = (count + kernels.lanes - 1) / kernels.lanes;
+    threads = wanted(threads, double(count), double(std::max(longest(x), longest(y))), double(p.hidden));
+    std::vector<Desk<T>> all = desks(kernels, p.hidden, threads);
+    volatile bool stop = false;
+    const auto work = [&](int64_t group, int worker) {
+        Desk<T>& desk = all[size_t(worker)];
+        const int64_t* pairs = order.data() + group * kernels.lanes;
+        const int used = int(std::min<int64_t>(kernels.lanes, count - group * kernels.lanes));
+        for (int l = 0; l < used; l++) desk.repeated[size_t(l)] = first[pairs[l]];
+        desk.x.fill(x, desk.repeated.data(), used);
+        for (int l = 0; l < used; l++) desk.repeated[size_t(l)] = second[pairs[l]];
+        desk.y.fill(y, desk.repeated.data(), used);
+        kernels.roll(packed.cell,
+                     {desk.x.values(), desk.y.values(), desk.x.lengths.data(), desk.y.lengths.data(), desk.x.steps, desk.y.steps, false},
+                     desk.scratch.get(), desk.distances.get(), &stop);
+        for (int l = 0; l < used; l++) out[pairs[l]] = desk.distances[size_t(l)];
+    };
+    run_tasks(groups, threads, work, [&](int64_t done) { return poll(done, groups); }, &stop);
+}
+
+}  // namespace
+
+namespace nb = nanobind;
+template <class T> using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Isa = std::optional<std::string>;
+
+template <class T>
+static Collection<T> collection(const Array2<const T>& values, const Array1<const int64_t>& starts, const Array1<const int64_t>& lengths) {
+    return {values.data(), starts.data(), lengths.data(), int64_t(lengths.size()), int64_t(values.shape(1))};
+}
+
+template <class T>
+static void define_for(nb::module_& module) {
+    using Weights = Array2<const T>;
+    using Line = Array1<const T>;
+    using Ids = Array1<const int64_t>;
+    module.def(
+        "coupled_matrix",
+        [](Weights recurrent, Weights coupling, Line candidate, Line coupling_bias, bool mean, Array2<const T> x, Ids x_starts,
+           Ids x_lengths, Array2<const T> y, Ids y_starts, Ids y_lengths, bool symmetric, int threads, Array2<T> out, nb::object report,
+           Isa isa) {
+            const Parameters<T> p{recurrent.data(), coupling.data(), candidate.data(), coupling_bias.data(), int64_t(candidate.size()), mean};
+            const Matrix<T> matrix{collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), symmetric, out.data(),
+                                   int64_t(y_lengths.size()), 1};
+            const CoupledKernels<T>& kernels = kernels_of<T>(coupled_for(isa));
+            Watch{report, {}}.over([&](const Poll& poll) { all_pairs(p, matrix, kernels, threads, poll); });
+        },
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::kw_only(), nb::arg("symmetric"), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("report").none(),
+        nb::arg("isa") = nb::none());
+    module.def(
+        "coupled_rows",
+        [](Weights recurrent, Weights coupling, Line candidate, Line coupling_bias, bool mean, Array2<const T> x, Ids x_starts,
+           Ids x_lengths, Array2<const T> y, Ids y_starts, Ids y_lengths, Ids first, Ids second, int threads, Array1<T> out,
+           nb::object report, Isa isa) {
+            const Parameters<T> p{recurrent.data(), coupling.data(), candidate.data(), coupling_bias.data(), int64_t(candidate.size()), mean};
+            const CoupledKernels<T>& kernels = kernels_of<T>(coupled_for(isa));
+            Watch{report, {}}.over([&](const Poll& poll) {
+                listed_pairs(p, collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), first.data(),
+                             second.data(), int64_t(first.size()), out.data(), kernels, threads, poll);
+            });
+        },
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
+        nb::arg("report").none(), nb::arg("isa") = nb::none());
+}
+
+void define_coupled(nb::module_& module) {
+    define_for<float>(module);
+    define_for<double>(module);
+}
+
+}  // namespace timelike

@@ -1,0 +1,104 @@
+"""Coupled GRUs in torch: a loop over time on many pairs at once, on any device, with gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+class Cell(NamedTuple):
+    """The weights that act on states, in torch's order of gates: reset, update, new.
+
+    `candidate` is the bias of the new state, inside its reset. The other biases are part of the inputs.
+    """
+
+    recurrent: Tensor  # (3 hidden, hidden)
+    coupling: Tensor  # (hidden, hidden)
+    candidate: Tensor  # (hidden,)
+    coupling_bias: Tensor  # (hidden,)
+
+
+class Side(NamedTuple):
+    """Inputs (..., time, 3 hidden) and lengths (...), which broadcast with those of the other side.
+
+    Where `chosen` is given, the inputs are (item, time, 3 hidden) and pair p has those of item chosen[p].
+    """
+
+    inputs: Tensor
+    lengths: Tensor
+    chosen: Tensor | None = None
+
+    def at(self, t: int) -> Tensor:
+        """The inputs of a step; those of a sequence that is over are any."""
+        inputs = self.inputs[..., min(t, self.inputs.shape[-2] - 1), :]
+        return inputs if self.chosen is None else inputs[self.chosen]
+
+    def ends(self) -> Tensor:
+        """Lengths that broadcast over pairs."""
+        return self.lengths if self.chosen is None else self.lengths[self.chosen]
+
+
+def states(cell: Cell, x: Side, y: Side) -> Iterator[tuple[Tensor, Tensor]]:
+    """The states (..., hidden) of both twins after every step.
+
+    A twin whose sequence is over holds its state, and the other goes on as a GRU of its own.
+    """
+    n, m = _both_ends(x, y)
+    common, last = int(torch.minimum(n, m).min()), int(torch.maximum(n, m).max())
+    first = second = x.inputs.new_zeros(*n.shape, cell.recurrent.shape[1])
+    for t in range(last):
+        couple = torch.sigmoid(F.linear(first + second, cell.coupling, cell.coupling_bias))
+        update, new = _gates(cell, x.at(t), first)
+        other_update, other_new = _gates(cell, y.at(t), second)
+        if t < common:
+            first, second = (
+                torch.lerp(torch.lerp(new, other_new, couple), first, update),
+                torch.lerp(torch.lerp(other_new, new, couple), second, other_update),
+            )
+        else:
+            runs, other_runs = (t < n)[..., None], (t < m)[..., None]
+            couple = couple * (runs & other_runs)
+            first, second = (
+                torch.where(runs, torch.lerp(torch.lerp(new, other_new, couple), first, update), first),
+                torch.where(other_runs, torch.lerp(torch.lerp(other_new, new, couple), second, other_update), second),
+            )
+        yield first, second
+
+
+def _both_ends(x: Side, y: Side) -> tuple[Tensor, Tensor]:
+    n, m = x.ends(), y.ends()
+    return n + 0 * m, m + 0 * n  # broadcast
+
+
+def _gates(cell: Cell, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    """Update and new state of one twin, equations 9, 12 and 13.
+
+    The twins are not stacked into one product: a row of it may round otherwise than another, and x would differ from x.
+    """
+    hidden = cell.recurrent.shape[1]
+    from_state = F.linear(state, cell.recurrent)
+    reset, update = torch.sigmoid(inputs[..., : 2 * hidden] + from_state[..., : 2 * hidden]).chunk(2, -1)
+    return update, torch.tanh(inputs[..., 2 * hidden :] + reset * (from_state[..., 2 * hidden :] + cell.candidate))
+
+
+def apart(first: Tensor, second: Tensor) -> Tensor:
+    """‖first − second‖ over the last axis; where it is zero, so is its gradient."""
+    distance: Tensor = torch.linalg.vector_norm(first - second, dim=-1)
+    return distance
+
+
+def distances(cell: Cell, x: Side, y: Side, *, mean: bool) -> Tensor:
+    """How far apart the twins are at the end, or in the mean over the steps of the longer sequence."""
+    if not mean:
+        for pair in states(cell, x, y):
+            last = pair
+        return apart(*last)
+    ends = torch.maximum(*_both_ends(x, y))
+    total = x.inputs.new_zeros(ends.shape)
+    for t, pair in enumerate(states(cell, x, y)):
+        total = total + apart(*pair) * (t < ends)
+    return total / ends

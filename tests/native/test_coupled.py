@@ -1,0 +1,129 @@
+"""The compiled coupled GRUs: every instruction set against torch, and the rollout in torch behind the same door."""
+
+import numpy as np
+import pytest
+import torch
+
+from timelike.metric import CoupledNetwork
+from timelike.native import coupled
+from timelike.native.buffers import Steps
+
+kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
+
+TOLERANCE = {np.float32: {"rtol": 1e-5, "atol": 1e-5}, np.float64: {"rtol": 1e-12, "atol": 1e-12}}
+
+
+def cell(hidden, dtype, seed=0, size=1.0):
+    rng = np.random.default_rng(seed)
+    shapes = (3 * hidden, hidden), (hidden, hidden), (hidden,), (hidden,)
+    return coupled.Cell(*((size * rng.standard_normal(shape) / hidden**0.5).astype(dtype) for shape in shapes))
+
+
+def inputs(lengths, hidden, dtype, seed=0, size=1.0):
+    lengths = np.asarray(lengths, np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths[:-1])]).astype(np.int64)
+    values = size * np.random.default_rng(seed).standard_normal((lengths.sum(), 3 * hidden))
+    return Steps(values.astype(dtype), starts, lengths)
+
+
+def matrix(weights, x, y, *, mean=False, symmetric=False, threads=1, isa=None):
+    out = np.full((len(x.lengths), len(y.lengths)), np.nan, x.values.dtype)
+    how = {"symmetric": symmetric, "threads": threads, "out": out, "report": None, "isa": isa}
+    kernels.coupled_matrix(*weights, mean, *x, *y, **how)
+    return out
+
+
+def rolled(monkeypatch, weights, x, y, mean=False):
+    out = np.empty((len(x.lengths), len(y.lengths)), x.values.dtype)
+    with monkeypatch.context() as without:
+        without.setenv("TIMELIKE_NATIVE", "0")
+        coupled.matrix(weights, x, y, mean=mean, symmetric=False, threads=1, out=out)
+    return out
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("hidden", [1, 4, 7, 20])
+@pytest.mark.parametrize("mean", [False, True])
+def test_every_instruction_set_gives_the_numbers_of_torch(monkeypatch, isa, dtype, hidden, mean):
+    weights = cell(hidden, dtype)
+    x, y = inputs((5, 1, 12, 9, 30), hidden, dtype), inputs((4, 30, 1, 7, 12, 12, 2) * 5, hidden, dtype, seed=1)
+    expected = rolled(monkeypatch, weights, x, y, mean)
+    np.testing.assert_allclose(matrix(weights, x, y, mean=mean, isa=isa), expected, **TOLERANCE[dtype])
+    first, second = np.divmod(np.arange(expected.size), len(y.lengths))
+    out = np.full(expected.size, np.nan, dtype)
+    kernels.coupled_rows(*weights, mean, *x, *y, first, second, threads=1, out=out, report=None, isa=isa)
+    np.testing.assert_array_equal(out.reshape(expected.shape), matrix(weights, x, y, mean=mean, isa=isa))
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1e-6, 30.0, 1e6])
+def test_extreme_inputs_saturate_as_in_torch(monkeypatch, isa, dtype, size):
+    weights = cell(5, dtype)
+    x, y = inputs((12, 9), 5, dtype, size=size), inputs((12, 3, 7), 5, dtype, seed=1, size=size)
+    expected = rolled(monkeypatch, weights, x, y)
+    np.testing.assert_allclose(matrix(weights, x, y, isa=isa), expected, **TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+def test_what_is_not_a_number_is_not_made_one(isa):
+    weights, x, y = cell(4, np.float32), inputs((5, 5), 4, np.float32), inputs((5,) * 18, 4, np.float32, seed=1)
+    x.values[2] = np.nan
+    found = matrix(weights, x, y, isa=isa)
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1]).all()
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_symmetry_and_neighbours_change_no_bit(isa, dtype):
+    weights, x = cell(6, dtype), inputs((40, 17, 40, 40, 64, 3, 8) * 9, 6, dtype)
+    whole = matrix(weights, x, x, isa=isa)
+    np.testing.assert_array_equal(whole, whole.T)
+    assert (whole.diagonal() == 0).all()
+    np.testing.assert_array_equal(whole, matrix(weights, x, x, symmetric=True, threads=2, isa=isa))
+    few = Steps(x.values, x.starts[3:6], x.lengths[3:6])
+    np.testing.assert_array_equal(whole[:, 3:6], matrix(weights, x, few, isa=isa))
+    np.testing.assert_array_equal(whole[3:6], matrix(weights, few, x, threads=2, isa=isa))
+
+
+def test_a_progress_bar_is_told_and_an_exception_stops_the_work():
+    weights, x = cell(20, np.float32), inputs((200,) * 300, 20, np.float32)
+    out, heard = np.empty((300, 300), np.float32), []
+    coupled.matrix(weights, x, x, mean=False, symmetric=False, threads=1, out=out, report=lambda *at: heard.append(at))
+    assert heard
+    assert all(0 <= done <= total for done, total in heard)
+
+    def refuse(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        coupled.matrix(weights, x, x, mean=False, symmetric=False, threads=1, out=out, report=refuse)
+
+
+def test_nothing_has_no_pairs():
+    weights, x = cell(4, np.float32), inputs((3, 2), 4, np.float32)
+    none = Steps(x.values, x.starts[:0], x.lengths[:0])
+    coupled.matrix(weights, none, x, mean=False, symmetric=False, threads=1, out=np.empty((0, 2), np.float32))
+    assert coupled.rows(weights, x, x, x.starts[:0], x.starts[:0], mean=False, threads=1).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_network_gives_the_same_with_and_without_gradients(monkeypatch, dtype):
+    torch.manual_seed(0)
+    network = CoupledNetwork(9).to(dtype)
+    x = torch.randn(20, 128, 9, dtype=dtype)
+    lengths = torch.randint(60, 129, (20,))
+    with torch.no_grad():
+        prepared = network.prepare(x, lengths)
+        fast = network.matrix(prepared, prepared.take(slice(4)))
+        monkeypatch.setenv("TIMELIKE_NATIVE", "0")
+        slow = network.matrix(prepared, prepared.take(slice(4)))
+        rows = network.rows(prepared.take(slice(4, 8)), prepared.take(slice(4)))
+    graded = network.matrix(prepared, prepared.take(slice(4)))
+    assert graded.requires_grad
+    tolerance = {"rtol": 0, "atol": 1e-5 if dtype == torch.float32 else 1e-12}
+    torch.testing.assert_close(fast, graded.detach(), **tolerance)
+    torch.testing.assert_close(slow, graded.detach(), **tolerance)
+    torch.testing.assert_close(rows, graded.detach()[4:8].diagonal(), **tolerance)
