@@ -1,5 +1,26 @@
 """(sequence, sequence) → score, learned."""
 
+from .aligned import Aligned
+from .aligning import Aligning
+from .alignment_losses import alignment_error, class_scores, consistency, episode_loss
+from .alignment_objectives import Episodes, SelfSupervised, Supervised
+from .augmentation import AugmentedBatch, augmented
 from .comparer import Comparer, Prepared
+from .tap_network import TAPNetwork
 
-__all__ = ["Comparer", "Prepared"]
+__all__ = [
+    "Aligned",
+    "Aligning",
+    "AugmentedBatch",
+    "Comparer",
+    "Episodes",
+    "Prepared",
+    "SelfSupervised",
+    "Supervised",
+    "TAPNetwork",
+    "alignment_error",
+    "augmented",
+    "class_scores",
+    "consistency",
+    "episode_loss",
+]
