@@ -20,11 +20,11 @@ from timelike.metric import (
 from timelike.train import fit, seeded
 
 
-def pull_and_push(distances, labels, gallery_labels, valid=None):
-    """A stand-in for the losses: near to its class, at least 1 from others."""
-    same = labels[:, None] == gallery_labels
-    counted = torch.ones_like(same) if valid is None else valid
-    return torch.where(same, distances, (1 - distances).clamp(min=0))[counted].mean()
+def contrast(distances, labels, gallery_labels, valid=None):
+    """A stand-in for the losses: −log of the share of its own class (neighbourhood components)."""
+    shares = -10 * distances if valid is None else (-10 * distances).masked_fill(~valid, -1e9)
+    others = labels[:, None] != gallery_labels
+    return (shares.logsumexp(1) - shares.masked_fill(others, -1e9).logsumexp(1)).mean()
 
 
 def nothing(distances, labels, gallery_labels, valid=None):
@@ -61,7 +61,9 @@ def test_consistency_is_equation_10():
         a, b = (net.prepare(side[i : i + 1, :own], own[None]) for side, own in ((new.x, n), (x, m)))
         truth = new.alignment[i, :n, :m]
         total = total + net.rows(a, b)[0] + net.rows(b, a)[0]
-        total = total + (net.plan(a, b)[0] * n - truth).square().mean() + (net.plan(b, a)[0] * m - truth.T).square().mean()
+        total = (
+            total + (net.plan(a, b)[0] * n - truth).square().mean() + (net.plan(b, a)[0] * m - truth.T).square().mean()
+        )
     torch.testing.assert_close(consistency(net, one, two, new.alignment), total / 3)
     only = consistency(net, one, two, new.alignment, distance=0, dual=False)
     attention = net.attend(one, two)[1]
@@ -93,16 +95,15 @@ def nearest(net, waves):
     return float((waves.labels[found.argmin(1)] == waves.labels).mean())
 
 
-@pytest.mark.parametrize("kind", ["tap", "softdtw", "opw"])
+@pytest.mark.parametrize("kind", ["tap", tl.nn.SoftDTW(gamma=0.1, divergence=True), "opw"], ids=str)
 @pytest.mark.parametrize("augmentation", ["on", "off"])
 def test_labels_are_learned_with_any_aligner_with_and_without_augmentation(waves, kind, augmentation):
     net = network(kind)
     how = {} if augmentation == "on" else {"augmentation": None}
     how |= {} if kind == "tap" else {"alignment": 0.0}
-    objective = Supervised(net, waves, waves.labels, pull_and_push, batch_size=12, learning_rate=3e-3, **how)
-    history = fit(objective, max_epochs=8, random_state=0)
-    losses = [float(row) for row in history.numbers["loss"]] if hasattr(history, "numbers") else None
-    assert losses is None or np.mean(losses[-2:]) < np.mean(losses[:2])
+    objective = Supervised(net, waves, waves.labels, contrast, batch_size=12, learning_rate=1e-2, **how)
+    history = fit(objective, max_epochs=15, random_state=0)
+    assert history.losses[-4:].mean() < 0.7 * history.losses[:4].mean()
     assert nearest(net, waves) >= 0.9
 
 
@@ -114,7 +115,7 @@ def test_without_augmentation_no_sequence_is_compared_with_itself(waves):
         return distances[valid].mean()
 
     for augmentation in (None, tl.sequences.augment.Merge()):
-        loss = watching if augmentation is None else pull_and_push
+        loss = watching if augmentation is None else contrast
         objective = Supervised(network(), waves, waves.labels, loss, augmentation=augmentation, batch_size=6)
         for batch in objective.batches(0, np.random.default_rng(0)):
             objective.loss(batch)
@@ -129,7 +130,7 @@ def test_a_batch_with_nothing_to_learn_is_no_failure(waves, augmentation):
 
 
 def test_batches_per_class_hold_as_many_of_each(waves):
-    objective = Supervised(network(), waves, waves.labels, pull_and_push, n_per_class=3, batch_size=6)
+    objective = Supervised(network(), waves, waves.labels, contrast, n_per_class=3, batch_size=6)
     for batch in objective.batches(0, np.random.default_rng(0)):
         assert sorted(np.unique(batch["labels"], return_counts=True)[1]) == [3, 3]
 
@@ -147,7 +148,7 @@ def test_alignments_are_learned_from_augmentations_alone(waves, distance):
 
     before = error()
     fit(SelfSupervised(net, waves, distance=distance, batch_size=8, learning_rate=3e-3), max_epochs=12, random_state=0)
-    assert error() < 0.7 * before
+    assert error() < 0.8 * before
 
 
 def test_only_the_prediction_is_learned_from_augmentations_unless_told_otherwise(waves):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from naive import tap as naive
 
+from naive import tap as naive
 from timelike.metric import Aligned, Prepared, TAPNetwork, tiles
 from timelike.metric.frame_distances import crosswise, rowwise
 from timelike.train import seeded
@@ -64,7 +64,9 @@ def test_self_attention_is_that_of_its_formula():
     net = network(transform=False, self_attention=True, normalize=False)
     x, _ = batch()
     frames = net.prepare(x, N).values
-    weights = [getattr(net.transformation.attention, name).weight.detach().numpy() for name in ("query", "key", "value")]
+    weights = [
+        getattr(net.transformation.attention, name).weight.detach().numpy() for name in ("query", "key", "value")
+    ]
     for item, n in enumerate(N):
         np.testing.assert_allclose(
             frames[item, :n].detach(), naive.self_attended(x[item, :n].numpy(), *weights), atol=1e-12
@@ -104,7 +106,7 @@ def test_gradients_are_those_of_finite_differences(options):
     assert torch.autograd.gradcheck(lambda a, b: net(a, b, N, M), (x, y), atol=1e-6)
     found = net.plan(net.prepare(x, N), net.prepare(y, M))
     assert found.requires_grad
-    weights = [p for p in net.scores.parameters()]
+    weights = list(net.scores.parameters())
     (given,) = torch.autograd.grad(net(x, y, N, M).sum(), weights[0])
     direction = torch.randn_like(given)
     with torch.no_grad():
@@ -237,7 +239,9 @@ def test_mean_pooling_counts_steps_and_no_padding(variant):
     x, _ = prepared(net)
     twin = torch.stack([x.values[item, :n, :3].mean(0) for item, n in enumerate(N)])
     torch.testing.assert_close(net.mean_pooled(x), twin)
-    assert isinstance(Aligned(3, hidden=4).mean_pooled(Prepared(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor)
+    assert isinstance(
+        Aligned(3, hidden=4).mean_pooled(Prepared(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor
+    )
 
 
 @pytest.mark.parametrize(
