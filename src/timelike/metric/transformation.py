@@ -1,0 +1,101 @@
+"""What is done to each frame, or to the frames of one sequence, before two sequences are compared."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..sequences.arguments import whole
+
+
+class SelfAttention(nn.Module):
+    """Frames that have seen the others of their sequence: SA-TAP (Su & Wen, ICLR 2022, eq. 12–13).
+
+    X_p = X + P with sinusoidal positions P, X_a = softmax(X_p W_q (X_p W_k)ᵀ / √d) X_p W_v, and the output is
+    LN(X_a + X_p). One head, no biases.
+
+    `scale` is the size of the positions, which the paper does not give; 0.1 is that of the few-shot toolbox (TRX)
+    which the authors adapted.
+    """
+
+    def __init__(self, n_features: int, *, scale: float = 0.1) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(n_features, n_features, bias=False) for _ in range(3))
+        self.norm = nn.LayerNorm(n_features)
+        self.scale = scale
+
+    def forward(self, x: Tensor, steps: Tensor) -> Tensor:
+        """(item, time, feature) and where there are steps (item, time) → (item, time, feature)."""
+        x = x + self.scale * sinusoids(x.shape[1], x.shape[2]).to(x)
+        found = F.scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), steps[:, None, :])
+        normed: Tensor = self.norm(found + x)
+        return normed
+
+
+def sinusoids(time: int, features: int) -> Tensor:
+    """Positions (time, feature): sines and cosines of wavelengths from 2π to 10 000 · 2π (Vaswani et al., 2017).
+
+    >>> sinusoids(2, 3)
+    tensor([[0.0000, 1.0000, 0.0000],
+            [0.8415, 0.5403, 0.0022]], dtype=torch.float64)
+    """
+    even = torch.arange(0, features, 2, dtype=torch.float64)
+    angles = torch.arange(time, dtype=torch.float64)[:, None] * 10_000 ** (-even / features)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :features]
+
+
+class Transformation(nn.Module):
+    """h: a three-layer perceptron of every frame, perhaps self-attention, and length 1 for every frame.
+
+    The paper's h gives as many numbers as it takes and says nothing of a norm; the authors' code scales the output to
+    length 1, without which the thresholds of the losses (0.5) mean nothing. `normalize=False` leaves it out. A single
+    number of length 1 would be a sign only, so one channel becomes two unless `n_outputs` says otherwise. Frames that
+    pass neither perceptron nor attention stay as they are.
+
+    >>> h = Transformation(3, hidden=8)
+    >>> h(torch.randn(2, 5, 3), torch.tensor([5, 2])).detach().norm(dim=-1).round(decimals=4)
+    tensor([[1., 1., 1., 1., 1.],
+            [1., 1., 0., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        n_channels: int,
+        *,
+        hidden: int = 1024,
+        n_outputs: int | None = None,
+        normalize: bool = True,
+        transform: bool = True,
+        self_attention: bool = False,
+    ) -> None:
+        super().__init__()
+        whole(n_channels, "n_channels", 1)
+        whole(hidden, "hidden", 1)
+        if n_outputs is not None and not transform and n_outputs != n_channels:
+            raise ValueError(f"n_outputs={n_outputs} with transform=False: the frames keep their {n_channels} channels")
+        least = 2 if normalize and transform else 1
+        self.n_outputs = max(n_channels, least) if n_outputs is None else whole(n_outputs, "n_outputs", 1)
+        if self_attention and self.n_outputs == 1:
+            raise ValueError("self_attention=True normalises frames of one number to zero: use n_outputs=2 or more")
+        self.normalize = normalize and (transform or self_attention)
+        self.perceptron = _perceptron(n_channels, hidden, self.n_outputs) if transform else None
+        self.attention = SelfAttention(self.n_outputs) if self_attention else None
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Frames (item, time, channel) → (item, time, output), 0 past the lengths (item,)."""
+        steps = torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
+        found = x.masked_fill(~steps[..., None], 0.0)  # a nan in the padding would reach the gradients of the weights
+        if self.perceptron is not None:
+            found = self.perceptron(found)
+        if self.attention is not None:
+            found = self.attention(found, steps)
+        if self.normalize:
+            found = F.normalize(found, dim=-1, eps=1e-6)
+        return found.masked_fill(~steps[..., None], 0.0)
+
+
+def _perceptron(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Linear(n_in, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, n_out)
+    )

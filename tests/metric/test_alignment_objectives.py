@@ -1,0 +1,196 @@
+"""Losses and objectives: the paper's equations, and that training does what they ask for."""
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from timelike.metric import (
+    Aligned,
+    Episodes,
+    SelfSupervised,
+    Supervised,
+    TAPNetwork,
+    alignment_error,
+    augmented,
+    class_scores,
+    consistency,
+    episode_loss,
+)
+from timelike.train import fit, seeded
+
+
+def contrast(distances, labels, gallery_labels, valid=None):
+    """A stand-in for the losses: −log of the share of its own class (neighbourhood components)."""
+    shares = -10 * distances if valid is None else (-10 * distances).masked_fill(~valid, -1e9)
+    others = labels[:, None] != gallery_labels
+    return (shares.logsumexp(1) - shares.masked_fill(others, -1e9).logsumexp(1)).mean()
+
+
+def nothing(distances, labels, gallery_labels, valid=None):
+    return torch.zeros(())
+
+
+@pytest.fixture
+def waves():
+    rng = np.random.default_rng(0)
+    labels = np.arange(24) % 3
+    made = [
+        np.stack([np.sin((1 + k) * t + rng.normal(0, 0.3)), np.cos((1 + k) * t)], 1) + rng.normal(0, 0.05, (len(t), 2))
+        for k in labels
+        for t in [np.linspace(0, 3, rng.integers(9, 16))]
+    ]
+    return tl.Sequences([x.astype(np.float32) for x in made], labels=np.array(list("abc"))[labels])
+
+
+def network(kind="tap", **options):
+    with seeded(0):
+        if kind == "tap":
+            return TAPNetwork(2, **{"hidden": 16, "kernels": 4} | options)
+        return Aligned(2, aligner=kind, hidden=16, **options)
+
+
+def test_consistency_is_equation_10():
+    net = network(transform=False).double()
+    x, lengths = torch.randn(3, 9, 2, dtype=torch.float64), torch.tensor([9, 5, 7])
+    new = augmented(x, lengths, random_state=0)
+    one, two = net.prepare(new.x, new.lengths), net.prepare(x, lengths)
+    total = 0.0
+    for i in range(3):
+        n, m = new.lengths[i], lengths[i]
+        a, b = (net.prepare(side[i : i + 1, :own], own[None]) for side, own in ((new.x, n), (x, m)))
+        truth = new.alignment[i, :n, :m]
+        total = total + net.rows(a, b)[0] + net.rows(b, a)[0]
+        total = (
+            total + (net.plan(a, b)[0] * n - truth).square().mean() + (net.plan(b, a)[0] * m - truth.T).square().mean()
+        )
+    torch.testing.assert_close(consistency(net, one, two, new.alignment), total / 3)
+    only = consistency(net, one, two, new.alignment, distance=0, dual=False)
+    attention = net.attend(one, two)[1]
+    torch.testing.assert_close(only, alignment_error(attention, new.alignment, new.lengths, lengths).mean())
+    plain = consistency(net, one, two, new.alignment, alignment=0)
+    torch.testing.assert_close(plain, (net.rows(one, two) + net.rows(two, one)).mean())
+
+
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_class_scores_sum_both_directions_over_the_support(symmetrize):
+    net = network(symmetrize=symmetrize).double()
+    lengths = torch.tensor([5, 4, 3, 5])
+    queries = net.prepare(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
+    support = net.prepare(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
+    labels = torch.tensor([0, 0, 1, 1])
+    both = net.matrix(queries, support) + net.matrix(support, queries).mT
+    twin = -torch.stack([both[:, :2].sum(1), both[:, 2:].sum(1)], 1)
+    found = class_scores(net, queries, support, labels, 2)
+    torch.testing.assert_close(found, twin)
+    truth = torch.tensor([0, 1, 1, 0])
+    cross = -(twin.log_softmax(1)[torch.arange(4), truth]).mean()
+    torch.testing.assert_close(episode_loss(net, queries, truth, support, labels, 2), cross)
+
+
+def nearest(net, waves):
+    with torch.no_grad():
+        x = net.prepare(*waves.tensor())
+        found = net.matrix(x, x).fill_diagonal_(torch.inf)
+    return float((waves.labels[found.argmin(1)] == waves.labels).mean())
+
+
+@pytest.mark.parametrize("kind", ["tap", tl.nn.SoftDTW(gamma=0.1, divergence=True), "opw"], ids=str)
+@pytest.mark.parametrize("augmentation", ["on", "off"])
+def test_labels_are_learned_with_any_aligner_with_and_without_augmentation(waves, kind, augmentation):
+    net = network(kind)
+    how = {} if augmentation == "on" else {"augmentation": None}
+    how |= {} if kind == "tap" else {"alignment": 0.0}
+    objective = Supervised(net, waves, waves.labels, contrast, batch_size=12, learning_rate=1e-2, **how)
+    history = fit(objective, max_epochs=15, random_state=0)
+    assert history.losses[-4:].mean() < 0.7 * history.losses[:4].mean()
+    assert nearest(net, waves) >= 0.9
+
+
+def test_without_augmentation_no_sequence_is_compared_with_itself(waves):
+    seen = []
+
+    def watching(distances, labels, gallery_labels, valid=None):
+        seen.append(valid)
+        return distances[valid].mean()
+
+    for augmentation in (None, tl.sequences.augment.Merge()):
+        loss = watching if augmentation is None else contrast
+        objective = Supervised(network(), waves, waves.labels, loss, augmentation=augmentation, batch_size=6)
+        for batch in objective.batches(0, np.random.default_rng(0)):
+            objective.loss(batch)
+    assert all(torch.equal(valid, ~torch.eye(6, dtype=torch.bool)) for valid in seen)
+
+
+@pytest.mark.parametrize("augmentation", [None, tl.sequences.augment.Blur()])
+def test_a_batch_with_nothing_to_learn_is_no_failure(waves, augmentation):
+    objective = Supervised(network(), waves, np.zeros(24), nothing, augmentation=augmentation, batch_size=8)
+    fit(objective, max_steps=2, random_state=0)
+    assert all(torch.isfinite(p).all() for p in objective.module.parameters())
+
+
+def test_batches_per_class_hold_as_many_of_each(waves):
+    objective = Supervised(network(), waves, waves.labels, contrast, n_per_class=3, batch_size=6)
+    for batch in objective.batches(0, np.random.default_rng(0)):
+        assert sorted(np.unique(batch["labels"], return_counts=True)[1]) == [3, 3]
+
+
+@pytest.mark.parametrize("distance", [0.0, 1.0])
+def test_alignments_are_learned_from_augmentations_alone(waves, distance):
+    net = network(transform=False)
+    x, lengths = waves.tensor()
+    new = augmented(x, lengths, random_state=9)
+
+    def error():
+        with torch.no_grad():
+            found = net.attend(net.prepare(new.x, new.lengths), net.prepare(x, lengths))[1]
+        return float(alignment_error(found, new.alignment, new.lengths, lengths).mean())
+
+    before = error()
+    fit(SelfSupervised(net, waves, distance=distance, batch_size=8, learning_rate=3e-3), max_epochs=12, random_state=0)
+    assert error() < 0.8 * before
+
+
+def test_only_the_prediction_is_learned_from_augmentations_unless_told_otherwise(waves):
+    for joint in (False, True):
+        net = network()
+        before = {name: p.detach().clone() for name, p in net.named_parameters()}
+        fit(SelfSupervised(net, waves, batch_size=8, joint=joint), max_steps=2, random_state=0)
+        moved = {name.split(".")[0] for name, p in net.named_parameters() if not torch.equal(p, before[name])}
+        assert moved == ({"scores", "transformation"} if joint else {"scores"})
+    with pytest.raises(ValueError, match="joint=True"):
+        SelfSupervised(network("softdtw"), waves).optimizers()
+
+
+def test_a_comparer_without_alignment_needs_alignment_0(waves):
+    class Ends(TAPNetwork.__mro__[2]):
+        def prepare(self, x, lengths):
+            return net.prepare(x, lengths)
+
+        def rows(self, x, y):
+            return (x.values[:, 0] - y.values[:, 0]).norm(dim=-1)
+
+    net, ends = network(), Ends()
+    x = net.prepare(*waves.tensor())
+    with pytest.raises(TypeError, match="alignment=0"):
+        consistency(ends, x, x, torch.zeros(1))
+    assert consistency(ends, x, x, torch.zeros(1, 1, 1), alignment=0).item() == 0
+
+
+def test_few_shot_tasks_are_learned_and_shared_among_processes(waves):
+    net = network(kernels=6)
+    objective = Episodes(net, waves, waves.labels, n_way=3, k_shot=2, n_query=2, n_episodes=12)
+    task = next(iter(objective.batches(0, np.random.default_rng(0))))
+    truth = np.unique(waves.labels[task.ids], return_inverse=True)[1]
+    assert len(set(zip(truth.tolist(), task["labels"].tolist(), strict=True))) == 3  # the same classes by other names
+    part = objective.part(task, 1, 2)
+    assert len(part) == 3
+    assert part["support"].shape == task["support"].shape
+    np.testing.assert_array_equal(part.ids, task.ids[1::2])
+    with torch.no_grad():
+        before = np.mean([float(objective.loss(b)) for b in objective.batches(0, np.random.default_rng(1))])
+    fit(objective, max_epochs=3, random_state=0)
+    with torch.no_grad():
+        after = np.mean([float(objective.loss(b)) for b in objective.batches(0, np.random.default_rng(1))])
+    assert after < 0.7 * before
+    assert isinstance(Episodes(net, waves, waves.labels, optimizer="sgd").optimizers(), torch.optim.SGD)
