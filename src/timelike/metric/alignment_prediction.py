@@ -31,9 +31,9 @@ class Scores(nn.Module, abc.ABC):
         """These numbers, (item, time, n_extra), from frames (item, time, feature)."""
         return frames[..., :0]
 
-    def apart(self, x: Tensor, y: Tensor, between: Between) -> tuple[Tensor | None, Tensor | None]:
-        """What else is computed from these numbers of x and y: for x to y, and for y to x."""
-        return None, None
+    def apart(self, x: Tensor, y: Tensor, between: Between, *, back: bool = False) -> Tensor | None:
+        """What else is computed from these numbers of x and y: (pair, n, m) for x to y, (pair, m, n) for y to x."""
+        return None
 
     @abc.abstractmethod
     def forward(self, table: Table, apart: Tensor | None) -> Tensor:
@@ -124,7 +124,7 @@ class Attention(Scores):
     >>> from timelike.metric.frame_distances import rowwise
     >>> scores, x = Attention(2), torch.randn(4, 6, 2)
     >>> table = Table.of(rowwise(x, x), torch.full((4,), 6), torch.full((4,), 6))
-    >>> scores(table, scores.apart(scores.extra(x), scores.extra(x), rowwise)[0]).shape
+    >>> scores(table, scores.apart(scores.extra(x), scores.extra(x), rowwise)).shape
     torch.Size([4, 6, 6])
     """
 
@@ -141,10 +141,10 @@ class Attention(Scores):
         """As the one that asks, and as the one that is asked."""
         return torch.cat([self.query(frames), self.key(frames)], -1)
 
-    def apart(self, x: Tensor, y: Tensor, between: Between) -> tuple[Tensor | None, Tensor | None]:
-        """Distances of what x asks and y answers, and of what y asks and x answers."""
+    def apart(self, x: Tensor, y: Tensor, between: Between, *, back: bool = False) -> Tensor:
+        """Distances of what x asks and y answers; or of what y asks and x answers."""
         (x_query, x_key), (y_query, y_key) = x.chunk(2, -1), y.chunk(2, -1)
-        return between(x_query, y_key), between(x_key, y_query).mT
+        return between(x_key, y_query).mT if back else between(x_query, y_key)
 
     def forward(self, table: Table, apart: Tensor | None) -> Tensor:
         """−(D_s + λ D_t)."""
