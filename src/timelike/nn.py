@@ -15,12 +15,15 @@ from .align.layers import (
     WarpMSE,
 )
 from .encode import CausalNetwork, FrameNetwork, RecurrentNetwork
+from .metric import Aligned, TAPNetwork as TAP
 
 __all__ = [
     "DILATE",
     "OPW",
     "OT",
+    "TAP",
     "TCOT",
+    "Aligned",
     "CausalNetwork",
     "DecDTW",
     "FrameNetwork",

@@ -77,6 +77,13 @@ def test_tap_as_an_aligner_is_tap():
     assert not parts.symmetric
 
 
+def test_a_symmetrized_aligner_has_the_same_plan_both_ways():
+    net = made(TAPNetwork(3, transform=False, kernels=3, symmetrize=True))
+    x, y = (net.prepare(side, lengths) for side, lengths in zip(sides(), (N, M), strict=True))
+    assert net.symmetric
+    torch.testing.assert_close(net.plan(x, y), net.plan(y, x).mT)
+
+
 class Gap(nn.Module):
     def forward(self, x, y, x_lengths, y_lengths):
         return (x[:, 0] - y[:, 0]).norm(dim=-1)

@@ -104,8 +104,7 @@ def test_gradients_are_those_of_finite_differences(options):
     net = network(**options)
     x, y = (side.requires_grad_() for side in batch())
     assert torch.autograd.gradcheck(lambda a, b: net(a, b, N, M), (x, y), atol=1e-6)
-    found = net.plan(net.prepare(x, N), net.prepare(y, M))
-    assert found.requires_grad
+    assert torch.autograd.gradcheck(lambda a, b: net.plan(net.prepare(a, N), net.prepare(b, M)), (x, y), atol=1e-6)
     weights = list(net.scores.parameters())
     (given,) = torch.autograd.grad(net(x, y, N, M).sum(), weights[0])
     direction = torch.randn_like(given)
@@ -169,6 +168,17 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
         results.append((found, *torch.autograd.grad(found.square().sum(), [x, y, *net.parameters()])))
     for one, two in zip(*results, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("variant", ["cnn", "l", "d"])
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_stripes_of_a_long_pair_give_the_same_distances(variant, rows):
+    net = network(variant)
+    x, y = prepared(net)
+    with torch.no_grad():
+        whole = net.rows(x, y)
+        net.scores.at_once = rows * 4 * 5 * net.scores.room()
+        torch.testing.assert_close(net.rows(x, y), whole, rtol=1e-12, atol=1e-14)
 
 
 def test_no_sequences_make_an_empty_matrix():

@@ -117,6 +117,10 @@ class Aligned(Aligning):
             raise TypeError(f"{type(self.aligner).__name__} gives distances only: it has no alignment to look at")
         return found.cost, found.plan * x.lengths[:, None, None]
 
+    def plan(self, x: Prepared, y: Prepared) -> Tensor:
+        """The alignment (item, n, m), whose entries sum to 1."""
+        return self.aligner.plan(x, y) if isinstance(self.aligner, Aligning) else super().plan(x, y)
+
 
 def _symmetric(aligner: nn.Module) -> bool:
     if isinstance(aligner, Comparer):

@@ -25,6 +25,14 @@ def consistency(
     it was made, and A, A′ the alignments that are predicted, before they are divided by their sum. `distance` and
     `alignment` weigh the two kinds of terms (distance=0 is the alignment-supervised loss of A.8), and `dual=False`
     leaves out the direction from x to x̃.
+
+    >>> import torch
+    >>> from timelike.metric import TAPNetwork, augmented
+    >>> network, x, lengths = TAPNetwork(2, transform=False), torch.randn(3, 8, 2), torch.tensor([8, 6, 7])
+    >>> new = augmented(x, lengths, random_state=0)
+    >>> sides = network.prepare(new.x, new.lengths), network.prepare(x, lengths)
+    >>> consistency(network, *sides, new.alignment, distance=0).shape
+    torch.Size([])
     """
     terms = _one_way(network, augmented, original, truth, distance, alignment)
     if dual:
@@ -43,7 +51,13 @@ def _one_way(network: Comparer, x: Prepared, y: Prepared, truth: Tensor, distanc
 
 
 def alignment_error(attention: Tensor, truth: Tensor, x_lengths: Tensor, y_lengths: Tensor) -> Tensor:
-    """The mean squared difference of two alignments (item, n, m) over the steps of each pair, (item,) (table 4)."""
+    """The mean squared difference of two alignments (item, n, m) over the steps of each pair, (item,) (table 4).
+
+    >>> import torch
+    >>> one = torch.tensor([1])
+    >>> alignment_error(torch.tensor([[[0.5, 0.5]]]), torch.tensor([[[1.0, 0.0]]]), one, 2 * one)
+    tensor([0.2500])
+    """
     return (attention - truth).square().sum((1, 2)) / (x_lengths * y_lengths)
 
 
@@ -51,6 +65,14 @@ def class_scores(network: Comparer, queries: Prepared, support: Prepared, labels
     """How much every query is of every class, (query, class): −Σ d(q, s) + d(s, q) over its support (eq. 8).
 
     `labels` (support,) are the classes 0 … n_way − 1 of the support.
+
+    >>> import torch
+    >>> from timelike.metric import Aligned
+    >>> network = Aligned(1, aligner="softdtw", transform=False)
+    >>> support = network.prepare(torch.tensor([[[0.0]], [[1.0]]]), torch.tensor([1, 1]))
+    >>> class_scores(network, support, support, torch.tensor([0, 1]), 2)
+    tensor([[ 0., -2.],
+            [-2.,  0.]])
     """
     there = network.matrix(queries, support)
     both = 2 * there if network.symmetric else there + network.matrix(support, queries).mT

@@ -61,6 +61,17 @@ class Supervised(Comparing):
     `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none with itself, and nothing is
     added. `n_per_class` draws batches with that many of every class in place of random ones; `batch_size` then says
     how many classes there are in one.
+
+    >>> import timelike as tl
+    >>> from timelike.metric import Aligned
+    >>> from timelike.train import fit
+    >>> def contrast(distances, labels, gallery_labels, valid=None):
+    ...     same = labels[:, None] == gallery_labels
+    ...     return distances[same].mean() - distances[~same].mean()
+    >>> X = tl.Sequences([[[0.0, 1.0]] * n for n in (4, 5, 6)] + [[[1.0, 0.0]] * n for n in (4, 5, 6)])
+    >>> objective = Supervised(Aligned(2, aligner="tap", hidden=8), X, [0, 0, 0, 1, 1, 1], contrast, batch_size=6)
+    >>> fit(objective, max_steps=3, random_state=0).n_steps
+    3
     """
 
     def __init__(

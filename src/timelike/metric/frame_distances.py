@@ -38,6 +38,13 @@ class Table(NamedTuple):
         clean = distances.masked_fill(~inside, 0.0), apart.masked_fill(~inside, 0.0)
         return cls(*clean, x_lengths, y_lengths, inside)
 
+    def stripe(self, first: int, end: int) -> Table:
+        """Some of the steps of x, with the positions that they have in the whole."""
+        inside = None if self.inside is None else self.inside[:, first:end]
+        return self._replace(
+            distances=self.distances[:, first:end], positions=self.positions[:, first:end], inside=inside
+        )
+
     def reversed(self) -> Table:
         """The same pairs the other way round."""
         inside = None if self.inside is None else self.inside.mT

@@ -93,8 +93,8 @@ class TAPNetwork(Aligning):
 
     def attend(self, x: Prepared, y: Prepared) -> tuple[Tensor, Tensor]:
         """Distances (item,) from x to y and the attention A (item, n, m): each row sums to 1, padding is 0."""
-        table, forth, _ = self._known(x, y, rowwise)
-        attention = self._attention(table, forth)
+        table = self._table(x, y, rowwise)
+        attention = self._attention(table, self._apart(x, y, rowwise))
         if table.inside is not None:
             attention = attention * table.inside
         return _cost(attention, table), attention
@@ -111,8 +111,8 @@ class TAPNetwork(Aligning):
 
         g is what −S has beside D, so that it can be told of TAP-trans too.
         """
-        table, forth, _ = self._known(x, y, rowwise)
-        change: Tensor = -self.scores(table, forth) - table.distances
+        table = self._table(x, y, rowwise)
+        change: Tensor = -self.scores(table, self._apart(x, y, rowwise)) - table.distances
         if table.inside is not None:
             change = change * table.inside
         size, base = (torch.linalg.matrix_norm(part) for part in (change, table.distances))
@@ -123,12 +123,14 @@ class TAPNetwork(Aligning):
         n_frame = self.transformation.n_outputs
         return x.values[..., :n_frame], x.values[..., n_frame:]
 
-    def _known(self, x: Prepared, y: Prepared, between: Between) -> tuple[Table, Tensor | None, Tensor | None]:
-        (x_frames, x_extra), (y_frames, y_extra) = self._parts(x), self._parts(y)
+    def _table(self, x: Prepared, y: Prepared, between: Between) -> Table:
         n, m = x.lengths, y.lengths
         if between is crosswise:
             n, m = n.repeat_interleave(len(y)), m.repeat(len(x))
-        return Table.of(between(x_frames, y_frames), n, m), *self.scores.apart(x_extra, y_extra, between)
+        return Table.of(between(self._parts(x)[0], self._parts(y)[0]), n, m)
+
+    def _apart(self, x: Prepared, y: Prepared, between: Between, *, back: bool = False) -> Tensor | None:
+        return self.scores.apart(self._parts(x)[1], self._parts(y)[1], between, back=back)
 
     def _attention(self, table: Table, apart: Tensor | None) -> Tensor:
         scores = self.scores(table, apart)
@@ -137,12 +139,12 @@ class TAPNetwork(Aligning):
         return torch.softmax(scores, -1)
 
     def _distances(self, x: Prepared, y: Prepared, between: Between) -> Tensor:
-        table, forth, back = self._known(x, y, between)
-        found = _cost(self._attention(table, forth), table)
+        table = self._table(x, y, between)
+        found = _cost(self._attention(table, self._apart(x, y, between)), table)
         if not self.symmetric:
             return found
         table = table.reversed()
-        return (found + _cost(self._attention(table, back), table)) / 2
+        return (found + _cost(self._attention(table, self._apart(x, y, between, back=True)), table)) / 2
 
     def tile(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of all pairs, (item of x, item of y), at once."""

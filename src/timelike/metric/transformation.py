@@ -17,6 +17,9 @@ class SelfAttention(nn.Module):
 
     `scale` is the size of the positions, which the paper does not give; 0.1 is that of the few-shot toolbox (TRX)
     which the authors adapted.
+
+    >>> SelfAttention(4)(torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool)).shape
+    torch.Size([2, 5, 4])
     """
 
     def __init__(self, n_features: int, *, scale: float = 0.1) -> None:
