@@ -25,7 +25,8 @@ class Structural(Loss):
     The loss of Yang, Zhou and Wang ("Person Reidentification via Structural Deep Metric Learning", IEEE TNNLS 30(10),
     2018), with which the coupled GRU was trained, is known to us from descriptions only: "a local term similarly to the
     n-pair loss but emphasizes the weights on the hard positive samples, and a global term to improve the
-    generalization". The form and the defaults here are ours.
+    generalization". The form is ours. The defaults were chosen among nine settings on three held-out training users
+    of UCI HAR (siamese GRU of 20 units, two seeds); the best few differ by no more than seeds do.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Structural(Loss):
     tensor(1.6931)
     """
 
-    scale: float = 1.0
+    scale: float = 4.0
     hardness: float = 1.0
     margin: float = 1.0
     balance: float = 0.1
