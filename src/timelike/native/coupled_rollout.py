@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import torch
@@ -32,10 +33,17 @@ class Side(NamedTuple):
     lengths: Tensor
     chosen: Tensor | None = None
 
-    def at(self, t: int) -> Tensor:
-        """The inputs of a step; those of a sequence that is over are any."""
-        inputs = self.inputs[..., min(t, self.inputs.shape[-2] - 1), :]
-        return inputs if self.chosen is None else inputs[self.chosen]
+    def steps(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """The inputs of every step, to reset and update and to the new state; the last again when there are no more."""
+        hidden = self.inputs.shape[-1] // 3
+        # taken apart once: the gradient of a slice at every step would be as large as all of them
+        parts = [part.unbind(-2) for part in self.inputs.split_with_sizes((2 * hidden, hidden), -1)]
+        for gates, new in chain(zip(*parts, strict=True), repeat((parts[0][-1], parts[1][-1]))):
+            yield (
+                (gates, new)
+                if self.chosen is None
+                else (gates.index_select(0, self.chosen), new.index_select(0, self.chosen))
+            )
 
     def ends(self) -> Tensor:
         """Lengths that broadcast over pairs."""
@@ -50,10 +58,10 @@ def states(cell: Cell, x: Side, y: Side) -> Iterator[tuple[Tensor, Tensor]]:
     n, m = _both_ends(x, y)
     common, last = int(torch.minimum(n, m).min()), int(torch.maximum(n, m).max())
     first = second = x.inputs.new_zeros(*n.shape, cell.recurrent.shape[1])
-    for t in range(last):
+    for t, own, others in zip(range(last), x.steps(), y.steps(), strict=False):
         couple = torch.sigmoid(F.linear(first + second, cell.coupling, cell.coupling_bias))
-        update, new = _gates(cell, x.at(t), first)
-        other_update, other_new = _gates(cell, y.at(t), second)
+        update, new = _gates(cell, own, first)
+        other_update, other_new = _gates(cell, others, second)
         if t < common:
             first, second = (
                 torch.lerp(torch.lerp(new, other_new, couple), first, update),
@@ -74,15 +82,15 @@ def _both_ends(x: Side, y: Side) -> tuple[Tensor, Tensor]:
     return n + 0 * m, m + 0 * n  # broadcast
 
 
-def _gates(cell: Cell, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+def _gates(cell: Cell, inputs: tuple[Tensor, Tensor], state: Tensor) -> tuple[Tensor, Tensor]:
     """Update and new state of one twin, equations 9, 12 and 13.
 
     The twins are not stacked into one product: a row of it may round otherwise than another, and x would differ from x.
     """
     hidden = cell.recurrent.shape[1]
-    from_state = F.linear(state, cell.recurrent)
-    reset, update = torch.sigmoid(inputs[..., : 2 * hidden] + from_state[..., : 2 * hidden]).chunk(2, -1)
-    return update, torch.tanh(inputs[..., 2 * hidden :] + reset * (from_state[..., 2 * hidden :] + cell.candidate))
+    gates, new = F.linear(state, cell.recurrent).split_with_sizes((2 * hidden, hidden), -1)
+    reset, update = torch.sigmoid(inputs[0] + gates).chunk(2, -1)
+    return update, torch.tanh(inputs[1] + reset * (new + cell.candidate))
 
 
 def apart(first: Tensor, second: Tensor) -> Tensor:

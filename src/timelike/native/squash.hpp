@@ -1,5 +1,5 @@
 // The logistic function and the hyperbolic tangent, two registers at a time: both denominators share one division.
-// Both are within 4 units in the last place of the larger of the result and, for the logistic function, of 2^-53.
+// Both are within 4 units in the last place as far as they reach; beyond, the logistic function stays above 0.
 #pragma once
 #include "explog.hpp"
 
