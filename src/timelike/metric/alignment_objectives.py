@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,14 +16,7 @@ from ..train import Batch, Objective, per_class, shuffled
 from .alignment_losses import consistency, episode_loss
 from .augmentation import BLUR_OR_MERGE, augmented
 from .comparer import Comparer, Prepared
-
-
-class MetricLoss(Protocol):
-    """A loss of distances (query, gallery), the labels of both, and which pairs count (all where None)."""
-
-    def __call__(
-        self, distances: Tensor, labels: Tensor, gallery_labels: Tensor, valid: Tensor | None = None
-    ) -> Tensor: ...
+from .losses import Loss
 
 
 class Comparing(Objective):
@@ -79,7 +72,7 @@ class Supervised(Comparing):
         module: Comparer,
         sequences: Sequences,
         labels: Any,
-        loss: MetricLoss,
+        loss: Loss,
         *,
         augmentation: Augmentation | None = BLUR_OR_MERGE,
         consistency: float = 1.0,
@@ -117,7 +110,7 @@ class Supervised(Comparing):
         else:
             queries = self._prepared(batch, "new")
         distances = self.module.matrix(queries, gallery)
-        metric = self.metric_loss(distances, labels, labels, valid)
+        metric = self.metric_loss(distances, labels, labels, valid=valid)
         if not metric.requires_grad:
             metric = metric + 0 * distances.sum()  # nothing to learn from this batch, and yet a step must be possible
         total = metric + self.module.penalty()
