@@ -50,6 +50,11 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others
         RecurrentEncoder as RecurrentEncoder,
         combine as combine,
     )
+    from .metric import (
+        TAP as TAP,
+        CoupledGRU as CoupledGRU,
+        SiameseGRU as SiameseGRU,
+    )
     from .recognize import (
         ElasticKernel as ElasticKernel,
         KMeans as KMeans,
@@ -93,6 +98,9 @@ _HOME = {
     "TWE": "align",
     "WDTW": "align",
     "Alignment": "align",
+    "CoupledGRU": "metric",
+    "SiameseGRU": "metric",
+    "TAP": "metric",
     "ElasticKernel": "recognize",
     "Euclidean": "align",
     "FormatError": "sequences",

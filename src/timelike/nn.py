@@ -15,7 +15,7 @@ from .align.layers import (
     WarpMSE,
 )
 from .encode import CausalNetwork, FrameNetwork, RecurrentNetwork
-from .metric import Aligned, TAPNetwork as TAP
+from .metric import Aligned, CoupledNetwork as CoupledGRU, SiameseNetwork as SiameseGRU, TAPNetwork as TAP
 
 __all__ = [
     "DILATE",
@@ -25,11 +25,13 @@ __all__ = [
     "TCOT",
     "Aligned",
     "CausalNetwork",
+    "CoupledGRU",
     "DecDTW",
     "FrameNetwork",
     "MaxError",
     "Positions",
     "RecurrentNetwork",
+    "SiameseGRU",
     "Sinkhorn",
     "SoftDTW",
     "TimeDev",

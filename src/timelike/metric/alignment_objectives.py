@@ -115,9 +115,10 @@ class Supervised(Comparing):
             metric = metric + 0 * distances.sum()  # nothing to learn from this batch, and yet a step must be possible
         total = metric + self.module.penalty()
         if self.augmentation is None or self.consistency == 0:
-            return {"loss": total, "metric": metric.detach()}
+            return {"loss": total, "metric": metric.detach(), **self.module.readings()}
         alike = consistency(self.module, queries, gallery, batch["alignment"], alignment=self.alignment)
-        return {"loss": total + self.consistency * alike, "metric": metric.detach(), "consistency": alike.detach()}
+        parts = {"metric": metric.detach(), "consistency": alike.detach(), **self.module.readings()}
+        return {"loss": total + self.consistency * alike, **parts}
 
 
 class SelfSupervised(Comparing):

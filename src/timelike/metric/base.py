@@ -20,10 +20,11 @@ from ..sequences.reading import keep_size
 from ..sequences.sampling import RandomState, generator
 from ..train import History, Objective, Plateau, fit, seeded
 from . import losses
+from .alignment_objectives import Supervised
 from .blocks import fill
 from .comparer import Comparer
 from .estimator import MetricEstimator
-from .learning import ByClass, ByPairs, Judged
+from .learning import ByPairs, Judged
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
 _LEAST = 4  # members every class must have before some are held out
@@ -36,7 +37,7 @@ class LearnedMetric(MetricEstimator):
     """
 
     loss: Any
-    per_class: int
+    per_class: int | None
     learning_rate: float
     weight_decay: float
     max_epochs: int | None
@@ -100,18 +101,22 @@ class LearnedMetric(MetricEstimator):
         held_out: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> Objective:
-        n_classes = int(classes.max()) + 1
-        learning = (Judged if len(held_out) else ByClass)(
-            self.network_,
-            ready,
-            classes,
-            losses.find(self.loss),
-            per_class=self.per_class,
-            classes_per_batch=min(n_classes, max(2, _WIDEST // self.per_class)),
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-        )
-        return learning.hold_out(held_out, rng) if isinstance(learning, Judged) else learning
+        criterion, options = losses.find(self.loss), self._options(int(classes.max()) + 1)
+        if len(held_out):
+            return Judged(self.network_, ready, classes, held_out, criterion, rng, **options)
+        return Supervised(self.network_, ready, classes, criterion, **options)
+
+    def _options(self, n_classes: int) -> dict[str, Any]:
+        """How the objective is to learn."""
+        size = 6 if self.per_class is None else self.per_class
+        widest = min(n_classes, max(2, _WIDEST // size))
+        return {
+            "augmentation": None,
+            "n_per_class": size,
+            "batch_size": size * widest,
+            "learning_rate": self.learning_rate,
+            "weight_decay": self.weight_decay,
+        }
 
     def _train(self, objective: Objective, *, judged: bool) -> None:
         self.history_: History = fit(
@@ -127,7 +132,8 @@ class LearnedMetric(MetricEstimator):
 
     def _refuse_options(self) -> None:
         losses.find(self.loss)
-        whole(self.per_class, "per_class", 2)
+        if self.per_class is not None:
+            whole(self.per_class, "per_class", 2)
         real(self.learning_rate, "learning_rate", above=0)
         real(self.weight_decay, "weight_decay", 0)
         real(self.validation, "validation", 0, 0.9)

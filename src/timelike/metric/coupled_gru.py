@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..sequences import as_one
 from ..sequences.arguments import one_of, real, store, whole
-from ..sequences.sampling import RandomState, generator
+from ..sequences.sampling import RandomState
 from .base import LearnedMetric
 from .comparer import Comparer
 from .coupled_network import CoupledNetwork
@@ -106,9 +106,10 @@ class CoupledGRU(LearnedMetric):
         """How far the two states are from each other at every time, up to the end of the longer one."""
         first, second = as_one(x, "x"), as_one(y, "y")
         self._refuse(first, second, ("x", "y"))
-        sides = [self.network_.prepare(*self.moments_.applied(side).tensor()) for side in (first, second)]
+        (a, a_lengths), (b, b_lengths) = (self.moments_.applied(side).tensor() for side in (first, second))
         with torch.no_grad():
-            return np.asarray(self.network_.synchronization(*sides)[0].numpy(), np.float64)
+            found = self.network_.synchronization(a, b, a_lengths, b_lengths)[0]
+        return np.asarray(found.numpy(), np.float64)
 
     def lyapunov(self, *, steps: int = 1000, random_state: RandomState = 0) -> float:
         """The largest Lyapunov exponent of the map that the network makes without input; above 0 it is chaotic.
@@ -116,6 +117,4 @@ class CoupledGRU(LearnedMetric):
         Two coupled systems synchronise where the coupling exceeds half of it (Fujisaka and Yamada, 1983).
         """
         self._require_fitted()
-        whole(steps, "steps", 1)
-        seed = int(generator(random_state).integers(2**31))
-        return float(self.network_.lyapunov(steps=steps, generator=torch.Generator().manual_seed(seed)))
+        return self.network_.lyapunov(steps=steps, random_state=random_state)

@@ -133,6 +133,10 @@ class CoupledNetwork(Comparer):
         norm: Tensor = torch.linalg.vector_norm(self.weight_hc)
         return self.coupling_penalty * norm
 
+    def readings(self) -> dict[str, Tensor | float]:
+        """The norm of the coupling."""
+        return {"coupling": self.coupling_norm}
+
     @property
     def coupling_norm(self) -> float:
         """‖W_hc‖, the Frobenius norm."""

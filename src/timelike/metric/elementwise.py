@@ -15,7 +15,7 @@ from ..sequences.arguments import real, store, whole
 from ..sequences.sampling import RandomState
 from ..train import Batch, Objective, fit, per_class
 from . import losses
-from .frame_distances import euclidean
+from .frame_distances import rowwise
 from .ground import GroundMetric
 from .transformation import perceptron
 
@@ -114,4 +114,4 @@ class _Frames(Objective):
     def loss(self, batch: Batch) -> Tensor:
         """The criterion on all pairs of frames."""
         frames = self.module(batch["x"])
-        return self.criterion(euclidean(frames[None], frames[None])[0], batch["classes"])
+        return self.criterion(rowwise(frames[None], frames[None])[0], batch["classes"])

@@ -24,7 +24,7 @@ _STEPS_AT_ONCE = 1 << 16
 
 
 class GroundMetric(MetricEstimator):
-    """Frames mapped by what was learned, then compared by an aligner that learns nothing; a subclass says how it learns."""
+    """Frames mapped by what was learned, then compared by an aligner that learns nothing."""
 
     aligner: Any
     standardize: bool

@@ -82,7 +82,7 @@ class Transformation(nn.Module):
         if self_attention and self.n_outputs == 1:
             raise ValueError("self_attention=True normalises frames of one number to zero: use n_outputs=2 or more")
         self.normalize = normalize and (transform or self_attention)
-        self.perceptron = _perceptron(n_channels, hidden, self.n_outputs) if transform else None
+        self.perceptron = perceptron(n_channels, hidden, self.n_outputs) if transform else None
         self.attention = SelfAttention(self.n_outputs) if self_attention else None
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
@@ -98,7 +98,8 @@ class Transformation(nn.Module):
         return found.masked_fill(~steps[..., None], 0.0)
 
 
-def _perceptron(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
+def perceptron(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
+    """Three layers with ReLUs between them."""
     return nn.Sequential(
         nn.Linear(n_in, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, n_out)
     )

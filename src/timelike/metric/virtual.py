@@ -64,9 +64,9 @@ class Virtual:
 class RVSML(GroundMetric):
     """A linear map of frames under which sequences regress to a virtual sequence of their class.
 
-    Minimises Σ_n Σ_ij T_ij ‖W x_i − v_j‖² + λ N ‖W‖² in turn over W (a ridge regression) and over the alignments T of each
-    sequence with its class's virtual sequence of `virtual` orthonormal frames; then sequences are compared by the aligner
-    after W (Su and Wu, "Learning distance for sequences by learning a ground metric", ICML 2019).
+    Minimises Σ_n Σ_ij T_ij ‖W x_i − v_j‖² + λ N ‖W‖² in turn over W (a ridge regression) and over the alignments T of
+    each sequence with its class's virtual sequence of `virtual` orthonormal frames; then sequences are compared by the
+    aligner after W (Su and Wu, "Learning distance for sequences by learning a ground metric", ICML 2019).
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class RVSML(GroundMetric):
             last = error
             virtual.align(frames @ projection, aligner)
         network = self._empty(*projection.shape)
-        network.weight.data = torch.from_numpy(projection.T.astype(np.float32).copy())  # type: ignore[union-attr]
+        network.weight.data = torch.from_numpy(projection.T.astype(np.float32).copy())
         return network
 
     def _empty(self, n_channels: int, n_outputs: int) -> nn.Module:
@@ -217,4 +217,5 @@ class _Regression(Objective):
         """Σ_j T_ij ‖f(x_i) − v_j‖², averaged over frames."""
         found = self.module(batch["x"])
         squares = batch["total"] * (1 + found.square().sum(-1)) - 2 * (found * batch["targets"]).sum(-1)
-        return squares.mean()
+        mean: Tensor = squares.mean()
+        return mean

@@ -12,6 +12,12 @@ METHODS: dict[str, str] = {
     "EmbeddingRegressor": "timelike.encode:EmbeddingRegressor",
     "FrameEncoder": "timelike.encode:FrameEncoder",
     "RecurrentEncoder": "timelike.encode:RecurrentEncoder",
+    "CoupledGRU": "timelike.metric:CoupledGRU",
+    "DeepRVSML": "timelike.metric:DeepRVSML",
+    "ElementWise": "timelike.metric:ElementWise",
+    "RVSML": "timelike.metric:RVSML",
+    "SiameseGRU": "timelike.metric:SiameseGRU",
+    "TAP": "timelike.metric:TAP",
     # what learns nothing, saved as a part of what does
     "ADTW": "timelike.align:ADTW",
     "DDTW": "timelike.align:DDTW",
@@ -29,6 +35,12 @@ METHODS: dict[str, str] = {
     "TCOT": "timelike.align:TCOT",
     "TWE": "timelike.align:TWE",
     "WDTW": "timelike.align:WDTW",
+    "Binomial": "timelike.metric.losses:Binomial",
+    "Contrastive": "timelike.metric.losses:Contrastive",
+    "Lifted": "timelike.metric.losses:Lifted",
+    "MultiSimilarity": "timelike.metric.losses:MultiSimilarity",
+    "Structural": "timelike.metric.losses:Structural",
+    "Triplet": "timelike.metric.losses:Triplet",
 }
 
 

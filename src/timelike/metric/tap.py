@@ -1,0 +1,219 @@
+"""TAP: a small network predicts how two sequences line up, and learns to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..align import Aligner, Alignment
+from ..sequences import Sequences
+from ..sequences.arguments import one_of, real, store, whole
+from ..sequences.reading import keep_size
+from ..sequences.sampling import RandomState
+from .aligned import ALIGNERS, Aligned
+from .aligning import Aligning
+from .alignment_objectives import Episodes, SelfSupervised
+from .augmentation import BLUR_OR_MERGE
+from .base import LearnedMetric
+from .comparer import Comparer
+from .tap_network import TAPNetwork
+
+Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
+
+
+class TAP(LearnedMetric, Aligner):
+    """The distance ⟨T, D⟩ of an alignment T that a network predicts from the distances D of frames that a network made.
+
+    S = −(D + g(D, D_t)) with g a convolutional network and D_t the distances of relative positions; T is the softmax
+    of S over the steps of y, divided by the number of steps of x (Su and Wen, "Temporal Alignment Prediction for
+    Supervised Representation Learning and Few-Shot Sequence Classification", ICLR 2022). From x to y is not from y to
+    x, and a sequence is not at distance 0 from itself. Any aligner with a gradient can take the network's place.
+
+    Parameters
+    ----------
+    loss : str or loss of `timelike.metric.losses`
+        What is minimised over the distances of the augmented sequences of a batch from all of it.
+    variant : {"cnn", "l", "d", "attention"}
+        What g is: three convolutions; fewer; more; or attention in their place.
+    aligner : {"tap", "softdtw", "opw", "tcot", "sinkhorn"} or torch module
+        What aligns the frames: "softdtw" with loss="lifted" is the paper's Lifted+SoftDTW.
+    supervision : {"labels", "augmentation", "alignment", "episodes"}
+        What is learned from: classes; sequences and augmentations of them, without classes; how augmentations line up;
+        few-shot tasks (`n_way`, `k_shot`).
+    hidden, n_outputs, normalize, self_attention
+        The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
+    kernels, last_relu
+        Of g: kernels of a layer, and whether the paper's last ReLU, which the authors' code does not have, is there.
+    symmetrize : bool
+        Whether both directions are averaged.
+    augment : bool
+        Whether queries are augmented (blurred or merged), and their distance to themselves is part of the loss.
+    per_class : int or None
+        Members of a class in a batch; None draws batches of `batch_size` at random.
+    batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, random_state
+        As for `SiameseGRU`; the default of `max_epochs` is 100.
+
+    Attributes
+    ----------
+    network_ : TAPNetwork or Aligned
+        The torch module.
+    history_ : History
+        Losses and validation scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.sin(np.arange(12) * np.repeat([0.5, 1.5], 8)[:, None]) + 0.1 * rng.standard_normal((16, 12))
+    >>> metric = tl.TAP(hidden=8, kernels=4, max_epochs=2, random_state=0).fit(X, np.repeat([0, 1], 8))
+    >>> metric.pairwise(X).shape
+    (16, 16)
+    >>> metric.align(X[0], X[9]).plan.sum().round(6)
+    np.float64(1.0)
+    """
+
+    variant: Literal["cnn", "l", "d", "attention"]
+    aligner: Any
+    supervision: Supervision
+    hidden: int
+    n_outputs: int | None
+    normalize: bool
+    self_attention: bool
+    kernels: int
+    last_relu: bool
+    symmetrize: bool
+    augment: bool
+    batch_size: int
+    n_way: int
+    k_shot: int
+
+    network_: Aligning
+    _epochs = 100
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "triplet",
+        variant: Literal["cnn", "l", "d", "attention"] = "cnn",
+        aligner: Any = "tap",
+        supervision: Supervision = "labels",
+        hidden: int = 1024,
+        n_outputs: int | None = None,
+        normalize: bool = True,
+        self_attention: bool = False,
+        kernels: int = 30,
+        last_relu: bool = False,
+        symmetrize: bool = False,
+        augment: bool = True,
+        per_class: int | None = None,
+        batch_size: int = 64,
+        n_way: int = 5,
+        k_shot: int = 1,
+        learning_rate: float = 1e-4,
+        weight_decay: float = 1e-4,
+        max_epochs: int | None = None,
+        patience: int | None = 20,
+        validation: float = 0.2,
+        standardize: bool = True,
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from sequences, and from their classes where `supervision` needs them, those of X unless y is given."""
+        if self.supervision in ("labels", "episodes"):
+            return super().fit(X, y)
+        self._refuse_options()
+        sequences = self._read(X)
+        keep_size(self, sequences)
+        ready = self._start(sequences)
+        objective = SelfSupervised(
+            self.network_,
+            ready,
+            distance=1.0 if self.supervision == "augmentation" else 0.0,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+        )
+        self._train(objective, judged=False)
+        return self
+
+    def _objective(
+        self, ready: Sequences, classes: NDArray[np.int64], held_out: NDArray[np.int64], rng: np.random.Generator
+    ) -> Any:
+        if self.supervision == "labels":
+            return super()._objective(ready, classes, held_out, rng)
+        return Episodes(
+            self.network_,
+            ready,
+            classes,
+            n_way=self.n_way,
+            k_shot=self.k_shot,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+        )
+
+    def _held_out(
+        self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        if self.supervision == "episodes":
+            return np.empty(0, np.int64)
+        return super()._held_out(sequences, classes, rng)
+
+    def _options(self, n_classes: int) -> dict[str, Any]:
+        aligned = self.aligner == "tap"  # soft-DTW collapses where it is asked to be near its own augmentation
+        return {
+            "augmentation": BLUR_OR_MERGE if self.augment else None,
+            "consistency": 1.0 if aligned else 0.0,
+            "n_per_class": self.per_class,
+            "batch_size": self.batch_size,
+            "learning_rate": self.learning_rate,
+            "weight_decay": self.weight_decay,
+        }
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        one_of(self.variant, "variant", ("cnn", "l", "d", "attention"))
+        one_of(self.supervision, "supervision", ("labels", "augmentation", "alignment", "episodes"))
+        if not isinstance(self.aligner, torch.nn.Module):
+            one_of(self.aligner, "aligner", tuple(ALIGNERS))
+        for name, least in (("hidden", 1), ("kernels", 1), ("batch_size", 2), ("n_way", 2), ("k_shot", 1)):
+            whole(getattr(self, name), name, least)
+        real(self.learning_rate, "learning_rate", above=0)
+
+    def _network(self, n_channels: int) -> Comparer:
+        frames: dict[str, Any] = {
+            "hidden": self.hidden,
+            "n_outputs": self.n_outputs,
+            "normalize": self.normalize,
+            "self_attention": self.self_attention,
+        }
+        if self.aligner != "tap":
+            return Aligned(n_channels, aligner=self.aligner, **frames)
+        return TAPNetwork(
+            n_channels,
+            variant=self.variant,
+            kernels=self.kernels,
+            last_relu=self.last_relu,
+            symmetrize=self.symmetrize,
+            **frames,
+        )
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Whether exchanging two sequences changes nothing."""
+        return bool(self.network_.symmetric) if hasattr(self, "network_") else self.symmetrize
+
+    def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        with torch.no_grad():
+            sides = [self.network_.prepare(*self.moments_.applied(side).tensor()) for side in (x, y)]
+            cost = float(self.network_.eval().rows(*sides)[0])
+            plan = self.network_.plan(*sides)[0].double().numpy()
+        return Alignment(cost, None, x[0], y[0], weights=plan)
