@@ -115,13 +115,16 @@ def test_checkpoints_may_come_by_the_clock(tmp_path):
     assert min(np.diff(saved[:-1]), default=0.1) >= 0.09
 
 
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
+@pytest.mark.parametrize("one_bit", [True, False])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, one_bit):
     whole, second = Line(), Line()
     fit(whole, max_steps=20, random_state=0)
     fit(Line(), max_steps=10, checkpoint=tmp_path, checkpoint_every=4, random_state=0)
     damaged = tmp_path / "step-000000010-epoch-000001" / "tensors.safetensors"
-    damaged.write_bytes(damaged.read_bytes()[:-10])
-    with pytest.warns(UserWarning, match="step-000000010-epoch-000001/tensors.safetensors cannot be read"):
+    held = damaged.read_bytes()
+    damaged.write_bytes(held[:-10] + bytes([held[-10] ^ 1]) + held[-9:] if one_bit else held[:-10])
+    said = "is not what was written there" if one_bit else "cannot be read"
+    with pytest.warns(UserWarning, match=f"step-000000010-epoch-000001/tensors.safetensors {said}"):
         fit(second, max_steps=20, checkpoint=tmp_path, random_state=0)
     assert torch.equal(weights(whole.module), weights(second.module))
 
