@@ -87,7 +87,8 @@ class Contrast(Objective):
             descent.backward(term)
             del term, negative
         assert held.grad is not None
-        descent.backward((anchor * held.grad).sum())
+        share = descent.weight or 1.0  # of several processes: already in what has gathered, and not to count twice
+        descent.backward((anchor * (held.grad / share)).sum())
         descent.step()
         return {"loss": total}
 
