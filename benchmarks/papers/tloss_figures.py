@@ -62,21 +62,29 @@ def ranks(rows: report.Rows, path: Path) -> None:
     placed = np.mean([rankdata(-line) for line in table], axis=0)
     n, k = table.shape
     apart = float(studentized_range.ppf(0.95, k, np.inf)) * np.sqrt(k * (k + 1) / (12 * n))
-    figure, axes = blank(7, 0.4 * k + 1.2)
+    figure, axes = blank(8, 0.2 * k + 1.9)
     order = np.argsort(placed)
-    for height, i in enumerate(order):
-        axes.plot([placed[i]] * 2, [0, -height - 1], color="0.3", lw=1)
-        axes.text(placed[i] + 0.04, -height - 1, f"{names[i]}  {placed[i]:.2f}", va="center")
-    for height, (first, last) in enumerate(cliques(placed[order], apart)):
-        level = -0.15 - 0.12 * height
-        axes.plot([first - 0.03, last + 0.03], [level] * 2, color="C3", lw=3)
-    axes.plot([1, 1 + apart], [0.6, 0.6], color="k", lw=2)
+    joined = cliques(placed[order], apart)
+    below = 0.5 + 0.4 * len(joined)  # the bars come first, then the names
+    for position, i in enumerate(order):
+        left = position < (k + 1) // 2  # from both ends inwards, so that no line crosses a name
+        end, level = (0.7, position) if left else (k + 0.3, k - 1 - position)
+        axes.plot([placed[i], placed[i], end], [0, -below - level, -below - level], color="0.3", lw=1)
+        words = f"{names[i]}  {placed[i]:.2f} " if left else f" {placed[i]:.2f}  {names[i]}"
+        axes.text(end, -below - level, words, va="center", ha="right" if left else "left")
+    for height, (first, last) in enumerate(joined):
+        axes.plot([first - 0.03, last + 0.03], [-0.35 - 0.4 * height] * 2, color="C3", lw=3)
+    axes.plot([1, 1 + apart], [1.7, 1.7], color="k", lw=2)
     chance = friedmanchisquare(*table.T).pvalue if n > 2 else float("nan")
-    axes.text(1, 0.75, f"critical difference {apart:.2f}, {n} data sets, Friedman p = {chance:.2g}", va="bottom")
-    axes.set(xlim=(0.8, k + 1.5), ylim=(-k - 0.6, 1.4), xticks=range(1, k + 1), yticks=[])
-    axes.spines[["left", "bottom"]].set_visible(False)
-    axes.spines["bottom"].set_visible(True)
-    axes.set_xlabel("mean rank")
+    words = f"critical difference {apart:.2f}, {n} data sets, Friedman p = {chance:.2g}"
+    axes.text(1, 1.9, words, va="bottom")
+    axes.plot([1, k], [0, 0], color="k", lw=1)
+    for rank in range(1, k + 1):
+        axes.plot([rank] * 2, [0, 0.2], color="k", lw=1)
+        axes.text(rank, 0.3, str(rank), ha="center", va="bottom")
+    axes.text(k + 0.3, 0.3, "mean rank", va="bottom")
+    axes.set(xlim=(-1.5, k + 2.5), ylim=(-below - k // 2 - 0.3, 2.9))
+    axes.set_axis_off()
     figure.savefig(path)
 
 

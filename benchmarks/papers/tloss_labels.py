@@ -173,6 +173,8 @@ def draw(rows: Rows, path: Path) -> None:
             axes.plot(shares, means, marker="o", ms=4, label=label)
             axes.fill_between(shares, means - spread, means + spread, alpha=0.2)
         axes.set(xscale="log", xlabel="share of labels (%)", ylabel="test accuracy", title=name)
+        axes.set_xticks(shares, [f"{share:g}" for share in shares])  # a logarithm would name 10 and 100 only
+        axes.minorticks_off()
         axes.legend(frameon=False)
         figure.savefig(path / f"tloss_labels_{name.lower().replace(' ', '_')}.svg")
 

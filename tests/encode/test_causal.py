@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import timelike as tl
+from timelike import train
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
 
@@ -95,16 +96,78 @@ def test_training_continues_from_a_checkpoint(ragged, tmp_path):
     assert tl.load_model(tmp_path / "model").checkpoint == str(tmp_path / "pause")
 
 
-def test_a_stream_costs_the_same_after_a_long_past(ragged):
-    stream = tl.CausalEncoder(**SMALL).fit(ragged).stream()
+def test_a_checkpoint_of_other_sequences_or_other_crops_is_refused(ragged, tmp_path):
+    options = SMALL | {"checkpoint": tmp_path / "pause"}
+    first = tl.CausalEncoder(**options).fit(ragged)
+    moved = [np.asarray(x).copy() for x in ragged]
+    moved[3][5, 1] += 1e-9
+    one_less = [*moved[:3], ragged[3], *moved[4:5], ragged[5][:-1]]
+    for other in (moved, one_less, ragged[:5], ragged[::-1]):
+        with pytest.raises(ValueError, match="the checkpoint in .*pause has another data, .*by removing it"):
+            tl.CausalEncoder(**options).fit(other)
+    for changed in ({"n_negatives": 3}, {"batch_size": 2}):
+        with pytest.raises(ValueError, match=f"has another {next(iter(changed))}, "):
+            tl.CausalEncoder(**options | changed).fit(ragged)
+    again = tl.CausalEncoder(**options | {"learning_rate": 1e-4, "by_terms": True, "max_steps": 6})
+    assert again.fit(tl.Sequences(list(ragged))).history_.n_steps == 6  # what may change in a pause
+    assert first.history_.n_steps == 4
 
-    def held():
-        return sum(layer.ring.size for block in stream._blocks for layer in (block.first, block.second))
 
-    before = held()
-    for sample in np.zeros((200, 2)):
-        stream.push(sample)
-    assert held() == before
+def test_folds_do_not_continue_from_each_others_checkpoint(waves, tmp_path):
+    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "pause"), head="1nn")
+    model.fit(waves[:30])
+    with pytest.raises(ValueError, match="has another data"):
+        clone(model).fit(waves[30:])
+    with pytest.raises(ValueError, match="several have checkpoint=.*: give every one a folder of its own"):
+        tl.combine([tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "one")] * 2)
+
+
+def test_a_fit_that_fails_leaves_what_was_learned_before(ragged, waves):
+    encoder = tl.CausalEncoder(**SMALL).fit(ragged)
+    before = encoder.encode(ragged)
+    with pytest.raises(train.Diverged):
+        encoder.set_params(learning_rate=1e20, max_steps=20).fit(waves)
+    np.testing.assert_array_equal(encoder.encode(ragged), before)
+    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(ragged, [0, 1, 0, 1, 0, 1])
+    answers = model.predict(ragged)
+    with pytest.raises(train.Diverged):
+        model.set_params(encoder__learning_rate=1e20, encoder__max_steps=20).fit(waves)
+    np.testing.assert_array_equal(model.predict(ragged), answers)
+    with pytest.raises(train.Diverged):
+        (fresh := tl.CausalEncoder(**SMALL | {"learning_rate": 1e20, "max_steps": 20})).fit(waves)
+    assert not fresh.__sklearn_is_fitted__()
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_that_float32_cannot_hold_are_named(ragged):
+    encoder = tl.CausalEncoder(**SMALL).fit(ragged)
+    far = [np.asarray(x).copy() for x in ragged]
+    far[3][5, 1] = 1e300
+    with pytest.raises(ValueError, match="X: sequence 3 has a value at time step 5 that is too large for float32"):
+        encoder.encode(far)
+    with pytest.raises(ValueError, match="so large that their squares overflow"):
+        tl.CausalEncoder(**SMALL).fit(far)
+    far[3][5, 1] = 1e100
+    with pytest.raises(ValueError, match="too large for float32"):
+        tl.CausalEncoder(standardize=False, **SMALL).fit(far)
+    stream = encoder.stream()
+    vector = stream.push(ragged[0][0])
+    with pytest.raises(ValueError, match="is too large for float32"):
+        stream.push([1e300, 0.0])
+    np.testing.assert_array_equal(encoder.stream().push(ragged[0][0]), vector)
+    assert stream.n_samples == 1
+    far[3][5, 1] = 1e38
+    encoder.network_.linear.weight.data *= 100
+    with pytest.raises(ValueError, match="X: sequence 3 has values so large that its vector overflows"):
+        encoder.encode(far)
+
+
+def test_vectors_have_names_for_tables(ragged):
+    encoder = tl.CausalEncoder(**SMALL).fit(ragged)
+    assert encoder.get_feature_names_out().tolist() == [f"causalencoder{i}" for i in range(6)]
+    assert len(tl.combine([encoder, encoder]).get_feature_names_out()) == 12
+    table = clone(encoder).set_output(transform="pandas").fit(ragged).transform(ragged)
+    np.testing.assert_array_equal(table["causalencoder3"], encoder.encode(ragged)[:, 3])
 
 
 @pytest.mark.parametrize(
@@ -116,6 +179,8 @@ def test_a_stream_costs_the_same_after_a_long_past(ragged):
         ({"kernel": 0}, ValueError),
         ({"learning_rate": 0}, ValueError),
         ({"max_steps": 0}, ValueError),
+        ({"standardize": "no"}, TypeError),
+        ({"by_terms": "no"}, TypeError),
     ],
 )
 def test_a_wrong_option_is_named(ragged, options, kind):

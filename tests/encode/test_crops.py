@@ -107,27 +107,41 @@ def test_the_loss_is_the_formula(ragged):
 class Gather:
     """Stands for the loop's descent, and leaves the gradients where they are."""
 
+    def __init__(self, weight=1.0):
+        self.weight = weight
+
     def backward(self, term):
-        term.backward()
+        (self.weight * term).backward()
 
     def step(self):
         pass
 
     def __call__(self, loss):
-        loss.backward()
+        self.backward(loss)
 
 
 @pytest.mark.parametrize("which", ["ragged", "equal"])
-def test_a_backward_pass_per_term_has_the_same_loss_and_gradients(which, request):
+@pytest.mark.parametrize("weight", [1.0, 0.5, 0.0])  # of one among several processes
+def test_a_backward_pass_per_term_has_the_same_loss_and_gradients(which, weight, request):
     sequences = request.getfixturevalue(which)
     once, by_terms = contrast(sequences), contrast(sequences, by_terms=True)
     losses = []
     for objective in (once, by_terms):
         batch = next(objective.batches(0, np.random.default_rng(0)))
-        losses.append(torch.as_tensor(objective.step(batch, Gather())["loss"]).item())
+        losses.append(torch.as_tensor(objective.step(batch, Gather(weight))["loss"]).item())
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+    assert all(bool(p.grad.any()) == bool(weight) for p in [*once.module.parameters()][-2:])
     for ours, theirs in zip(once.module.parameters(), by_terms.module.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["64-true", "bf16-mixed", "bf16-true"])
+@pytest.mark.parametrize("by_terms", [False, True])
+def test_it_trains_in_other_precisions(ragged, precision, by_terms):
+    plain, other = (contrast(ragged, by_terms=by_terms) for _ in range(2))
+    expected = fit(plain, max_steps=5, random_state=0)["loss"]
+    found = fit(other, max_steps=5, precision=precision, random_state=0)["loss"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5 if precision == "64-true" else 0.05)
 
 
 def test_both_ways_learn_in_the_loop(ragged):

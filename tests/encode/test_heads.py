@@ -1,6 +1,7 @@
 """Heads against scikit-learn's own predictions, and the estimators around them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
@@ -111,6 +112,46 @@ def test_a_regressor_comes_back_from_a_folder(head, waves, tmp_path):
     np.testing.assert_array_equal(tl.load_model(tmp_path / "model").predict(waves), model.predict(waves))
 
 
+def test_classes_come_back_in_the_dtype_they_had(waves, tmp_path):
+    big = np.where(waves.labels == "slow", 1, 2**63 + 5).astype(np.uint64)
+    for number, labels in enumerate((big, (big == 1).astype(np.int8), waves.labels, big == 1)):
+        model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(waves, labels)
+        model.save(tmp_path / f"{number}")
+        found = tl.load_model(tmp_path / f"{number}").predict(waves)
+        assert found.dtype == labels.dtype
+        np.testing.assert_array_equal(found, model.predict(waves))
+
+
+@pytest.mark.filterwarnings("error")
+def test_features_that_only_differ_by_rounding_say_nothing():
+    """Sequences that are all the same have vectors that differ in their last digit, by their place in a batch."""
+    same = np.full((8, 30), 0.3)
+    encoder = tl.CausalEncoder(**SMALL).fit(same)
+    shares = tl.EmbeddingClassifier(encoder, head="logistic", fit_encoder=False).fit(same, [0, 0, 0, 1] * 2)
+    np.testing.assert_allclose(shares.predict_proba(same), [[0.75, 0.25]] * 8, atol=1e-3)
+    mean = tl.EmbeddingRegressor(encoder, fit_encoder=False).fit(same, np.arange(8.0))
+    np.testing.assert_allclose(mean.predict(same), 3.5, atol=1e-3)
+    noisy = np.random.default_rng(0).standard_normal((40, 3)) * [1, 1, 1e-8] + 1
+    codes = (noisy[:, 0] > 1).astype(int)
+    assert abs(Logistic.fit(noisy, codes).coefficients[0, 2]) < 1e-3
+    assert abs(Linear.ridge(noisy, noisy[:, 0]).coefficients[0, 2]) < 1e-3
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("head", ["ridge", "1nn"])
+def test_one_series_is_its_own_prediction(waves, head):
+    model = tl.EmbeddingRegressor(tl.CausalEncoder(**SMALL), head=head).fit(waves[:1], [2.5])
+    np.testing.assert_allclose(model.predict(waves[:3]), 2.5)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_a_missing_label_is_no_class(waves, missing):
+    labels = np.array([*waves.labels[:59], missing], object)
+    for kind in (tl.EmbeddingClassifier, tl.EmbeddingRegressor, tl.Neighbors):
+        with pytest.raises(ValueError, match=r"y\[59\] is .* \(NaN or missing\): expected the"):
+            kind().fit(waves, labels)
+
+
 def test_integers_stay_integers(waves, tmp_path):
     codes = (waves.labels == "slow").astype(int) * 7
     model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(waves, codes)
@@ -151,6 +192,8 @@ def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
             kind(small).predict(waves)
         with pytest.raises(ValueError, match="head='magic': expected one of"):
             kind(small, head="magic").fit(waves, np.arange(60) % 2)
+        with pytest.raises(TypeError, match="fit_encoder='no': expected True or False"):
+            kind(small, fit_encoder="no").fit(waves, np.arange(60) % 2)
         with pytest.raises(ValueError, match="requires y to be passed"):
             kind(small).fit(waves.replace(labels=None))
         with pytest.raises(ValueError, match="y has shape .3,. for 60 sequences"):

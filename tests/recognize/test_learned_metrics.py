@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 import timelike as tl
+from timelike.align import base as align_base
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5, "n_negatives": 2, "max_steps": 3, "random_state": 0}
 HOLDERS = [tl.Neighbors, tl.NeighborsRegressor, lambda metric: tl.KMedoids(2, metric=metric), tl.ElasticKernel]
@@ -190,6 +191,45 @@ def test_what_cannot_be_is_said(waves, encoder, tmp_path):
     with pytest.raises(ValueError, match="metric has no option 'window__x': DTW has window, "):
         tl.Neighbors().set_params(metric__window__x=3)
     resuming = tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "run")
-    with pytest.raises(ValueError, match="from which a fit on other sequences would continue: fit the CausalEncoder"):
-        tl.Neighbors(resuming).fit(waves)
+    once = tl.Neighbors(resuming).fit(waves)
+    with pytest.raises(ValueError, match="has another data, .* it is from another training, so use another folder"):
+        tl.Neighbors(resuming).fit(waves[:20])
+    np.testing.assert_array_equal(tl.Neighbors(resuming).fit(waves).metric_.encode(waves), once.metric_.encode(waves))
     assert tl.Neighbors(resuming.fit(waves)).fit(waves).metric_ is resuming
+
+
+@pytest.mark.parametrize("holder", HOLDERS[:2])
+def test_known_sequences_are_encoded_once(holder, waves, encoder, monkeypatch):
+    model = holder(encoder, k=2).fit(waves)
+    expected = encoder.neighbors(waves, waves[:7], k=2)
+    seen = []
+    real = tl.CausalEncoder._encode
+    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s: seen.append(len(s)) or real(self, s))
+    found = model.kneighbors(waves[:7])
+    model.predict(waves[:3])
+    assert seen == [7, 3]
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    with pytest.raises(ValueError, match="k=31: expected 1 to 30"):
+        model.kneighbors(waves, k=31)
+    with pytest.raises(ValueError, match="queries has frames of shape"):
+        model.kneighbors(np.zeros((2, 5, 3)))
+
+
+def test_a_search_in_blocks_encodes_the_collection_once(waves, encoder, monkeypatch):
+    vectors = encoder.encode(waves).astype(float)
+    expected = np.linalg.norm(vectors[:, None] - vectors, axis=2).argsort(axis=1, kind="stable")[:, :3]
+    monkeypatch.setattr(align_base, "_BLOCK", 4 * len(waves))
+    seen = []
+    real = tl.CausalEncoder._encode
+    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s: seen.append(len(s)) or real(self, s))
+    np.testing.assert_array_equal(encoder.neighbors(waves, waves, k=3).ids, expected)
+    assert seen == [30, 30]
+    np.testing.assert_array_equal(encoder.prepared(waves).neighbors(waves, k=3).ids, expected)
+
+
+def test_an_encoder_fitted_again_does_not_mix_its_vectors_with_those_known(waves, encoder):
+    model = tl.Neighbors(encoder).fit(waves)
+    before = model.kneighbors(waves, k=3)
+    encoder.set_params(random_state=5).fit(waves)
+    np.testing.assert_array_equal(model.kneighbors(waves, k=3).ids, before.ids)

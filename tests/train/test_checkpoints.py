@@ -8,13 +8,14 @@ import sys
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from timelike.train import Callback, Plateau, fit, trees
+from timelike.train import Callback, Plateau, fingerprint, fit, trees
 from train.objectives import Contest, Judged, Line, weights
 
 
@@ -114,13 +115,16 @@ def test_checkpoints_may_come_by_the_clock(tmp_path):
     assert min(np.diff(saved[:-1]), default=0.1) >= 0.09
 
 
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
+@pytest.mark.parametrize("one_bit", [True, False])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, one_bit):
     whole, second = Line(), Line()
     fit(whole, max_steps=20, random_state=0)
     fit(Line(), max_steps=10, checkpoint=tmp_path, checkpoint_every=4, random_state=0)
     damaged = tmp_path / "step-000000010-epoch-000001" / "tensors.safetensors"
-    damaged.write_bytes(damaged.read_bytes()[:-10])
-    with pytest.warns(UserWarning, match="step-000000010-epoch-000001/tensors.safetensors cannot be read"):
+    held = damaged.read_bytes()
+    damaged.write_bytes(held[:-10] + bytes([held[-10] ^ 1]) + held[-9:] if one_bit else held[:-10])
+    said = "is not what was written there" if one_bit else "cannot be read"
+    with pytest.warns(UserWarning, match=f"step-000000010-epoch-000001/tensors.safetensors {said}"):
         fit(second, max_steps=20, checkpoint=tmp_path, random_state=0)
     assert torch.equal(weights(whole.module), weights(second.module))
 
@@ -158,6 +162,40 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     file.write_text("")
     with pytest.raises(NotADirectoryError, match="is a file: expected a folder"):
         fit(Line(), max_steps=4, checkpoint=file)
+
+
+def test_a_checkpoint_says_what_it_belongs_to(tmp_path):
+    asked = []
+
+    class Known(Line):
+        about: ClassVar[dict] = {}
+
+        def identity(self):
+            asked.append(self.about)
+            return self.about
+
+    one, other = ({"data": fingerprint(np.arange(3), x), "size": 8} for x in (np.zeros(2), np.ones(2)))
+    fit(Known(), max_steps=2, random_state=0)
+    assert asked == []  # it may take time, and is needed for checkpoints only
+    fit(Line(), max_steps=2, checkpoint=tmp_path / "unknown", random_state=0)
+    Known.about = one
+    fit(Known(), max_steps=4, checkpoint=tmp_path / "unknown", random_state=0)  # an objective that used to say nothing
+    fit(Known(), max_steps=9, checkpoint=tmp_path / "run", checkpoint_every=1, random_state=0)
+    assert asked == [one, one]
+    objective = Known()
+    before = {name: tensor.clone() for name, tensor in objective.module.state_dict().items()}
+    for Known.about, word in ((other, "data"), (one | {"size": 9}, "size, 8 there and 9 here")):
+        with pytest.raises(ValueError, match=f"has another {word}.*use another folder, or start anew in this one with"):
+            fit(objective, max_steps=12, checkpoint=tmp_path / "run", random_state=0)
+    assert all(torch.equal(before[name], tensor) for name, tensor in objective.module.state_dict().items())
+    assert fit(objective, max_steps=3, checkpoint=tmp_path / "run", resume=False, random_state=0).n_steps == 3
+
+
+def test_a_fingerprint_sees_values_shapes_places_and_dtypes():
+    x = np.arange(6.0)
+    arrays = [(x,), (x[::-1],), (x.reshape(2, 3),), (x.reshape(3, 2),), (x.astype(np.float32),), (x[:3], x[3:])]
+    assert len({fingerprint(*some) for some in arrays}) == len(arrays)
+    assert fingerprint(x[::-1]) == fingerprint(x[::-1].copy())
 
 
 def test_an_optimiser_that_keeps_estimates_among_its_options_continues(tmp_path):

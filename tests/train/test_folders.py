@@ -196,6 +196,9 @@ def test_damaged_and_missing_files_are_named(saved, tmp_path):
         tensors.write_bytes(part)
         with pytest.raises(ValueError, match="model.safetensors cannot be read"):
             tl.load_model(saved)
+    tensors.write_bytes(whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:])
+    with pytest.raises(ValueError, match="model.safetensors is not what save.. wrote .its checksum is another"):
+        tl.load_model(saved)
     tensors.unlink()
     with pytest.raises(ValueError, match="model.safetensors cannot be read .*: the model is damaged"):
         tl.load_model(saved)

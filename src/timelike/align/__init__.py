@@ -2,7 +2,7 @@
 
 from .alignment import Alignment, Warp
 from .averaging import Barycenter, barycenter
-from .base import Aligner, Matches, Metric
+from .base import Aligner, Gallery, Matches, Metric
 from .dtw import DDTW, DTW
 from .edit import EDR, ERP, LCSS, MSM, TWE
 from .elastic import Elastic
@@ -33,6 +33,7 @@ __all__ = [
     "Elastic",
     "Entropic",
     "Euclidean",
+    "Gallery",
     "Matches",
     "Metric",
     "Sinkhorn",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, fields, is_dataclass, replace
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from .alignment import Alignment
 Report = native.Report
 
 
+_BLOCK = 1 << 24  # distances at a time in a search
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -31,6 +32,17 @@ class Matches(NamedTuple):
 
     ids: NDArray[np.int64]
     distances: NDArray[Any]
+
+
+class Gallery:
+    """A collection made ready for many searches under a metric; made by `Metric.prepared`."""
+
+    def __init__(self, metric: Metric, collection: Sequences) -> None:
+        self.metric, self.collection = metric, collection
+
+    def neighbors(self, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
+        """The k nearest to every query, as `metric.neighbors` gives them."""
+        return self.metric.neighbors(self.collection, queries, k, n_jobs=n_jobs)
 
 
 class Metric(abc.ABC):
@@ -112,24 +124,31 @@ class Metric(abc.ABC):
     def neighbors(self, X: Any, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
         """The k sequences of X nearest to every query; equal distances in the order of X."""
         collection, asked = as_sequences(X, "X"), as_sequences(queries, "queries")
+        self._refuse_search(collection, asked, k)
+        found = self._nearest(collection, asked, k, _threads(n_jobs))
+        return self._brute_force(collection, asked, k, n_jobs) if found is None else found
+
+    def prepared(self, X: Any) -> Gallery:
+        """X made ready for many searches: `metric.prepared(X).neighbors(queries, k)`.
+
+        A metric that computes something of X alone does so here, once.
+        """
+        return Gallery(self, as_sequences(X, "X"))
+
+    def _refuse_search(self, collection: Sequences, asked: Sequences, k: int) -> None:
         self._refuse(asked, collection, ("queries", "X"))
         if whole(k, "k", 1) > len(collection):
             raise ValueError(f"k={k}: expected 1 to {len(collection)}, the number of sequences in X")
-        found = self._nearest(collection, asked, k, _threads(n_jobs))
-        return self._brute_force(collection, asked, k, n_jobs) if found is None else found
 
     def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches | None:
         """A faster way to the same answer, where a metric has one."""
         return None
 
     def _brute_force(self, collection: Sequences, asked: Sequences, k: int, n_jobs: int | None) -> Matches:
-        rows = max(1, (1 << 24) // len(collection))  # queries at a time, so that memory stays bounded
-        ids, distances = [], []
-        for begin in range(0, len(asked), rows):
-            block = self.pairwise(asked[begin : begin + rows], collection, n_jobs=n_jobs)
-            ids.append(np.argsort(block, axis=1, kind="stable")[:, :k])
-            distances.append(np.take_along_axis(block, ids[-1], axis=1))
-        return Matches(np.concatenate(ids), np.concatenate(distances))
+        def block(rows: slice) -> NDArray[Any]:
+            return self.pairwise(asked[rows], collection, n_jobs=n_jobs)
+
+        return nearest_of_blocks(block, len(asked), len(collection), k)
 
 
 class Aligner(Metric):
@@ -148,6 +167,17 @@ class Aligner(Metric):
         if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
             return found
         return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
+
+
+def nearest_of_blocks(distances: Callable[[slice], NDArray[Any]], n_asked: int, n_known: int, k: int) -> Matches:
+    """The k nearest from distances (query, known) of some queries at a time, so that memory stays bounded."""
+    rows = max(1, _BLOCK // n_known)
+    ids, found = [], []
+    for begin in range(0, n_asked, rows):
+        block = distances(slice(begin, begin + rows))
+        ids.append(np.argsort(block, axis=1, kind="stable")[:, :k])
+        found.append(np.take_along_axis(block, ids[-1], axis=1))
+    return Matches(np.concatenate(ids), np.concatenate(found))
 
 
 def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from ..align import Metric
-from ..align.base import Report
+from ..align import Matches, Metric
+from ..align.base import Report, computed
 from ..sequences import Sequences
 from ..sequences.arguments import whole
 from ..sequences.reading import keep_size, read
+from .gallery import EncodedGallery, nearest_vectors
 from .streaming import Stream
 
 
-class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
+@contextmanager
+def as_before_if_it_fails(model: Any) -> Iterator[None]:
+    """A fit that breaks off leaves neither half a model nor parts of two: everything is as before it."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
+class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
     """Sequences to vectors of a fixed size; with the Euclidean distance of vectors it is a metric.
 
     A subclass fills in `fit`, `stream`, `_encode`, `_frame` and `__sklearn_is_fitted__`.
@@ -60,6 +75,13 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
         """Vectors (item, feature), for pipelines."""
         vectors: NDArray[np.float32] = self.encode(X)
         return vectors
+
+    @property
+    def _n_features_out(self) -> int:
+        """How long vectors are, for scikit-learn's names of them and `set_output`."""
+        self._require_fitted()
+        frame = self._frame() or (1,)
+        return int(self._encode(Sequences(np.zeros((1, 1, *frame)))).shape[1])
 
     def _asked(self, X: Any) -> Sequences:
         self._require_fitted()
@@ -102,6 +124,14 @@ class Encoder(TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]
     @abc.abstractmethod
     def __sklearn_is_fitted__(self) -> bool:
         """Whether it has learned."""
+
+    def prepared(self, X: Any) -> EncodedGallery:
+        """X made ready for many searches: its vectors are computed now, and not again for every query."""
+        return EncodedGallery(self, self._asked(X))
+
+    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches:
+        known = self.encode(collection).astype(np.float64)  # once, however many blocks of queries there are
+        return nearest_vectors(known, self, asked, k, computed(asked, collection))
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         first = self.encode(x).astype(np.float64)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..sequences import Sequences
 from ..train import Savable
-from .base import Encoder
+from .base import Encoder, as_before_if_it_fails
 from .nesting import packed, unpacked
 from .streaming import Floats, Stream
 
@@ -49,14 +49,22 @@ class CombinedEncoder(Savable, Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a copy of every encoder to the sequences X."""
         self._refuse_options()
-        sequences = self._learn_from(X)
-        self.encoders_ = [clone(encoder).fit(sequences, y) for encoder in self.encoders]
+        with as_before_if_it_fails(self):
+            sequences = self._learn_from(X)
+            self.encoders_ = [clone(encoder).fit(sequences, y) for encoder in self.encoders]
         return self
 
     def _refuse_options(self) -> None:
         parts = self.encoders
         if not isinstance(parts, list | tuple) or not parts or not all(isinstance(part, Encoder) for part in parts):
             raise ValueError(f"encoders={parts!r:.80}: expected a list of at least one encoder")
+        folders = [str(part.checkpoint) for part in parts if getattr(part, "checkpoint", None) is not None]
+        twice = next((folder for folder in folders if folders.count(folder) > 1), None)
+        if twice is not None:
+            raise ValueError(
+                f"encoders: several have checkpoint={twice!r}, and each would take up what another learned: give every "
+                "one a folder of its own"
+            )
 
     def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
         return np.concatenate([encoder.encode(sequences) for encoder in self._parts()], axis=1)

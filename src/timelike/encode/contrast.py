@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..sequences import Sequences
-from ..train import Batch, Descent, Objective, shuffled
+from ..train import Batch, Descent, Objective, fingerprint, shuffled
 from .crops import cut, draw
 from .ragged import encoded
 
@@ -32,7 +32,10 @@ class Contrast(Objective):
         batch_size: int,
         learning_rate: float,
         by_terms: bool,
+        original: Sequences | None = None,
     ) -> None:
+        # before any standardizing: another machine rounds it otherwise, and may still continue a training
+        self.original = sequences if original is None else original
         self.module, self.sequences = network, sequences
         self.n_negatives, self.batch_size, self.learning_rate = n_negatives, batch_size, learning_rate
         self.by_terms = by_terms
@@ -42,6 +45,11 @@ class Contrast(Objective):
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam, as in the paper."""
         return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate)
+
+    def identity(self) -> dict[str, str | int]:
+        """What is learned from, and what decides which crops are drawn."""
+        data = fingerprint(self.original.lengths, self.original.values)
+        return {"data": data, "n_negatives": self.n_negatives, "batch_size": self.batch_size}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every series once as the one that is looked at."""
@@ -79,7 +87,8 @@ class Contrast(Objective):
             descent.backward(term)
             del term, negative
         assert held.grad is not None
-        descent.backward((anchor * held.grad).sum())
+        share = descent.weight or 1.0  # of several processes: already in what has gathered, and not to count twice
+        descent.backward((anchor * (held.grad / share)).sum())
         descent.step()
         return {"loss": total}
 

@@ -24,6 +24,7 @@ Codes = NDArray[np.int64]
 _INFINITE = 1e12  # C of a hard margin; libsvm multiplies with it
 _PENALTIES = [*(10.0**power for power in range(-4, 5)), _INFINITE]
 _MOST = 10_000  # vectors to search with
+_ROUNDING = 1e-6  # of a vector's numbers, relative: the same sequence elsewhere in a batch differs by as much
 _ITERATIONS = 1_000_000  # of libsvm, for a hard margin that does not exist
 
 
@@ -53,6 +54,13 @@ class Nearest:
         return np.asarray(np.eye(int(self.targets.max()) + 1)[self.predict(vectors)])
 
 
+def _scaler(vectors: Floats) -> Any:
+    """Means and deviations; what varies by no more than float32 networks round keeps its scale, for it is noise."""
+    scaler = StandardScaler().fit(vectors)
+    scaler.scale_[scaler.scale_ <= _ROUNDING * np.abs(vectors).max(axis=0)] = 1.0
+    return scaler
+
+
 @dataclass(frozen=True)
 class Linear:
     """A linear map, fitted on standardized vectors and written for plain ones."""
@@ -63,7 +71,9 @@ class Linear:
     @classmethod
     def ridge(cls, vectors: Floats, targets: NDArray[Any]) -> Self:
         """Least squares with a penalty from 10⁻⁴ to 10⁴, chosen by leaving one out."""
-        scaler = StandardScaler().fit(vectors)
+        if len(vectors) == 1:  # there is nothing to leave one out of
+            return cls(np.zeros((1, vectors.shape[1])), np.asarray(targets, np.float64))
+        scaler = _scaler(vectors)
         model = RidgeCV(alphas=np.logspace(-4, 4, 17)).fit(scaler.transform(vectors), targets)
         return cls._plain(model, scaler)
 
@@ -88,7 +98,7 @@ class Logistic(Linear):
     @classmethod
     def fit(cls, vectors: Floats, codes: Codes) -> Self:
         """Logistic regression with scikit-learn's penalty."""
-        scaler = StandardScaler().fit(vectors)
+        scaler = _scaler(vectors)
         return cls._plain(LogisticRegression(max_iter=2000).fit(scaler.transform(vectors), codes), scaler)
 
     def predict(self, vectors: Floats) -> NDArray[Any]:

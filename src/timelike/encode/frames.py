@@ -15,7 +15,7 @@ from ..sequences.arguments import whole
 from ..sequences.sampling import RandomState
 from .network import CausalNetwork
 from .streaming import CausalStream, Floats, StandardizedStream
-from .tloss import Moments, TLossEncoder
+from .tloss import Moments, TLossEncoder, refuse_overflow
 
 
 class FrameNetwork(nn.Module):
@@ -151,7 +151,9 @@ checkpoint, random_state
     def _moments(self, sequences: Sequences) -> Moments:
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
         values, places = sequences.values, (0, 2, 3)
-        mean, scale = (f(axis=places, keepdims=True, dtype=np.float64)[0] for f in (values.mean, values.std))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = (f(axis=places, keepdims=True, dtype=np.float64)[0] for f in (values.mean, values.std))
+        refuse_overflow(scale)
         constant = (values.min(axis=places, keepdims=True) == values.max(axis=places, keepdims=True))[0]
         scale = np.where(constant | (scale == 0), 1.0, scale)
         return tuple(np.broadcast_to(moment, sequences.frame).copy() for moment in (mean, scale))  # type: ignore[return-value]

@@ -12,11 +12,11 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
 from ..sequences import Sequences
-from ..sequences.arguments import one_of
+from ..sequences.arguments import flag, one_of
 from ..sequences.reading import keep_size, read, read_targets
 from ..sequences.sampling import RandomState
 from ..train import Savable, trees
-from .base import Encoder
+from .base import Encoder, as_before_if_it_fails
 from .causal import CausalEncoder
 from .decisions import Linear, Logistic, Nearest, SupportVectors, arrays
 from .nesting import packed, unpacked
@@ -34,6 +34,7 @@ class _Embedding(Savable, BaseEstimator):  # type: ignore[misc]
     def _learn_from(self, X: Any) -> Sequences:
         """The sequences to fit, and their size if they have one, as scikit-learn keeps it."""
         one_of(self.head, "head", tuple(self._heads))
+        flag(self.fit_encoder, "fit_encoder")
         sequences = read(X)
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
@@ -152,9 +153,10 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         sequences = self._learn_from(X)
         labels = read_targets(self, sequences, y, "class")
         _refuse_as_classes(labels)
-        vectors = self._fit_encoder(sequences)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        self.head_ = self._heads[self.head](vectors, codes.astype(np.int64))
+        with as_before_if_it_fails(self):
+            vectors = self._fit_encoder(sequences)
+            self.classes_, codes = np.unique(labels, return_inverse=True)
+            self.head_ = self._heads[self.head](vectors, codes.astype(np.int64))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -172,11 +174,11 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         return probabilities
 
     def _words(self) -> dict[str, Any]:
-        return {"classes": self.classes_.tolist()}
+        return {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
 
     def _restore(self, tensors: dict[str, Tensor], extra: Any) -> None:
         super()._restore(tensors, extra)
-        self.classes_ = np.array(extra["classes"])
+        self.classes_ = np.array(extra["classes"], extra.get("dtype"))
 
 
 class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
@@ -219,7 +221,8 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         targets = read_targets(self, sequences, y, "target")
         if targets.dtype.kind not in "biuf":
             raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use EmbeddingClassifier")
-        self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets.astype(np.float64))
+        with as_before_if_it_fails(self):
+            self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets.astype(np.float64))
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

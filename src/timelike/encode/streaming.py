@@ -39,7 +39,11 @@ class StandardizedStream(Stream):
             raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
         if not np.isfinite(given).all():
             raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
-        vector = self._advance(((given - self._mean) / self._scale).astype(np.float32))
+        with np.errstate(over="ignore"):
+            ready = ((given - self._mean) / self._scale).astype(np.float32)
+        if not np.isfinite(ready).all():  # it would stay in the maximum for ever
+            raise ValueError(f"sample={given.tolist()} is too large for float32: give it in another unit")
+        vector = self._advance(ready)
         self.n_samples += 1
         return vector
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..sequences import Sequences
-from ..sequences.arguments import real, whole
+from ..sequences.arguments import flag, real, whole
 from ..sequences.sampling import RandomState
 from ..train import History, Savable, fit, seeded
-from .base import Encoder
+from .base import Encoder, as_before_if_it_fails
 from .contrast import LONG, Contrast
 
 Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -60,7 +60,11 @@ class TLossEncoder(Savable, Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the sequences X; labels are not looked at."""
         self._refuse_options()
-        sequences = self._learn_from(X)
+        with as_before_if_it_fails(self):
+            self._train(self._learn_from(X))
+        return self
+
+    def _train(self, sequences: Sequences) -> None:
         self._start(sequences.frame, self._moments(sequences))
         objective = Contrast(
             self.network_,
@@ -69,6 +73,7 @@ class TLossEncoder(Savable, Encoder):
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             by_terms=bool(sequences.lengths.max() > LONG) if self.by_terms is None else self.by_terms,
+            original=sequences,
         )
         steps = (2000 if self.n_negatives >= 10 else 1500) if self.max_steps is None else self.max_steps
         self.history_: History = fit(
@@ -78,12 +83,14 @@ class TLossEncoder(Savable, Encoder):
             progress=self.progress,
             random_state=self.random_state,
         )
-        return self
 
     def _refuse_options(self) -> None:
         for name in ("n_negatives", "n_features", "batch_size", *self._sizes):
             whole(getattr(self, name), name, 1)
         real(self.learning_rate, "learning_rate", above=0)
+        flag(self.standardize, "standardize")
+        if self.by_terms is not None:
+            flag(self.by_terms, "by_terms")
         if self.max_steps is not None:
             whole(self.max_steps, "max_steps", 1)
 
@@ -95,16 +102,27 @@ class TLossEncoder(Savable, Encoder):
     def _moments(self, sequences: Sequences) -> Moments:
         """Mean and deviation, both of the shape of a frame; what never changes keeps its scale."""
         values = sequences.values
-        mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
+        refuse_overflow(scale)
         constant = values.min(0) == values.max(0)  # its deviation may be a rounding error, and not 0
         return mean, np.where(constant | (scale == 0), 1.0, scale)
 
     def _standardized(self, sequences: Sequences) -> Sequences:
         """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest."""
         values = sequences.values
-        if self.standardize:
-            values = (values - self.mean_) / self.scale_
-        return Sequences.from_packed(values.reshape(len(values), -1).astype(np.float32), sequences.offsets)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.standardize:
+                values = (values - self.mean_) / self.scale_
+            flat = values.reshape(len(values), -1).astype(np.float32)
+        if not (np.isfinite(flat.min()) and np.isfinite(flat.max())):
+            step = int(np.flatnonzero(~np.isfinite(flat).all(axis=1))[0])
+            item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
+            raise ValueError(
+                f"X: sequence {item} has a value at time step {step - int(sequences.offsets[item])} that is too large "
+                f"for float32, in which {type(self).__name__} computes: {_RESCALE}"
+            )
+        return Sequences.from_packed(flat, sequences.offsets)
 
     def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
         ready = self._standardized(sequences)
@@ -120,6 +138,9 @@ class TLossEncoder(Savable, Encoder):
             with torch.no_grad():
                 vectors[chosen] = network(x, None if same else lengths).numpy()
             begin = end
+        bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(bad):
+            raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {_RESCALE}")
         return vectors
 
     def _frame(self) -> tuple[int, ...]:
@@ -145,6 +166,15 @@ class TLossEncoder(Savable, Encoder):
         prefix = "network."
         weights = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         self.network_.load_state_dict(weights)
+
+
+_RESCALE = "give them in another unit, or look for an outlier"
+
+
+def refuse_overflow(scale: NDArray[Any]) -> None:
+    """Deviations that are no numbers would make everything zero or nan."""
+    if not np.isfinite(scale).all():
+        raise ValueError(f"X has values so large that their squares overflow: {_RESCALE}")
 
 
 def _fitting(lengths: NDArray[np.int64], begin: int, most: int) -> int:

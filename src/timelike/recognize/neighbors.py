@@ -37,11 +37,12 @@ class _Nearest(MetricParameters):
     def _keep(self, sequences: Sequences, targets: NDArray[Any]) -> None:
         """Keep the sequences and the metric; one that has yet to learn does so now, when everything is checked."""
         self.metric_, self.sequences_ = self._ready_metric(sequences, targets), sequences
+        self.gallery_ = self.metric_.prepared(sequences)
 
     def kneighbors(self, X: Any, k: int | None = None) -> Matches:
         """The k (by default the estimator's) training sequences nearest to each of X: `ids` and `distances`."""
         asked = self._asked(X)
-        return self.metric_.neighbors(self.sequences_, asked, k=self.k if k is None else k)
+        return self.gallery_.neighbors(asked, k=self.k if k is None else k)
 
     def _weighted(self, distances: NDArray[Any]) -> NDArray[np.float64]:
         """How much each neighbour counts, (item, k)."""
@@ -113,6 +114,7 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
         if self.select_window:
             chooser: Any = self.metric_
             self.metric_ = chooser.select_window(sequences, labels)
+            self.gallery_ = self.metric_.prepared(sequences)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -70,11 +70,6 @@ class MetricParameters(BaseEstimator):  # type: ignore[misc]
         metric = resolve(self.metric)
         if not _learns(metric) or _has_learned(metric):
             return metric
-        if _options(metric).get("checkpoint") is not None:  # the next fold would begin with what this one learned
-            raise ValueError(
-                f"metric has checkpoint={_options(metric)['checkpoint']!r}, from which a fit on other sequences would "
-                f"continue: fit the {type(metric).__name__} first, or use checkpoint=None"
-            )
         untaught: Any = clone(metric)
         learned: Metric = untaught.fit(sequences) if y is None else untaught.fit(sequences, y)
         return learned

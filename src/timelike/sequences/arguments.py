@@ -41,6 +41,13 @@ def span(value: Any, name: str, least: float = -math.inf, *, above: float = -mat
     return low, high
 
 
+def flag(value: Any, name: str) -> bool:
+    """True or False: a word such as "no" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r}: expected True or False")
+    return bool(value)
+
+
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if value not in choices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,13 @@ def read_targets(estimator: Any, sequences: Sequences, y: Any, what: str) -> NDA
         )
     targets: NDArray[Any] = np.asarray(sequences.labels) if y is None else column_or_1d(y, warn=True)
     if targets.dtype == object:
-        targets = np.array(targets.tolist())  # numbers or strings in a column of a table
+        entries = targets.tolist()
+        missing = next((i for i, entry in enumerate(entries) if _is_missing(entry)), None)
+        if missing is not None:  # NumPy would make the word 'nan' or 'None' of it, and that a class
+            raise ValueError(
+                f"y[{missing}] is {entries[missing]} (NaN or missing): expected the {what} of every sequence"
+            )
+        targets = np.array(entries)  # numbers or strings in a column of a table
     if len(targets) != len(sequences):
         raise ValueError(
             f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
@@ -58,3 +65,8 @@ def read_targets(estimator: Any, sequences: Sequences, y: Any, what: str) -> NDA
         bad = int(np.flatnonzero(~np.isfinite(targets))[0])
         raise ValueError(f"y[{bad}] is {targets[bad]} (NaN or infinity): expected finite numbers")
     return targets
+
+
+def _is_missing(entry: Any) -> bool:
+    """None, NaN, or what pandas has for it."""
+    return entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and isnan(entry))

@@ -6,6 +6,7 @@ from .descent import Descent, Diverged
 from .fitting import fit
 from .folders import SavedModel, load_model, read_model, save_model
 from .history import History
+from .identity import fingerprint
 from .objective import Objective
 from .randomness import seeded
 from .run import Run
@@ -27,6 +28,7 @@ __all__ = [
     "SavedModel",
     "Schedule",
     "Steps",
+    "fingerprint",
     "fit",
     "load_model",
     "per_class",

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from . import atomic, trees
+from .identity import checksum
 
 FORMAT = "timelike checkpoint"
 VERSION = 1
@@ -39,10 +40,11 @@ def prepare(folder: Path) -> None:
 def write(folder: Path, step: int, epoch: int, state: Any, tensors: dict[str, Tensor]) -> None:
     """Add the checkpoint of one moment, and remove those before the last two."""
     skeleton, more = trees.flatten(state, "state")
-    text = json.dumps({"format": FORMAT, "version": VERSION, "state": skeleton}, indent=1, allow_nan=False)
+    content = {"format": FORMAT, "version": VERSION, "state": skeleton}
     with atomic.appearing(folder / f"step-{step:09d}-epoch-{epoch:06d}") as temporary:
-        (temporary / _STATE).write_text(text, encoding="utf-8")
         save_file(trees.separate(tensors | more), temporary / _TENSORS)
+        content["checksum"] = checksum(temporary / _TENSORS)
+        (temporary / _STATE).write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
     for old in _written(folder)[:-_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -86,4 +88,6 @@ def _read(path: Path) -> Checkpoint:
         tensors = load_file(path / _TENSORS)
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path / _TENSORS} cannot be read ({error}); remove {path.name} to do without it") from error
+    if content.get("checksum", (found := checksum(path / _TENSORS))) != found:
+        raise ValueError(f"{path / _TENSORS} is not what was written there; remove {path.name} to do without it")
     return Checkpoint(trees.unflatten(content["state"], tensors), tensors)

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from . import atomic, registry, trees
+from .identity import checksum
 from .parameters import from_json, to_json
 
 FORMAT = "timelike model"
@@ -70,10 +71,11 @@ def save_model(
         "tensors": sorted(learned),
         "extra": rest,
     }
-    text = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False)
     with atomic.appearing(path) as temporary:
-        (temporary / CONFIG).write_text(text + "\n", encoding="utf-8")
         save_file(trees.separate(learned), temporary / TENSORS)
+        config["checksum"] = checksum(temporary / TENSORS)
+        text = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False)
+        (temporary / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
 def read_model(folder: str | Path) -> SavedModel:
@@ -84,6 +86,8 @@ def read_model(folder: str | Path) -> SavedModel:
         tensors = load_file(path / TENSORS)
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path / TENSORS} cannot be read ({error}): the model is damaged, save it again") from error
+    if config.get("checksum", (found := checksum(path / TENSORS))) != found:
+        raise ValueError(f"{path / TENSORS} is not what save() wrote (its checksum is another): save the model again")
     odd = set(tensors) ^ set(map(str, config["tensors"]))
     if odd:
         raise ValueError(f"{path / TENSORS} does not belong to {CONFIG}: only one of them has {min(odd)!r}")

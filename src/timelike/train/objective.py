@@ -111,6 +111,14 @@ class Objective(ABC):
         """
         return batch.take(np.arange(rank, len(batch), world))
 
+    def identity(self) -> dict[str, str | int]:
+        """What a checkpoint must have in common with this training to be continued by it.
+
+        Such as the data (`fingerprint` makes a word of arrays) and what decides about batches; not what may change in
+        a pause, as a learning rate may. A checkpoint that says otherwise is refused, with the name that differs.
+        """
+        return {}
+
     def state(self) -> dict[str, Any]:
         """What else a checkpoint must keep for `restore`: numbers, strings, tensors, and lists or dicts of these."""
         return {}

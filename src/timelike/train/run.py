@@ -31,6 +31,13 @@ class Run:
         self.position = 0  # batches of this epoch that are done
         self.best: dict[str, Tensor] | None = None
         self.stopping: str | None = None
+        self._identity: dict[str, str | int] | None = None
+
+    def identity(self) -> dict[str, str | int]:
+        """Asked for once, and only where there is a checkpoint: a fingerprint reads all of the data."""
+        if self._identity is None:
+            self._identity = dict(self.objective.identity())
+        return self._identity
 
     def stop(self, reason: str) -> None:
         """End the training after this step; the first reason counts."""
@@ -49,6 +56,7 @@ class Run:
                 "position": self.position,
                 "seed": self.seed,
                 "stopped": self.history.stopped,
+                "identity": self.identity(),
                 "optimizers": {name: self._optimizer_state(name) for name in self.optimizers},
                 "objective": self.objective.state(),
             }
@@ -59,6 +67,7 @@ class Run:
     def load(self, checkpoint: checkpoints.Checkpoint, folder: Path) -> None:
         """Go back to where a checkpoint was."""
         state, tensors = checkpoint
+        _refuse_other(state.get("identity", {}), self.identity(), folder)
         self.step, self.epoch, self.position = state["step"], state["epoch"], state["position"]
         _load_weights(self.module, trees.below("module", tensors), folder)
         for name, one in self.optimizers.items():
@@ -80,7 +89,9 @@ class Run:
         return {"state": self.optimizers[name].state_dict()["state"], "changed": changed}
 
 
-_OTHER = "it is from another training, so use another folder, or resume=False to start anew in this one"
+_OTHER = (
+    "it is from another training, so use another folder, or start anew in this one with resume=False or by removing it"
+)
 
 
 def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
@@ -104,6 +115,14 @@ def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
 def _options(optimizer: Optimizer) -> list[dict[str, Any]]:
     """Everything in its groups but the parameters, and the learning rate, which is the schedule's."""
     return [{k: v for k, v in group.items() if k not in ("params", "lr")} for group in optimizer.param_groups]
+
+
+def _refuse_other(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
+    """Before anything is loaded; what only one of the two knows of itself says nothing."""
+    for name in sorted(own.keys() & theirs.keys()):
+        if own[name] != theirs[name]:
+            differ = f"{theirs[name]!r} there and {own[name]!r} here"
+            raise ValueError(f"the checkpoint in {folder} has another {name}, {differ}: {_OTHER}")
 
 
 def _load_weights(module: nn.Module, weights: dict[str, Tensor], folder: Path) -> None:
