@@ -94,7 +94,7 @@ class GroundMetric(MetricEstimator):
 
 def mapped_frames(network: nn.Module, ready: Sequences) -> NDArray[np.float32]:
     """Every frame through the network, (step, output)."""
-    values = torch.from_numpy(np.ascontiguousarray(ready.values))
+    values = torch.tensor(ready.values)
     with torch.no_grad():
         found = torch.cat([network(values[i : i + _STEPS_AT_ONCE]) for i in range(0, len(values), _STEPS_AT_ONCE)])
     return found.numpy()
