@@ -1,6 +1,7 @@
 """One long series: forecasts by linear regression on representations and on raw values (table 3.2 of the thesis).
 
     python benchmarks/papers/tloss_long.py --data DIR --figures DIR
+    python benchmarks/papers/tloss_long.py --budget 20                    # what 20 minutes suffice for
     python benchmarks/papers/tloss_long.py --quick --results /tmp/try.json
 
 A household's electricity by the hour. An encoder learns from the first year (K = 10, batch 1, 400 steps, 30 channels;
@@ -57,15 +58,25 @@ def hourly(data: Path) -> Floats:
     return np.asarray((power - power[:YEAR].mean()) / power[:YEAR].std())
 
 
-def fitted(series: Floats, scratch: Path, quick: bool) -> tuple[Any, float]:
-    """The encoder of the first year and the seconds of its training, from the scratch folder if it is there."""
-    folder, clock = scratch / "household-model", scratch / "household-seconds.txt"
-    if not quick and folder.exists() and clock.exists():
-        return tl.load_model(folder), float(clock.read_text())
-    encoder = tl.CausalEncoder(
+class Clock:
+    """What is left of the budget; every row says how long it will take, and is not begun if that is too long."""
+
+    def __init__(self, minutes: float) -> None:
+        self.end = time.perf_counter() + 60 * minutes
+
+    def suffices(self, name: str, seconds: float) -> bool:
+        """Whether there is time for it."""
+        left = self.end - time.perf_counter()
+        print(f"{name}: about {duration(seconds)}" + ("" if seconds <= left else ", not begun for lack of time"))
+        return seconds <= left
+
+
+def untrained(max_steps: int) -> tl.CausalEncoder:
+    """The thesis's encoder for the household."""
+    return tl.CausalEncoder(
         n_negatives=10,
         batch_size=1,
-        max_steps=2 if quick else 400,
+        max_steps=max_steps,
         channels=30,
         reduced=80,
         n_features=160,
@@ -73,13 +84,25 @@ def fitted(series: Floats, scratch: Path, quick: bool) -> tuple[Any, float]:
         random_state=0,
         progress=True,
     )
+
+
+def fitted(series: Floats, scratch: Path, quick: bool, clock: Clock) -> tuple[Any, float] | None:
+    """The encoder of the first year and the seconds of its training, from the scratch folder if it is there."""
+    folder, noted = scratch / "household-model", scratch / "household-seconds.txt"
+    if not quick and folder.exists() and noted.exists():
+        return tl.load_model(folder), float(noted.read_text())
+    given, steps = series[None, : 300 if quick else YEAR, None].astype(np.float32), 2 if quick else 400
     began = time.perf_counter()
-    encoder.fit(series[None, : 300 if quick else YEAR, None].astype(np.float32))
+    untrained(2).fit(given)
+    if not clock.suffices("training", steps * (time.perf_counter() - began) / 2):
+        return None
+    began = time.perf_counter()
+    encoder = untrained(steps).fit(given)
     seconds = time.perf_counter() - began
     if not quick:
         scratch.mkdir(parents=True, exist_ok=True)
         encoder.save(folder)
-        clock.write_text(str(seconds))
+        noted.write_text(str(seconds))
     return encoder, seconds
 
 
@@ -127,6 +150,13 @@ def compared(series: Floats, encoder: Any, size: int, step: int) -> dict[str, An
         "representations": regressed(features, wanted, train, test),
         "raw": regressed(raw, wanted, train, test),
     }
+
+
+def expected(series: Floats, encoder: Any, size: int, step: int) -> float:
+    """Seconds that `compared` will take, from a few windows."""
+    began = time.perf_counter()
+    encoder.encode(series[None, : size + 19, None].astype(np.float32), windows=(size, 1))
+    return (time.perf_counter() - began) / 20 * len(series) / step
 
 
 def page(found: dict[str, Any]) -> str:
@@ -183,6 +213,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=RESULTS, help="a .json; the page is written beside it")
     parser.add_argument("--scratch", type=Path, default=SCRATCH, help="for the fitted encoder")
     parser.add_argument("--only", action="append", choices=list(WINDOWS))
+    parser.add_argument("--budget", type=float, default=float("inf"), metavar="MINUTES")
     parser.add_argument("--figures", type=Path, metavar="DIR")
     parser.add_argument("--quick", action="store_true", help="two steps of training, fewer windows: does it run?")
     options = parser.parse_args()
@@ -192,13 +223,19 @@ def main() -> int:
     if options.data is None:
         raise SystemExit("no data: --data DIR or TIMELIKE_DATA names the folder that holds household_power.npz")
     series = hourly(Path(options.data))
-    encoder, seconds = fitted(series, options.scratch, options.quick)
+    clock = Clock(options.budget)
+    learned = fitted(series, options.scratch, options.quick, clock)
+    if learned is None:
+        return 0
+    encoder, seconds = learned
     held = json.loads(options.results.read_text()) if options.results.exists() else {"windows": {}}
     found = held | {"hours": len(series), "training": seconds}
     for name in options.only or WINDOWS:
-        size, step = WINDOWS[name]
+        size, step = WINDOWS[name][0], WINDOWS[name][1] * (20 if options.quick else 1)
         if name not in found["windows"]:
-            found["windows"][name] = compared(series, encoder, size, 20 * step if options.quick else step)
+            if not clock.suffices(name, expected(series, encoder, size, step)):
+                continue
+            found["windows"][name] = compared(series, encoder, size, step)
             options.results.parent.mkdir(parents=True, exist_ok=True)
             options.results.write_text(json.dumps(found, indent=1) + "\n")
         print(name, found["windows"][name], flush=True)
