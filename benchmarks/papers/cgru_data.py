@@ -32,8 +32,9 @@ def parts(folder: Path) -> Problem:
 
 def fold(train: tl.Sequences, number: int) -> Problem:
     """The training part without three of its users, and these three (users in the order of their numbers)."""
-    users = np.unique(train.groups)
-    out = np.isin(train.groups, np.array_split(users, FOLDS)[number])
+    groups = np.asarray(train.groups)
+    users = np.unique(groups)
+    out = np.isin(groups, np.array_split(users, FOLDS)[number])
     return Problem(train[np.flatnonzero(~out)], train[np.flatnonzero(out)])
 
 

@@ -10,8 +10,9 @@
 A row is one method, one part of the data and one seed. A finished row is written to the results at once and never run
 again, so the program can be stopped and started; a row is not begun when what is left of the budget would not suffice.
 DIR holds uci_har.npz. Weights are kept by users of the training part who take no part in the training; the test part
-is looked at once, when a row is finished. Fitted distances of the test rows are saved in a scratch folder, from which
-the figures are drawn. `--quick` trains for two epochs on few sequences: it shows that the program works.
+is looked at once, when a row is finished. A scratch folder holds checkpoints, from which an interrupted row goes on,
+and the fitted distances of the test rows, from which the figures are drawn. `--quick` trains for two epochs on few
+sequences: it shows that the program works.
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("TIMELIKE_DATA"), help=f"holds {FILE}")
     parser.add_argument("--results", type=Path, default=RESULTS, help="a .json; the page is written beside it")
-    parser.add_argument("--scratch", type=Path, default=SCRATCH, help="fitted distances, for the figures")
+    parser.add_argument(
+        "--scratch", type=Path, default=SCRATCH, help="checkpoints, and fitted distances for the figures"
+    )
     parser.add_argument("--only", action="append", help="rows whose method, part or method/part/seed this is")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of every method on the test part")
     parser.add_argument("--folds", action="store_true", help="also leave three users out, seven times")

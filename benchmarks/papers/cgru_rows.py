@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,18 +32,19 @@ class Method(NamedTuple):
     epoch_seconds: float
     microseconds: float  # of a pair
 
-    def estimator(self, seed: int, *, standardize: bool, epochs: int | None) -> Any:
+    def estimator(self, seed: int, *, standardize: bool, epochs: int | None, checkpoint: Path) -> Any:
         given = self.options | {"standardize": standardize, "random_state": seed}
         if self.epochs is None:
             return tl.metric.RVSML(**given)
         most = self.epochs if epochs is None else epochs
-        return getattr(tl, self.kind)(**given, hidden=20, max_epochs=most, patience=self.patience, validation=0.2)
+        given |= {"hidden": 20, "max_epochs": most, "patience": self.patience, "validation": 0.2}
+        return getattr(tl, self.kind)(**given, checkpoint=checkpoint)
 
 
 METHODS = {
-    "siamese": Method("SiameseGRU", "SiameseGRU", {}, 60, 20, 5.0, 0.1),
-    "coupled": Method("CoupledGRU, bias 0", "CoupledGRU", {"coupling_bias": 0.0}, 30, 12, 40.0, 15.0),
-    "coupled-3": Method("CoupledGRU, bias −3", "CoupledGRU", {"coupling_bias": -3.0}, 30, 12, 40.0, 15.0),
+    "siamese": Method("SiameseGRU", "SiameseGRU", {}, 60, 20, 6.0, 0.1),
+    "coupled": Method("CoupledGRU, bias 0", "CoupledGRU", {"coupling_bias": 0.0}, 20, 10, 45.0, 15.0),
+    "coupled-3": Method("CoupledGRU, bias −3", "CoupledGRU", {"coupling_bias": -3.0}, 20, 10, 45.0, 15.0),
     "lstm": Method("Siamese LSTM", "SiameseGRU", {"cell": "lstm"}, 60, 20, 6.0, 0.1),
     "rvsml-dtw": Method("RVSML (DTW)", "RVSML", {"aligner": "dtw"}, None, None, 0.01, 20.0),
     "rvsml-opw": Method("RVSML (OPW)", "RVSML", {"aligner": "opw"}, None, None, 0.01, 3200.0),
@@ -86,30 +88,31 @@ class Workshop:
 
     def work(self, row: Row) -> dict[str, Any]:
         """Scores over all queries and the whole gallery, and the time of each part."""
-        method, given = METHODS[row.method], self.problem(row)
-        began = time.perf_counter()
-        chosen = {RAW: False, STANDARDIZED: True}.get(row.part, STANDARDIZE)
-        metric = method.estimator(row.seed, standardize=chosen, epochs=self.epochs(row))
-        metric.fit(given.gallery, given.gallery.labels)
+        began, given = time.perf_counter(), self.problem(row)
+        metric = self.fitted(row, given)
         trained = time.perf_counter()
         reset_peak()
         distances = metric.pairwise(given.queries, given.gallery, n_jobs=1)
-        compared = time.perf_counter()
-        found: dict[str, Any] = row._asdict() | {"standardized": chosen, "shape": list(distances.shape)}
-        found |= {
-            "training seconds": trained - began,
-            "matrix seconds": compared - trained,
-            "matrix peak": peak_memory(),
-        }
-        found |= scores(distances, given) | training(metric)
+        found: dict[str, Any] = row._asdict() | {"standardized": metric.standardize, "shape": list(distances.shape)}
+        found |= {"matrix seconds": time.perf_counter() - trained, "matrix peak": peak_memory()}
+        found |= {"training seconds": trained - began} | training(metric) | scores(distances, given)
         if row.part == TEST:
-            if row.method in NETWORKS:
-                self.scratch.mkdir(parents=True, exist_ok=True)
-                metric.save(self.model(row))
             queries, gallery = (positions(side, row.seed, self.per_class) for side in (given.queries, given.gallery))
             small = Problem(given.gallery[gallery], given.queries[queries])
             found["sample"] = scores(distances[np.ix_(queries, gallery)], small)
         return found | {"seconds": time.perf_counter() - began, "machine": machine()}
+
+    def fitted(self, row: Row, given: Problem) -> Any:
+        """The distance, learned; from where it was interrupted, if it was. That of a test row is saved."""
+        chosen = {RAW: False, STANDARDIZED: True}.get(row.part, STANDARDIZE)
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        pause = self.scratch / f"{row.key.replace('/', '-')}-pause"
+        metric = METHODS[row.method].estimator(row.seed, standardize=chosen, epochs=self.epochs(row), checkpoint=pause)
+        metric.fit(given.gallery, given.gallery.labels)
+        if row.method in NETWORKS and row.part == TEST:
+            metric.set_params(checkpoint=None).save(self.model(row))
+        shutil.rmtree(pause, ignore_errors=True)
+        return metric
 
     @property
     def per_class(self) -> int:
@@ -149,6 +152,7 @@ def training(metric: Any) -> dict[str, Any]:
     norms = history["coupling"]  # of every step; the first is that of the start
     coupling = norms[[0, *(steps - 1)]].round(5).tolist() if len(norms) else None
     return {
+        "training seconds": history.seconds,  # without pauses
         "epochs": len(steps),
         "best epoch": best,
         "validation": history.best_score,
