@@ -18,11 +18,13 @@ import timelike as tl
 
 SEEDS = 3
 TEST, SAMPLE, RAW, STANDARDIZED = "test", "sample", "raw", "standardized"
-STANDARDIZE = False  # by the rows `raw` and `standardized`, in which the test part has no share
 
 
 class Method(NamedTuple):
-    """A learned distance: the class, its options, epochs at most and without progress, seconds of training."""
+    """A learned distance: the class, its options, epochs at most and without progress, and what it costs.
+
+    Whether channels are standardised was decided by the rows `raw` and `standardized`, without the test part.
+    """
 
     title: str
     kind: str
@@ -31,6 +33,7 @@ class Method(NamedTuple):
     patience: int | None
     epoch_seconds: float
     microseconds: float  # of a pair
+    standardize: bool = True
 
     def estimator(self, seed: int, *, standardize: bool, epochs: int | None, checkpoint: Path) -> Any:
         given = self.options | {"standardize": standardize, "random_state": seed}
@@ -42,12 +45,16 @@ class Method(NamedTuple):
 
 
 METHODS = {
-    "siamese": Method("SiameseGRU", "SiameseGRU", {}, 60, 20, 6.0, 0.1),
-    "coupled": Method("CoupledGRU, bias 0", "CoupledGRU", {"coupling_bias": 0.0}, 20, 10, 45.0, 15.0),
-    "coupled-3": Method("CoupledGRU, bias −3", "CoupledGRU", {"coupling_bias": -3.0}, 20, 10, 45.0, 15.0),
-    "lstm": Method("Siamese LSTM", "SiameseGRU", {"cell": "lstm"}, 60, 20, 6.0, 0.1),
-    "rvsml-dtw": Method("RVSML (DTW)", "RVSML", {"aligner": "dtw"}, None, None, 0.01, 20.0),
-    "rvsml-opw": Method("RVSML (OPW)", "RVSML", {"aligner": "opw"}, None, None, 0.01, 3200.0),
+    "siamese": Method("SiameseGRU", "SiameseGRU", {}, 60, 20, 8.0, 0.1),
+    "coupled": Method("CoupledGRU, bias 0", "CoupledGRU", {"coupling_bias": 0.0}, 20, 10, 60.0, 25.0),
+    "coupled-3": Method("CoupledGRU, bias −3", "CoupledGRU", {"coupling_bias": -3.0}, 20, 10, 60.0, 25.0),
+    "lstm": Method("Siamese LSTM", "SiameseGRU", {"cell": "lstm"}, 60, 20, 8.0, 0.1),
+    "rvsml-dtw": Method("RVSML (DTW)", "RVSML", {"aligner": "dtw"}, None, None, 0.01, 20.0, False),
+    "rvsml-opw": Method("RVSML (OPW)", "RVSML", {"aligner": "opw"}, None, None, 0.01, 3200.0, False),
+}
+METHODS |= {  # as the paper has it
+    f"{name}-raw": METHODS[name]._replace(title=f"{METHODS[name].title}, raw channels", standardize=False)
+    for name in ("siamese", "coupled")
 }
 NETWORKS = [name for name, method in METHODS.items() if method.epochs is not None]
 GROUND = [name for name in METHODS if name not in NETWORKS]
@@ -71,9 +78,10 @@ def planned(*, folds: bool, seeds: int = SEEDS) -> Iterator[Row]:
     """Every row: the networks on the test part, one seed after the other, and the others; folds if they are wanted."""
     yield from (Row(method, part, 0) for method in CHOOSING for part in (RAW, STANDARDIZED))
     for seed in range(seeds):
-        yield from (Row(method, TEST, seed) for method in NETWORKS)
+        yield from (Row(method, TEST, seed) for method in NETWORKS if not method.endswith("-raw"))
         yield from (Row(method, SAMPLE, seed) for method in GROUND)
     yield Row("rvsml-dtw", TEST, 0)
+    yield from (Row(method, TEST, seed) for seed in range(seeds) for method in NETWORKS if method.endswith("-raw"))
     if folds:
         yield from (Row(method, f"fold{n}", 0) for n in range(FOLDS) for method in ("siamese", "coupled"))
 
@@ -104,10 +112,11 @@ class Workshop:
 
     def fitted(self, row: Row, given: Problem) -> Any:
         """The distance, learned; from where it was interrupted, if it was. That of a test row is saved."""
-        chosen = {RAW: False, STANDARDIZED: True}.get(row.part, STANDARDIZE)
+        method = METHODS[row.method]
+        chosen = {RAW: False, STANDARDIZED: True}.get(row.part, method.standardize)
         self.scratch.mkdir(parents=True, exist_ok=True)
         pause = self.scratch / f"{row.key.replace('/', '-')}-pause"
-        metric = METHODS[row.method].estimator(row.seed, standardize=chosen, epochs=self.epochs(row), checkpoint=pause)
+        metric = method.estimator(row.seed, standardize=chosen, epochs=self.epochs(row), checkpoint=pause)
         metric.fit(given.gallery, given.gallery.labels)
         if row.method in NETWORKS and row.part == TEST:
             metric.set_params(checkpoint=None).save(self.model(row))
