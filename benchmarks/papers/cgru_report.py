@@ -59,7 +59,7 @@ Weights are those of the epoch that classifies best a fifth of the training user
 {METHODS["siamese"].epochs} epochs at most ({METHODS["siamese"].patience} without a better validation), the coupled for
 {METHODS["coupled"].epochs} ({METHODS["coupled"].patience}).
 
-{tested(rows)}
+{on_test(rows)}
 
 ## RVSML
 
@@ -68,7 +68,7 @@ and searched {PER_CLASS} training sequences per class for {PER_CLASS} test seque
 were trained on everything, are scored here on the same sample. The paper's numbers are of the whole test; its accuracy
 of OPW is printed as "0397", read here as 0.597.
 
-{sampled(rows)}
+{on_sample(rows)}
 
 ## Three users left out (table 1a)
 
@@ -151,7 +151,7 @@ def verdict(what: str, value: float, least: float) -> str:
     return f"- {what}: {'met' if value >= least else '**NOT met**'}, {value:.3f} ({apart})".replace(" -", " −")
 
 
-def tested(rows: Rows) -> str:
+def on_test(rows: Rows) -> str:
     lines = [f"| | seeds | {TITLES} | the paper's | | |", "|---|---:|" + "---:|" * 6]
     for name in [*NETWORKS, "rvsml-dtw"]:
         some = of(rows, name, TEST)
@@ -160,7 +160,7 @@ def tested(rows: Rows) -> str:
     return "\n".join(lines)
 
 
-def sampled(rows: Rows) -> str:
+def on_sample(rows: Rows) -> str:
     lines = [f"| | seeds | {TITLES} | the paper's | | |", "|---|---:|" + "---:|" * 6]
     for name in METHODS:
         some = of(rows, name, SAMPLE) or [row["sample"] for row in of(rows, name, TEST)]
