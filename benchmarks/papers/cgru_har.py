@@ -77,7 +77,8 @@ class Program:
         return True
 
     def _finish(self, row: Row, found: dict[str, Any]) -> None:
-        self.ratios.setdefault(row.method, []).append(found["seconds"] / self.workshop.seconds(row))
+        took = found["training seconds"] + found["matrix seconds"]  # all of them, even if the row was interrupted
+        self.ratios.setdefault(row.method, []).append(took / self.workshop.seconds(row))
         self.rows[row.key] = found
         self.save()
         said = ", ".join(f"{name} {found[name]:.3f}" for name in ("accuracy", "f1", "map"))

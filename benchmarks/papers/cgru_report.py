@@ -77,7 +77,8 @@ of OPW is printed as "0397", read here as 0.597.
 ## Raw or standardised channels
 
 The paper applies "no further preprocessing". Which it is to be was decided without the test part: the first three
-training users left out, the others learned from (networks: {CHOOSING_EPOCHS} epochs) and searched.
+training users left out, the others learned from (networks: {CHOOSING_EPOCHS} epochs; RVSML: {PER_CLASS} per class) and
+searched.
 
 {choosing(rows)}
 
