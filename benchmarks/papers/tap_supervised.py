@@ -119,7 +119,7 @@ class Supervised(Program[Row]):
             return plan.training() + plan.comparing()
         if row.method.endswith("+SoftDTW"):
             return plan.training() / 5 + plan.comparing() / 20
-        return 60.0 if "+" in row.method else 5.0
+        return 60.0 if "+" in row.method or row.method == "OPW" else 5.0
 
     def work(self, row: Row) -> Found:
         plan = PLANS[row.dataset]
