@@ -79,7 +79,7 @@ python benchmarks/papers/tap_selfsupervised.py --data DIR
 ```
 
 {len(rows)} rows, {duration(total)}; {where}. The data are those of [the comparison with labels](tap_supervised.md);
-frames are standardised and otherwise as they are. TAP learns in batches of 16 for 100 epochs (Su and Wen, ICLR 2022).
+frames are scaled as there and otherwise as they are. TAP learns in batches of 16 for 100 epochs (Su and Wen, ICLR 2022).
 
 ## Retrieval (tables 6 and 7)
 
