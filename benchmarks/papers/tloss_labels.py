@@ -33,10 +33,10 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
 
+from benchmarks.papers.resumable import duration
 from benchmarks.papers.tloss_data import Problem, known_sets, problem, sequence_file
 from benchmarks.papers.tloss_figures import blank
 from benchmarks.papers.tloss_heads import accuracy
-from benchmarks.papers.tloss_report import duration
 
 import timelike as tl
 

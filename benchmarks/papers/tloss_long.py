@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
 
+from benchmarks.papers.resumable import duration
 from benchmarks.papers.tloss_figures import blank
-from benchmarks.papers.tloss_report import duration
 
 import timelike as tl
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import mean, pstdev
 from typing import Any, NamedTuple
 
+from benchmarks.papers.resumable import duration
 from benchmarks.papers.tloss_data import Known, shortest
 from benchmarks.papers.tloss_thesis import LSTM, thesis
 
@@ -27,17 +28,6 @@ COLUMNS = [
     Column("combined, 1-NN", "combined", "1-nn", "combined_1nn"),
 ]
 COMBINED = COLUMNS[-2]
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours.
-
-    >>> duration(5400)
-    '90 min'
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def accuracies(rows: Rows, column: Column) -> dict[str, list[float]]:

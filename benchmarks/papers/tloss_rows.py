@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from benchmarks.papers.resumable import machine
 from benchmarks.papers.tloss_data import Known, Problem, known_sets, problem, shortest
 from benchmarks.papers.tloss_heads import accuracies
 from numpy.typing import NDArray
@@ -147,7 +147,3 @@ def work(row: Row, data: Path, scratch: Path, max_steps: int | None) -> dict[str
     """One row in a process of its own."""
     torch.set_num_threads(1)
     return Workshop(data, scratch, max_steps).work(row)
-
-
-def machine() -> str:
-    return f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}, one thread"

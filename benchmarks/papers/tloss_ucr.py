@@ -22,13 +22,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are load
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
-import json
-import multiprocessing
-import statistics
 import sys
 import tempfile
-import time
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -37,81 +33,43 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
 
 from benchmarks.papers import tloss_report as report
+from benchmarks.papers.resumable import Program
 from benchmarks.papers.tloss_rows import Row, Workshop, needs, planned, work
 
 RESULTS = Path("docs/benchmarks/tloss_ucr.json")
 SCRATCH = Path(tempfile.gettempdir()) / "timelike-tloss"
 
 
-class Program:
-    """The rows, their results on disk, and the clock."""
+class Archive(Program[Row]):
+    """The rows of the comparison, worked out in a workshop."""
 
     def __init__(self, results: Path, workshop: Workshop, budget: float) -> None:
-        self.path, self.workshop = results, workshop
-        held = json.loads(results.read_text()) if results.exists() else {"rows": {}}
-        self.rows: dict[str, dict[str, Any]] = held["rows"]
-        self.began, self.budget = time.perf_counter(), 60 * budget
-        self.pace = 1.0  # how much slower than guessed rows have been so far
-        self.ratios: list[float] = []
+        super().__init__(results, budget)
+        self.workshop = workshop
 
-    def run(self, rows: list[Row], jobs: int) -> list[Row]:
-        """Work through the rows in order; those not begun are given back."""
-        todo = [row for row in rows if row.key not in self.rows]
-        if jobs == 1:
-            return [row for row in todo if not (self._affordable(row, todo) and self._finish(row, self._work(row)))]
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-            return self._side_by_side(todo, pool, jobs)
-
-    def _side_by_side(self, todo: list[Row], pool: Executor, jobs: int) -> list[Row]:
-        running: dict[Future[dict[str, Any]], Row] = {}
-        waiting, left_out = list(todo), []
-        while waiting or running:
-            ready = [row for row in waiting if not self._waits(row, [*waiting, *running.values()])]
-            for row in ready[: jobs - len(running)]:
-                waiting.remove(row)
-                if self._affordable(row, todo):
-                    shop = self.workshop
-                    running[pool.submit(work, row, shop.data, shop.scratch, shop.max_steps)] = row
-                else:
-                    left_out.append(row)
-            for done in wait(running, return_when=FIRST_COMPLETED).done if running else ():
-                self._finish(running.pop(done), done.result())
-        return left_out
-
-    def _waits(self, row: Row, unfinished: list[Row]) -> bool:
-        return bool(set(needs(row, self.workshop.sets)) & set(unfinished))
-
-    def _work(self, row: Row) -> dict[str, Any]:
+    def work(self, row: Row) -> dict[str, Any]:
         return self.workshop.work(row)
 
-    def _affordable(self, row: Row, todo: list[Row]) -> bool:
-        left = self.budget - (time.perf_counter() - self.began)
-        needed = self.pace * self.workshop.seconds(row)
-        if needed > left:
-            return False
-        rest = self.pace * sum(self.workshop.seconds(other) for other in todo if other.key not in self.rows)
-        done = time.strftime("%H:%M", time.localtime(time.time() + needed))
-        print(f"{row.key}: about {report.duration(needed)}, until {done}; all: {report.duration(rest)}", flush=True)
-        return True
+    def seconds(self, row: Row) -> float:
+        return self.workshop.seconds(row)
 
-    def _finish(self, row: Row, found: dict[str, Any]) -> bool:
+    def waits(self, row: Row, unfinished: list[Row]) -> bool:
+        return bool(set(needs(row, self.workshop.sets)) & set(unfinished))
+
+    def begin(self, pool: Executor, row: Row) -> Future[dict[str, Any]]:
+        shop = self.workshop
+        return pool.submit(work, row, shop.data, shop.scratch, shop.max_steps)
+
+    def ratio(self, row: Row, found: dict[str, Any]) -> float | None:
+        """Of the encoder alone, and only where it does not come from the scratch folder."""
         guessed = self.workshop.sets[row.dataset].seconds(int(row.k)) if row.k.isdigit() else 0.0
-        if found["encoder seconds"] > 0.1 * guessed > 0:  # not from the scratch folder
-            self.ratios.append(found["encoder seconds"] / guessed)
-            self.pace = statistics.median(self.ratios[-5:])
-        self.rows[row.key] = found
-        self.save()
-        scores = f"svm {found['svm']:.3f}, 1-nn {found['1-nn']:.3f}"
-        print(f"    {row.key}: {scores}, {report.duration(found['seconds'])}", flush=True)
-        return True
+        return float(found["encoder seconds"]) / guessed if found["encoder seconds"] > 0.1 * guessed > 0 else None
 
-    def save(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_suffix(".part")
-        partial.write_text(json.dumps({"rows": self.rows}, indent=1, ensure_ascii=False) + "\n")
-        partial.replace(self.path)
-        self.path.with_suffix(".md").write_text(report.page(self.rows, list(self.workshop.sets.values())))
+    def said(self, found: dict[str, Any]) -> str:
+        return f"svm {found['svm']:.3f}, 1-nn {found['1-nn']:.3f}"
+
+    def page(self) -> str:
+        return report.page(self.rows, list(self.workshop.sets.values()))
 
 
 def arguments() -> argparse.Namespace:
@@ -136,7 +94,7 @@ def main() -> int:
         raise SystemExit("no data: --data DIR or TIMELIKE_DATA names the folder that holds ucr/*.npz and uea/*.npz")
     scratch = given.scratch / "quick" if given.quick else given.scratch
     workshop = Workshop(Path(given.data), scratch, 3 if given.quick else None)
-    program = Program(given.results, workshop, given.budget)
+    program = Archive(given.results, workshop, given.budget)
     rows = planned(list(workshop.sets.values()))
     wanted = [row for row in rows if not given.only or {*row[:2], row.key} & set(given.only)]
     if given.only and not wanted:

@@ -8,9 +8,11 @@
 The coupled GRU (20 units) has two peers, both torch: a loop that rolls out one pair after the other, timed on a sample
 of the pairs and extrapolated, and the rollout of all pairs at once as one would first write it, with the inputs of both
 sequences projected for every pair at every step (in one batch, or in blocks of pairs that stay in the cache,
-whichever is faster). Both are first seen to give our distances. Nobody takes gradients; a time is the best of several
-after a first call that does not count. The row of UCI HAR is one run in a process of its own, all its test
-sequences against all its training ones, with `--threads` or two threads.
+whichever is faster). TAP (30 kernels, 1024 units) has a loop over pairs whose frames are transformed already, timed on
+a sample and extrapolated, the rate of a convolution that the machine is good at, and soft-DTW. The loops and the
+rollout are first seen to give our distances. Nobody takes gradients; a time is the best of several after a first call
+that does not count. The row of UCI HAR is one run in a process of its own, all its test sequences against all its
+training ones, with `--threads` or two threads.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ import torch
 from torch import Tensor
 
 import timelike as tl
-from timelike.metric import CoupledNetwork
+from timelike.metric import Aligned, Aligning, CoupledNetwork, TAPNetwork
 
 REPEATS = 5
 BLOCKS = (65536, 4096)  # pairs at once in the batched peer
@@ -179,7 +181,88 @@ def har(options: Options) -> Row:
     return Row(work, "–", "–", f"{seconds:.4g} s, {peak:.2g} GB", each, bar, seconds < 600 and peak < 4)
 
 
+# --- TAP
+
+TAP_FLOPS = 2 * (2 * 30 * 25 + 30 * 30 * 25 + 30 * 9)  # of the convolutions, for a pair of steps
+SAMPLE = 256  # pairs of the loop
+
+
+def one_by_one(network: TAPNetwork, x: Tensor, y: Tensor) -> Tensor:
+    """One pair of transformed sequences (time, feature) by equation 3, as one would write it down."""
+    distances = torch.cdist(x, y)
+    steps = [torch.arange(1, len(side) + 1) / len(side) for side in (x, y)]
+    g = torch.stack([distances, (steps[0][:, None] - steps[1]).abs()])[None]
+    first, second, third = (layer for layer in network.scores.modules() if isinstance(layer, torch.nn.Conv2d))
+    g = third(torch.relu(second(torch.relu(first(g)))))[0, 0]
+    attention = torch.softmax(-(distances + g), -1)
+    return (attention / attention.sum() * distances).sum()
+
+
+@cache
+@torch.no_grad()
+def tap_times() -> tuple[float, float, float]:
+    """Seconds for all pairs, for a loop over `SAMPLE` of them, and for a convolution; in turn, on the same machine."""
+    torch.manual_seed(0)
+    network, x, y = TAPNetwork(20).eval(), walks(0, 128, 40, 20), walks(1, 128, 40, 20)
+    lengths = torch.full((128,), 40)
+    sides = network.prepare(x, lengths), network.prepare(y, lengths)
+    convolution, images = torch.nn.Conv2d(32, 32, 5, padding=2), torch.rand(36, 32, 40, 40)
+    images = images.to(memory_format=torch.channels_last)
+    pairs = [(i % 128, (7 * i) % 128) for i in range(SAMPLE)]
+
+    def loop() -> list[Tensor]:
+        return [one_by_one(network, sides[0].values[i], sides[1].values[j]) for i, j in pairs]
+
+    def ours() -> Tensor:
+        return network.matrix(network.prepare(x, lengths), network.prepare(y, lengths))
+
+    found = ours()
+    for (i, j), one in zip(pairs, loop(), strict=True):
+        torch.testing.assert_close(one, found[i, j], rtol=1e-4, atol=1e-5)
+    times = [(best(ours, 1), best(loop, 1), best(lambda: convolution(images), 3)) for _ in range(2)]
+    all_pairs, sample, peak = map(min, zip(*times, strict=True))
+    return all_pairs, sample, peak
+
+
+TAP_WORK = "TAP all pairs, 128 × 128 pairs of length 40"
+
+
+def tap_loop(options: Options) -> Row:
+    ours, loop, _ = tap_times()
+    name = f"a loop over pairs of transformed sequences in torch, extrapolated from {SAMPLE}"
+    return against(TAP_WORK, name, loop / SAMPLE * 128 * 128, ours, 1.6)
+
+
+def tap_peak(options: Options) -> Row:
+    ours, _, peak = tap_times()
+    rates = 2 * 36 * 1600 * 32 * 32 * 25 / peak / 1e9, 128 * 128 * 1600 * TAP_FLOPS / ours / 1e9
+    name = "one convolution of 32 by 32 channels, 5 × 5, which this machine is good at"
+    share = f"{rates[1] / rates[0]:.0%} of it"
+    return Row(TAP_WORK, name, f"{rates[0]:.3g} GFLOP/s", f"{rates[1]:.3g} GFLOP/s", share, "printed", True)
+
+
+@torch.no_grad()
+def inference(options: Options, steps: int) -> Row:
+    torch.manual_seed(0)
+    count, channels = (16, 20) if steps < 100 else (2, 20)
+    x, y = walks(0, count, steps, channels), walks(1, count, steps, channels)
+    lengths = torch.full((count,), steps)
+    networks = Aligned(channels, aligner="softdtw", transform=False), TAPNetwork(channels, transform=False)
+
+    def run(network: Aligning) -> Tensor:
+        return network.matrix(network.prepare(x, lengths), network.prepare(y, lengths))
+
+    theirs, ours = (best(partial(run, network.eval()), 3) / count**2 for network in networks)
+    work = f"TAP inference, a pair of length {steps} and {channels} channels, no network for frames"
+    said = f"{1000 * theirs:.3g} ms", f"{1000 * ours:.3g} ms"
+    return Row(work, "SoftDTW inference", *said, f"{theirs / ours:.3g}×", "printed", True)
+
+
 JOBS: dict[str, Callable[[Options], Row]] = {
+    "tap-loop": tap_loop,
+    "tap-peak": tap_peak,
+    "tap-40": lambda options: inference(options, 40),
+    "tap-500": lambda options: inference(options, 500),
     "coupled-loop": lambda options: coupled(options, "loop"),
     "coupled-batched": lambda options: coupled(options, "batched"),
     "har": har,

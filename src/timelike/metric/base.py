@@ -153,7 +153,8 @@ class LearnedMetric(MetricEstimator):
             kept, held = places.split(self.validation, **options | {"stratify": False})
             if len(np.unique(classes[np.asarray(kept.ids)])) == int(classes.max()) + 1:
                 return np.asarray(held.ids, np.int64)
-        _, held = places.split(self.validation, groups=False, **options)
+        least = int(classes.max()) + 1  # one of every class
+        _, held = places.split(max(least, round(self.validation * len(classes))), groups=False, **options)
         return np.asarray(held.ids, np.int64)
 
     def _start(self, sequences: Sequences) -> Sequences:

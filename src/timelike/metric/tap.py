@@ -43,7 +43,7 @@ class TAP(LearnedMetric, Aligner):
         What aligns the frames: "softdtw" with loss="lifted" is the paper's Lifted+SoftDTW.
     supervision : {"labels", "augmentation", "alignment", "episodes"}
         What is learned from: classes; sequences and augmentations of them, without classes; how augmentations line up;
-        few-shot tasks (`n_way`, `k_shot`).
+        few-shot tasks (`n_way`, `k_shot`). Augmentations teach the alignment alone: frames are compared as they are.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
     kernels, last_relu
@@ -194,6 +194,7 @@ class TAP(LearnedMetric, Aligner):
             "n_outputs": self.n_outputs,
             "normalize": self.normalize,
             "self_attention": self.self_attention,
+            "transform": self.supervision in ("labels", "episodes"),  # without negatives there is none to learn
         }
         if self.aligner != "tap":
             return Aligned(n_channels, aligner=self.aligner, **frames)
