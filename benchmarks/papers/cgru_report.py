@@ -225,5 +225,6 @@ def times(rows: Rows) -> str:
         shape, took = row["shape"], f"{duration(row['training seconds'])} | {duration(row['matrix seconds'])}"
         lines.append(f"| {key} | {epochs} | {took} | {shape[0]} × {shape[1]} | {row['matrix peak'] / 1e9:.2f} GB |")
     where = ", ".join(sorted({row["machine"] for row in rows.values()}))
-    said = "\n\n\\* ended by the number of epochs, not for want of a better validation. Peak memory is that of the whole process, data and torch included, while the matrix is made."
+    limit = "\n\n\\* ended by the number of epochs, not for want of a better validation."
+    said = f"{limit} Peak memory is that of the whole process, data and torch included, while the matrix is made."
     return "\n".join(lines) + f"{said} {where}; a machine shared with other work, so times are upper bounds."
