@@ -129,6 +129,7 @@ def main() -> int:
         from benchmarks.papers import cgru_figures as figures
 
         figures.draw(program.rows, program.workshop, given.figures)
+        program.save()  # the page shows what was drawn
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any
 
@@ -22,6 +23,7 @@ from benchmarks.papers.cgru_scores import NAMES
 
 Rows = dict[str, dict[str, Any]]
 Scores = list[dict[str, Any]]
+IMAGES = Path("docs/images")
 TITLES = "accuracy | macro F1 | MAP"
 
 
@@ -82,7 +84,7 @@ searched.
 
 {choosing(rows)}
 
-{figures(rows)}
+{figures()}
 
 ## Training, time and memory
 
@@ -196,9 +198,9 @@ def choosing(rows: Rows) -> str:
     return "\n".join([*lines, "", f"{used}\nrows that say so repeat the paper's setting."])
 
 
-def figures(rows: Rows) -> str:
-    if not of(rows, "coupled", TEST):
-        return ""
+def figures() -> str:
+    if not all((IMAGES / name).exists() for name in ("cgru_coupling.png", "cgru_noise.png")):
+        return "`--figures docs/images` draws figures 2 and 3, when the rows of seed 0 are finished."
     return """## Figures 2 and 3
 
 ![Norm of the coupling over epochs, and loss against it](../images/cgru_coupling.png)
@@ -214,9 +216,15 @@ def times(rows: Rows) -> str:
     head = "| row | epochs | best | validation | training | matrix | pairs | peak memory |"
     lines = [head, "|---|---:|---:|---:|---:|---:|---:|---:|"]
     for key, row in sorted(rows.items()):
-        epochs = f"{row['epochs']} | {row['best epoch']} | {row['validation']:.3f}" if "epochs" in row else "– | – | –"
+        limit = "*" if row.get("stopped") == "max_epochs" else ""
+        epochs = (
+            f"{row['epochs']}{limit} | {row['best epoch']} | {row['validation']:.3f}"
+            if "epochs" in row
+            else "– | – | –"
+        )
         shape, took = row["shape"], f"{duration(row['training seconds'])} | {duration(row['matrix seconds'])}"
         lines.append(f"| {key} | {epochs} | {took} | {shape[0]} × {shape[1]} | {row['matrix peak'] / 1e9:.2f} GB |")
     where = ", ".join(sorted({row["machine"] for row in rows.values()}))
-    said = "\n\nPeak memory is that of the whole process, data and torch included, while the matrix is made."
+    limit = "\n\n\\* ended by the number of epochs, not for want of a better validation."
+    said = f"{limit} Peak memory is that of the whole process, data and torch included, while the matrix is made."
     return "\n".join(lines) + f"{said} {where}; a machine shared with other work, so times are upper bounds."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,7 +110,10 @@ class Workshop:
         return found | {"seconds": time.perf_counter() - began, "machine": machine()}
 
     def fitted(self, row: Row, given: Problem) -> Any:
-        """The distance, learned; from where it was interrupted, if it was. That of a test row is saved."""
+        """The distance, learned; from where it was interrupted, if it was. That of a test row is saved.
+
+        The checkpoint stays: where a row stopped for `max_epochs`, a larger number in METHODS trains on from there.
+        """
         method = METHODS[row.method]
         chosen = {RAW: False, STANDARDIZED: True}.get(row.part, method.standardize)
         self.scratch.mkdir(parents=True, exist_ok=True)
@@ -122,7 +124,6 @@ class Workshop:
             raise SystemExit(f"{row.key} goes on from its checkpoint when the program is started again")
         if row.method in NETWORKS and row.part == TEST:
             metric.set_params(checkpoint=None).save(self.model(row))
-        shutil.rmtree(pause, ignore_errors=True)
         return metric
 
     @property
