@@ -72,14 +72,14 @@ def page(rows: Rows) -> str:
     """The whole page."""
     total = sum(row["seconds"] for row in rows.values())
     where = ", ".join(sorted({row["machine"] for row in rows.values()}))
-    return f"""# Learned alignment without labels, beside the paper
+    return f"""# Learned alignment without labels, beside the paper (Su and Wen, ICLR 2022)
 
 ```console
 python benchmarks/papers/tap_selfsupervised.py --data DIR
 ```
 
 {len(rows)} rows, {duration(total)}; {where}. The data are those of [the comparison with labels](tap_supervised.md);
-frames are scaled as there and otherwise as they are. TAP learns in batches of 16 for 100 epochs (Su and Wen, ICLR 2022).
+frames are scaled as there and otherwise as they are. TAP learns in batches of 16 for 100 epochs.
 
 ## Retrieval (tables 6 and 7)
 
