@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..sequences import Sequences
-from ..train import Batch, shuffled
-from .alignment_objectives import Comparing, Supervised
+from ..train import Batch, fingerprint, shuffled
+from .alignment_objectives import Comparing, Supervised, said
 from .blocks import fill
 from .comparer import Comparer
 from .losses import Loss
@@ -35,8 +35,12 @@ class Judged(Supervised):
         used = np.setdiff1d(np.arange(len(sequences)), held_out)
         super().__init__(module, sequences[used], classes[used], loss, **options)
         queries, gallery = _some(held_out, rng), _some(used, rng)
+        self.held_out = held_out
         self.queries, self.gallery = sequences[queries], sequences[gallery]
         self.query_classes, self.gallery_classes = classes[queries], classes[gallery]
+
+    def _more(self) -> dict[str, str | int]:
+        return super()._more() | {"held_out": fingerprint(self.held_out)}
 
     def validate(self) -> float:
         """The share of those held out whose nearest neighbour is of their class."""
@@ -64,6 +68,9 @@ class ByPairs(Comparing):
             module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
         )
         self.pairs, self.same, self.metric_loss = pairs, same, loss
+
+    def _more(self) -> dict[str, str | int]:
+        return {"pairs": fingerprint(self.pairs, self.same), "loss": said(self.metric_loss)}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every pair once."""
