@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..align import Aligner, Alignment
 from ..encode.base import as_before_if_it_fails
@@ -241,6 +242,14 @@ class TAP(LearnedMetric, Aligner):
             symmetrize=self.symmetrize,
             **frames,
         )
+
+    def _learned(self) -> tuple[dict[str, Tensor], Any]:
+        if isinstance(self.aligner, torch.nn.Module):
+            raise TypeError(
+                f"aligner is a {type(self.aligner).__name__}, a module, which no file can hold: expected a word or a "
+                "value such as tl.SoftDTW(gamma=0.1); of a module of your own, keep network_.state_dict()"
+            )
+        return super()._learned()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
