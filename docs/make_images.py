@@ -51,6 +51,7 @@ def tap() -> Path:
     for ax, plan, title in zip(axes, (metric.align(x, y).plan, soft / soft.sum()), ("TAP", "soft-DTW"), strict=True):
         ax.imshow(plan, origin="lower", cmap="Blues", vmin=0)
         ax.set(title=title, xlabel="step of y", ylabel="step of x")
+        ax.set(xticks=range(0, len(y), 4), yticks=range(0, len(x), 4))
     return _saved(figure, "tap.png")
 
 

@@ -42,7 +42,7 @@ class TAP(LearnedMetric, Aligner):
     loss : str or loss of `timelike.metric.losses`
         What is minimised over the distances of the augmented sequences of a batch from all of it.
     variant : {"cnn", "l", "d", "attention"}
-        What g is: three convolutions; fewer; more; or attention in their place.
+        What g is: three convolutions; larger ones; one more of them; or attention in their place.
     aligner : {"tap", "softdtw", "opw", "tcot", "sinkhorn"}, aligner or torch module
         What aligns the frames: "softdtw" with loss="lifted" is the paper's Lifted+SoftDTW. One with options is
         `tl.SoftDTW(gamma=0.1)`, `tl.OPW(…)` and so on. A module of your own is copied; a model with one is not saved.
