@@ -1,6 +1,7 @@
 """The pictures of the documentation, drawn from real data: run `python docs/make_images.py` after `make demo`."""
 
 from pathlib import Path
+from typing import Any
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -31,5 +32,54 @@ def warp() -> Path:
     return path
 
 
+def tap() -> Path:
+    """The plan that TAP predicts for two utterances of one speaker, and that of soft-DTW on the same frames."""
+    import matplotlib.pyplot as plt
+
+    import timelike as tl
+
+    train, test = tl.load("JapaneseVowels")
+    metric = tl.TAP(hidden=64, kernels=8, batch_size=16, max_epochs=8, learning_rate=3e-3, random_state=0).fit(
+        train[::2]
+    )
+    x, y = test[0], test[1]
+    frames = [metric.moments_.applied(tl.Sequences([side])) for side in (x, y)]
+    n_outputs = metric.network_.transformation.n_outputs
+    mapped = [metric.network_.prepare(*side.tensor()).values[0, :, :n_outputs].detach().numpy() for side in frames]
+    soft = tl.SoftDTW(gamma=0.1).align(*mapped).plan
+    figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+    for ax, plan, title in zip(axes, (metric.align(x, y).plan, soft / soft.sum()), ("TAP", "soft-DTW"), strict=True):
+        ax.imshow(plan, origin="lower", cmap="Blues", vmin=0)
+        ax.set(title=title, xlabel="step of y", ylabel="step of x")
+        ax.set(xticks=range(0, len(y), 4), yticks=range(0, len(x), 4))
+    return _saved(figure, "tap.png")
+
+
+def synchronization() -> Path:
+    """How far apart the states of a coupled GRU are over time, for pairs of one speaker and of two."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    import timelike as tl
+
+    train, test = tl.load("JapaneseVowels")
+    metric = tl.CoupledGRU(hidden=12, max_epochs=15, learning_rate=1e-2, random_state=0).fit(train)
+    same = test.labels[0] == test.labels
+    figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
+    for mask, color, label in ((same, "C0", "the same speaker"), (~same, "C1", "another speaker")):
+        for i, other in enumerate(np.flatnonzero(mask)[1:13]):
+            apart = metric.synchronization(test[0], test[int(other)])
+            ax.plot(apart, color=color, alpha=0.6, label=label if i == 0 else None)
+    ax.set(xlabel="time", ylabel="distance of the two states")
+    ax.legend(frameon=False)
+    return _saved(figure, "synchronization.png")
+
+
+def _saved(figure: Any, name: str) -> Path:
+    path = IMAGES / name
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+    return path
+
+
 if __name__ == "__main__":
-    print(alignment(), warp())
+    print(alignment(), warp(), tap(), synchronization())

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..align.layers import OPW, TCOT, Sinkhorn, SoftDTW, Transport
+from .. import align
+from ..align.layers import OPW, OT, TCOT, Sinkhorn, SoftDTW, Transport
 from .aligning import Aligning
 from .comparer import Comparer, Prepared
 from .tap_network import TAPNetwork
@@ -22,6 +25,15 @@ ALIGNERS: dict[str, Callable[[int], nn.Module]] = {
 }
 
 
+LAYERS: dict[type[align.Aligner], Callable[..., nn.Module]] = {
+    align.SoftDTW: SoftDTW,
+    align.OPW: OPW,
+    align.TCOT: TCOT,
+    align.Sinkhorn: Sinkhorn,
+    align.OT: OT,
+}
+
+
 class Aligned(Aligning):
     """d(x, y) = aligner(h(x), h(y)): HM+SoftDTW and its like (Su & Wen, TAP, ICLR 2022, table 1) are one line each.
 
@@ -29,7 +41,8 @@ class Aligned(Aligning):
     ----------
     n_channels : int
         Of the sequences.
-    aligner : {"softdtw", "opw", "tcot", "sinkhorn", "tap"}, Comparer or Module
+    aligner : {"softdtw", "opw", "tcot", "sinkhorn", "tap"}, Aligner, Comparer or Module
+        An aligner, such as `tl.SoftDTW(gamma=0.1)`, stands for the layer of that name with the same options.
         A module is called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and gives the distances
         (item,), or a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.
     hidden, n_outputs, normalize, transform, self_attention
@@ -50,7 +63,7 @@ class Aligned(Aligning):
         self,
         n_channels: int,
         *,
-        aligner: str | nn.Module = "softdtw",
+        aligner: str | align.Aligner | nn.Module = "softdtw",
         hidden: int = 1024,
         n_outputs: int | None = None,
         normalize: bool = True,
@@ -70,7 +83,7 @@ class Aligned(Aligning):
             self_attention=self_attention,
         )
         n = self.transformation.n_outputs
-        self.aligner = ALIGNERS[aligner](n) if isinstance(aligner, str) else aligner
+        self.aligner: nn.Module = ALIGNERS[aligner](n) if isinstance(aligner, str) else _layer(aligner)
         self.symmetric = _symmetric(self.aligner) if symmetric is None else symmetric
 
     def prepare(self, x: Tensor, lengths: Tensor) -> Prepared:
@@ -122,7 +135,15 @@ class Aligned(Aligning):
         return self.aligner.plan(x, y) if isinstance(self.aligner, Aligning) else super().plan(x, y)
 
 
+def _layer(aligner: Any) -> nn.Module:
+    kind = LAYERS.get(type(aligner))
+    if kind is None:
+        found: nn.Module = aligner
+        return found
+    return kind(**{field.name: getattr(aligner, field.name) for field in fields(aligner) if field.init})
+
+
 def _symmetric(aligner: nn.Module) -> bool:
     if isinstance(aligner, Comparer):
         return aligner.symmetric
-    return isinstance(aligner, SoftDTW | OPW | TCOT | Sinkhorn)
+    return isinstance(aligner, SoftDTW | OPW | TCOT | Sinkhorn | OT)

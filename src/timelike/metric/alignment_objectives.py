@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.optim import Optimizer
 
 from ..sequences import Sequences
 from ..sequences.augment import Augmentation
-from ..train import Batch, Objective, per_class, shuffled
+from ..train import Batch, Objective, fingerprint, per_class, shuffled
 from .alignment_losses import consistency, episode_loss
 from .augmentation import BLUR_OR_MERGE, augmented
 from .comparer import Comparer, Prepared
@@ -29,6 +30,20 @@ class Comparing(Objective):
     ) -> None:
         self.module, self.sequences = module, sequences
         self.batch_size, self.learning_rate, self.weight_decay = batch_size, learning_rate, weight_decay
+        self.original = sequences
+        """What a checkpoint is recognised by: before standardizing, which another machine rounds otherwise."""
+        self.settings: dict[str, str | int] = {}
+        """What else it must have in common, in the words of whoever made the module."""
+
+    def identity(self) -> dict[str, str | int]:
+        """How and what is learned from, and what decides about batches."""
+        data = fingerprint(self.original.lengths, self.original.values)
+        common: dict[str, str | int] = {"learning": type(self).__name__, "data": data, "batch_size": self.batch_size}
+        return common | self._more() | self.settings
+
+    def _more(self) -> dict[str, str | int]:
+        """What else decides about what is learned."""
+        return {}
 
     def optimizers(self) -> Optimizer:
         """Adam, as in the paper."""
@@ -94,6 +109,11 @@ class Supervised(Comparing):
         for ids in self._ids(rng):
             batch = Batch.of(self.sequences, ids, labels=self.codes)
             yield batch if self.augmentation is None else self._with_augmentation(batch, self.augmentation, rng)
+
+    def _more(self) -> dict[str, str | int]:
+        size = {} if self.n_per_class is None else {"n_per_class": self.n_per_class}
+        augmented = {"augmentation": repr(self.augmentation), "loss": said(self.metric_loss)}
+        return {"labels": fingerprint(self.codes.astype(np.int64)), **augmented, **size}
 
     def _ids(self, rng: np.random.Generator) -> Iterator[Any]:
         if self.n_per_class is None:
@@ -161,6 +181,9 @@ class SelfSupervised(Comparing):
             )
         return learned
 
+    def _more(self) -> dict[str, str | int]:
+        return {"augmentation": repr(self.augmentation), "weights": repr(self.weights), "joint": str(self.joint)}
+
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Random batches with their augmentations."""
         for ids in shuffled(len(self.sequences), self.batch_size, rng):
@@ -196,9 +219,14 @@ class Episodes(Comparing):
             module, sequences, batch_size=n_way * n_query, learning_rate=learning_rate, weight_decay=weight_decay
         )
         codes = np.unique(np.asarray(labels), return_inverse=True)[1]
+        self.codes = codes.astype(np.int64)
         self.numbered = sequences.replace(labels=codes, ids=np.arange(len(sequences)))
         self.n_way, self.k_shot, self.n_query, self.n_episodes = n_way, k_shot, n_query, n_episodes
         self.optimizer = optimizer
+
+    def _more(self) -> dict[str, str | int]:
+        task = {"n_way": self.n_way, "k_shot": self.k_shot, "n_query": self.n_query, "n_episodes": self.n_episodes}
+        return {"labels": fingerprint(self.codes), "optimizer": self.optimizer, **task}
 
     def optimizers(self) -> Optimizer:
         """Adam, or SGD as in the paper."""
@@ -228,3 +256,8 @@ class Episodes(Comparing):
         own = {name: tensor for name, tensor in batch.tensors.items() if name not in shared}
         some = Batch(batch.ids, **own).take(np.arange(rank, len(batch), world))
         return Batch(some.ids, **some.tensors, **shared)
+
+
+def said(loss: Any) -> str:
+    """A loss in words that are the same the next time."""
+    return repr(loss) if is_dataclass(loss) else type(loss).__name__

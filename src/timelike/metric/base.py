@@ -13,21 +13,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..align.base import Report
+from ..encode.base import as_before_if_it_fails
 from ..sequences import Sequences
-from ..sequences.arguments import real, whole
+from ..sequences.arguments import flag, real, whole
 from ..sequences.moments import Moments
 from ..sequences.reading import keep_size
 from ..sequences.sampling import RandomState, generator
-from ..train import History, Objective, Plateau, fit, seeded
+from ..train import History, Plateau, fit, seeded
 from . import losses
-from .alignment_objectives import Supervised
+from .alignment_objectives import Comparing, Supervised
 from .blocks import fill
 from .comparer import Comparer
 from .estimator import MetricEstimator
 from .learning import ByPairs, Judged
+from .threads import torch_threads
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
-_LEAST = 4  # members every class must have before some are held out
+_LEAST = 4  # members a class must have before some are held out
+# options that may be others when a training continues, and those whose effect the objective tells apart
+_TRAINING = ("learning_rate", "weight_decay", "max_epochs", "patience", "validation", "checkpoint", "progress")
+_LEARNED_FROM = ("loss", "per_class", "batch_size", "n_way", "k_shot", "n_query", "augment", "supervision")
+_NO_IDENTITY = (*_TRAINING, *_LEARNED_FROM, "random_state")
 
 
 class LearnedMetric(MetricEstimator):
@@ -65,33 +71,30 @@ class LearnedMetric(MetricEstimator):
         """
         self._refuse_options()
         sequences = self._read(X)
-        classes = self._classes(sequences, y)
-        keep_size(self, sequences)
-        ready = self._start(sequences)
-        rng = generator(self.random_state if isinstance(self.random_state, int) else None)
-        held_out = self._held_out(sequences, classes, rng)
-        objective = self._objective(ready, classes, held_out, rng)
-        self._train(objective, judged=len(held_out) > 0)
+        with as_before_if_it_fails(self):
+            classes = self._classes(sequences, y)
+            ready = self._start(sequences)
+            rng = self._rng()
+            held_out = self._held_out(sequences, classes, rng)
+            objective = self._objective(ready, classes, held_out, rng)
+            self._train(objective, sequences, judged=len(held_out) > 0)
         return self
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
-        """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike."""
+        """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
+
+        No part is held out: training goes on to `max_epochs`.
+        """
         self._refuse_options()
-        sequences = self._read(X)
+        sequences, criterion = self._read(X), losses.find(self.loss)
         given, alike = _checked_pairs(pairs, same, len(sequences))
-        keep_size(self, sequences)
-        criterion = losses.find(self.loss)
-        ready = self._start(sequences)
-        objective = ByPairs(
-            self.network_,
-            ready,
-            given,
-            alike,
-            criterion,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-        )
-        self._train(objective, judged=False)
+        if type(criterion).pairs is losses.Loss.pairs:
+            criterion.pairs(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
+        with as_before_if_it_fails(self):
+            self._no_classes()
+            ready = self._start(sequences)
+            rates: dict[str, Any] = {"learning_rate": self.learning_rate, "weight_decay": self.weight_decay}
+            self._train(ByPairs(self.network_, ready, given, alike, criterion, **rates), sequences, judged=False)
         return self
 
     def _objective(
@@ -100,7 +103,7 @@ class LearnedMetric(MetricEstimator):
         classes: NDArray[np.int64],
         held_out: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> Objective:
+    ) -> Comparing:
         criterion, options = losses.find(self.loss), self._options(int(classes.max()) + 1)
         if len(held_out):
             return Judged(self.network_, ready, classes, held_out, criterion, rng, **options)
@@ -118,11 +121,16 @@ class LearnedMetric(MetricEstimator):
             "weight_decay": self.weight_decay,
         }
 
-    def _train(self, objective: Objective, *, judged: bool) -> None:
+    def _train(self, objective: Comparing, original: Sequences, *, judged: bool) -> None:
+        objective.original = original
+        options = self.get_params(deep=False).items()
+        objective.settings = {name: repr(value) for name, value in options if name not in _NO_IDENTITY}
+        epochs = self._epochs if self.max_epochs is None else self.max_epochs
+        patience = epochs if self.patience is None else self.patience  # the best weights are kept in any case
         self.history_: History = fit(
             objective,
-            max_epochs=self._epochs if self.max_epochs is None else self.max_epochs,
-            patience=self.patience if judged else None,
+            max_epochs=epochs,
+            patience=patience if judged else None,
             gradient_clip=self._clip,
             schedule=Plateau(patience=10, watch="loss"),
             checkpoint=self.checkpoint,
@@ -137,6 +145,10 @@ class LearnedMetric(MetricEstimator):
         real(self.learning_rate, "learning_rate", above=0)
         real(self.weight_decay, "weight_decay", 0)
         real(self.validation, "validation", 0, 0.9)
+        flag(self.standardize, "standardize")
+        flag(self.progress, "progress")
+        if not isinstance(self.random_state, np.random.Generator):
+            generator(self.random_state)  # refused before anything is touched
         for name in ("max_epochs", "patience"):
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name, 1)
@@ -144,21 +156,24 @@ class LearnedMetric(MetricEstimator):
     def _held_out(
         self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Positions of those by which training is judged: whole groups, unless that would take all of a class."""
-        if self.validation == 0 or np.bincount(classes).min() < _LEAST:
+        """Positions of those by which training is judged: whole groups, unless that would take too much of a class."""
+        if self.validation == 0:
             return np.empty(0, np.int64)
-        places = Sequences(np.zeros((len(sequences), 1)), groups=sequences.groups, ids=np.arange(len(sequences)))
-        options: dict[str, Any] = {"stratify": classes, "random_state": rng}
         if sequences.groups is not None and len(np.unique(sequences.groups)) > 1:
-            kept, held = places.split(self.validation, **options | {"stratify": False})
-            if len(np.unique(classes[np.asarray(kept.ids)])) == int(classes.max()) + 1:
-                return np.asarray(held.ids, np.int64)
-        least = int(classes.max()) + 1  # one of every class
-        _, held = places.split(max(least, round(self.validation * len(classes))), groups=False, **options)
-        return np.asarray(held.ids, np.int64)
+            held = _whole_groups(np.unique(sequences.groups, return_inverse=True)[1], classes, self.validation, rng)
+            left = np.bincount(np.delete(classes, held), minlength=int(classes.max()) + 1)
+            if (left >= np.minimum(np.bincount(classes), 2)).all():
+                return held
+        return _of_every_class(classes, self.validation, rng)
+
+    def _rng(self) -> np.random.Generator:
+        """A training that may be continued holds out the same sequences every time, with or without a seed."""
+        continued = self.random_state is None and self.checkpoint is not None
+        return generator(0 if continued else self.random_state)
 
     def _start(self, sequences: Sequences) -> Sequences:
         """A new network, and the sequences as it takes them."""
+        keep_size(self, sequences)
         frame = sequences.frame
         self._begin(Moments.of(sequences) if self.standardize else Moments.none(frame))
         return self.moments_.applied(sequences)
@@ -169,13 +184,10 @@ class LearnedMetric(MetricEstimator):
             self.network_ = self._network(math.prod(moments.mean.shape))
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        ready = self.moments_.applied(x), None if y is None else self.moments_.applied(y)
-        before = torch.get_num_threads()
-        torch.set_num_threads(threads)
-        try:
-            fill(self.network_.eval(), *ready, out, report)
-        finally:
-            torch.set_num_threads(before)
+        first = self.moments_.applied(x)
+        second = first if y is x else None if y is None else self.moments_.applied(y)
+        with torch_threads(threads):
+            fill(self.network_.eval(), first, second, out, report)
 
     def _learned(self) -> tuple[dict[str, Tensor], Any]:
         self._require_fitted()
@@ -191,6 +203,26 @@ class LearnedMetric(MetricEstimator):
         self.network_.load_state_dict(weights)
         if extra["classes"] is not None:
             self.classes_ = np.array(extra["classes"])
+
+
+def _whole_groups(
+    groups: NDArray[np.int64], classes: NDArray[np.int64], share: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Positions of whole groups, with every class among them where the classes are in several groups."""
+    spread = all(len(np.unique(groups[classes == kind])) > 1 for kind in np.unique(classes))
+    places = Sequences(np.zeros((len(groups), 1)), groups=groups, ids=np.arange(len(groups)))
+    held = places.split(share, stratify=classes if spread else False, random_state=rng)[1]
+    return np.asarray(held.ids, np.int64)
+
+
+def _of_every_class(classes: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Positions of the same share of every class that has enough members, two of which stay in any case."""
+    held = [np.empty(0, np.int64)]
+    for members in (np.flatnonzero(classes == kind) for kind in np.unique(classes)):
+        if len(members) >= _LEAST:
+            size = min(max(1, round(share * len(members))), len(members) - 2)
+            held.append(rng.permutation(members)[:size])
+    return np.sort(np.concatenate(held))
 
 
 def _checked_pairs(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -14,7 +14,7 @@ from ..sequences import Sequences
 from .comparer import Comparer, Prepared
 
 NUMBERS_AT_ONCE = 1 << 25  # of all pairs of a block together: 128 MB in float32
-_STEPS_AT_ONCE = 1 << 20  # of a part whose sequences are prepared together
+_STEPS_AT_ONCE = 1 << 16  # of a part whose sequences are prepared together: a layer of 1024 units has 256 MB of them
 
 
 class Part(NamedTuple):
@@ -59,7 +59,7 @@ def fill(
     once = y is None and network.symmetric
     with torch.no_grad():
         rows = parts(network, x)
-        columns = rows if y is None else parts(network, y)
+        columns = rows if y is None or y is x else parts(network, y)
         done = 0
         for a, b in _blocks(network, rows, columns, once):
             found = network.matrix(a.prepared, b.prepared).numpy()

@@ -20,6 +20,7 @@ class MetricEstimator(Savable, BaseEstimator, Metric):  # type: ignore[misc]
     """A distance that is fitted: sequences and classes are read, and what does not fit what was learned is refused."""
 
     moments_: Moments
+    classes_: NDArray[Any]
 
     __repr__ = BaseEstimator.__repr__
 
@@ -45,6 +46,11 @@ class MetricEstimator(Savable, BaseEstimator, Metric):  # type: ignore[misc]
                 "class two members or more"
             )
         return classes.astype(np.int64)
+
+    def _no_classes(self) -> None:
+        """What was learned has no classes: those of an earlier fit must not stay."""
+        if hasattr(self, "classes_"):
+            del self.classes_
 
     def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
         self._require_fitted()

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from ..align import DTW, OPW, Aligner
 from ..align.base import Report
+from ..encode.base import as_before_if_it_fails
 from ..sequences import Sequences
-from ..sequences.arguments import one_of
+from ..sequences.arguments import flag, one_of
 from ..sequences.moments import Moments
 from ..sequences.reading import keep_size
 from ..sequences.sampling import RandomState
@@ -36,13 +37,12 @@ class GroundMetric(MetricEstimator):
         """Learn from sequences and their classes, those of X unless y is given."""
         self._refuse_options()
         sequences = self._read(X)
-        classes = self._classes(sequences, y)
-        keep_size(self, sequences)
-        moments = Moments.of(sequences) if self.standardize else Moments.none(sequences.frame)
-        ready = moments.applied(sequences)
-        with seeded(self.random_state):
-            self.network_ = self._learn(ready, classes)
-        self.moments_ = moments
+        with as_before_if_it_fails(self):
+            classes = self._classes(sequences, y)
+            keep_size(self, sequences)
+            self.moments_ = Moments.of(sequences) if self.standardize else Moments.none(sequences.frame)
+            with seeded(self.random_state):
+                self.network_ = self._learn(self.moments_.applied(sequences), classes)
         return self
 
     @abc.abstractmethod
@@ -55,9 +55,14 @@ class GroundMetric(MetricEstimator):
 
     def _refuse_options(self) -> None:
         self._aligner()
+        flag(self.standardize, "standardize")
+
+    def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
+        super()._refuse(x, y, names)
+        self._aligner()._refuse(x, y, names)  # lengths, which are the same after the map
 
     def _aligner(self) -> Aligner:
-        if isinstance(self.aligner, Aligner):
+        if isinstance(self.aligner, Aligner) and not isinstance(self.aligner, MetricEstimator):
             return self.aligner
         return DTW() if one_of(self.aligner, "aligner", ("dtw", "opw")) == "dtw" else OPW()
 
@@ -69,7 +74,7 @@ class GroundMetric(MetricEstimator):
     def mapped(self, X: Any) -> Sequences:
         """The sequences in the space that was learned."""
         sequences = self._read(X)
-        self._refuse(sequences, None, ("X", "X"))
+        MetricEstimator._refuse(self, sequences, None, ("X", "X"))
         ready = self.moments_.applied(sequences)
         return Sequences.from_packed(mapped_frames(self.network_, ready), ready.offsets)
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..sequences import Sequences
-from ..train import Batch, shuffled
-from .alignment_objectives import Comparing, Supervised
+from ..train import Batch, fingerprint, shuffled
+from .alignment_objectives import Comparing, Supervised, said
 from .blocks import fill
 from .comparer import Comparer
 from .losses import Loss
 
-_JUDGED = 1000  # sequences of either side of a validation, which compares all pairs
+_JUDGED = 500, 1000  # sequences held out and others that a validation compares, all pairs
 
 
 class Judged(Supervised):
@@ -34,9 +34,13 @@ class Judged(Supervised):
     ) -> None:
         used = np.setdiff1d(np.arange(len(sequences)), held_out)
         super().__init__(module, sequences[used], classes[used], loss, **options)
-        queries, gallery = _some(held_out, rng), _some(used, rng)
+        queries, gallery = (_some(ids, most, rng) for ids, most in zip((held_out, used), _JUDGED, strict=True))
+        self.held_out = held_out
         self.queries, self.gallery = sequences[queries], sequences[gallery]
         self.query_classes, self.gallery_classes = classes[queries], classes[gallery]
+
+    def _more(self) -> dict[str, str | int]:
+        return super()._more() | {"held_out": fingerprint(self.held_out)}
 
     def validate(self) -> float:
         """The share of those held out whose nearest neighbour is of their class."""
@@ -65,6 +69,9 @@ class ByPairs(Comparing):
         )
         self.pairs, self.same, self.metric_loss = pairs, same, loss
 
+    def _more(self) -> dict[str, str | int]:
+        return {"pairs": fingerprint(self.pairs, self.same), "loss": said(self.metric_loss)}
+
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every pair once."""
         for chosen in shuffled(len(self.pairs), self.batch_size, rng):
@@ -78,5 +85,5 @@ class ByPairs(Comparing):
         return self.metric_loss.pairs(distances, batch["same"]) + self.module.penalty()
 
 
-def _some(ids: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    return ids if len(ids) <= _JUDGED else np.sort(rng.choice(ids, _JUDGED, replace=False))
+def _some(ids: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return ids if len(ids) <= most else np.sort(rng.choice(ids, most, replace=False))

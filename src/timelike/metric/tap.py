@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..align import Aligner, Alignment
+from ..encode.base import as_before_if_it_fails
 from ..sequences import Sequences
-from ..sequences.arguments import one_of, real, store, whole
-from ..sequences.reading import keep_size
+from ..sequences.arguments import flag, one_of, store, whole
 from ..sequences.sampling import RandomState
-from .aligned import ALIGNERS, Aligned
+from .aligned import ALIGNERS, LAYERS, Aligned
 from .aligning import Aligning
 from .alignment_objectives import Episodes, SelfSupervised
 from .augmentation import BLUR_OR_MERGE
@@ -38,18 +42,20 @@ class TAP(LearnedMetric, Aligner):
     loss : str or loss of `timelike.metric.losses`
         What is minimised over the distances of the augmented sequences of a batch from all of it.
     variant : {"cnn", "l", "d", "attention"}
-        What g is: three convolutions; fewer; more; or attention in their place.
-    aligner : {"tap", "softdtw", "opw", "tcot", "sinkhorn"} or torch module
-        What aligns the frames: "softdtw" with loss="lifted" is the paper's Lifted+SoftDTW.
+        What g is: three convolutions; larger ones; one more of them; or attention in their place.
+    aligner : {"tap", "softdtw", "opw", "tcot", "sinkhorn"}, aligner or torch module
+        What aligns the frames: "softdtw" with loss="lifted" is the paper's Lifted+SoftDTW. One with options is
+        `tl.SoftDTW(gamma=0.1)`, `tl.OPW(…)` and so on. A module of your own is copied; a model with one is not saved.
     supervision : {"labels", "augmentation", "alignment", "episodes"}
         What is learned from: classes; sequences and augmentations of them, without classes; how augmentations line up;
-        few-shot tasks (`n_way`, `k_shot`). Augmentations teach the alignment alone: frames are compared as they are.
+        few-shot tasks (`n_way` classes, `k_shot` members of each to learn from and `n_query` to be judged on).
+        Augmentations teach the alignment alone: frames are compared as they are.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
     kernels, last_relu
         Of g: kernels of a layer, and whether the paper's last ReLU, which the authors' code does not have, is there.
     symmetrize : bool
-        Whether both directions are averaged.
+        Whether both directions are averaged. Soft-DTW and transport are the same in both.
     augment : bool
         Whether queries are augmented (blurred or merged), and their distance to themselves is part of the loss.
     per_class : int or None
@@ -91,6 +97,14 @@ class TAP(LearnedMetric, Aligner):
     batch_size: int
     n_way: int
     k_shot: int
+    n_query: int
+
+    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "a_sequence_is_at_distance_zero_from_itself": "a softmax spreads every step over several of the other",
+            "distances_are_symmetric": "every step of x is aligned, not every step of y; symmetrize=True averages",
+        }
+    )
 
     network_: Aligning
     _epochs = 100
@@ -114,6 +128,7 @@ class TAP(LearnedMetric, Aligner):
         batch_size: int = 64,
         n_way: int = 5,
         k_shot: int = 1,
+        n_query: int = 5,
         learning_rate: float = 1e-4,
         weight_decay: float = 1e-4,
         max_epochs: int | None = None,
@@ -132,17 +147,19 @@ class TAP(LearnedMetric, Aligner):
             return super().fit(X, y)
         self._refuse_options()
         sequences = self._read(X)
-        keep_size(self, sequences)
-        ready = self._start(sequences)
-        objective = SelfSupervised(
-            self.network_,
-            ready,
-            distance=1.0 if self.supervision == "augmentation" else 0.0,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-        )
-        self._train(objective, judged=False)
+        with as_before_if_it_fails(self):
+            self._no_classes()
+            ready = self._start(sequences)
+            self._refuse_nothing_to_learn()
+            objective = SelfSupervised(
+                self.network_,
+                ready,
+                distance=1.0 if self.supervision == "augmentation" else 0.0,
+                batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
+                weight_decay=self.weight_decay,
+            )
+            self._train(objective, sequences, judged=False)
         return self
 
     def _objective(
@@ -156,6 +173,7 @@ class TAP(LearnedMetric, Aligner):
             classes,
             n_way=self.n_way,
             k_shot=self.k_shot,
+            n_query=self.n_query,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
         )
@@ -168,7 +186,7 @@ class TAP(LearnedMetric, Aligner):
         return super()._held_out(sequences, classes, rng)
 
     def _options(self, n_classes: int) -> dict[str, Any]:
-        aligned = self.aligner == "tap"  # soft-DTW collapses where it is asked to be near its own augmentation
+        aligned = self._predicts()  # soft-DTW collapses where it is asked to be near its own augmentation
         return {
             "augmentation": BLUR_OR_MERGE if self.augment else None,
             "consistency": 1.0 if aligned else 0.0,
@@ -182,11 +200,31 @@ class TAP(LearnedMetric, Aligner):
         super()._refuse_options()
         one_of(self.variant, "variant", ("cnn", "l", "d", "attention"))
         one_of(self.supervision, "supervision", ("labels", "augmentation", "alignment", "episodes"))
-        if not isinstance(self.aligner, torch.nn.Module):
+        if not isinstance(self.aligner, (torch.nn.Module, *LAYERS)):
+            if isinstance(self.aligner, Aligner):
+                known = ", ".join(f"tl.{kind.__name__}" for kind in LAYERS)
+                raise ValueError(
+                    f"aligner={self.aligner!r} has no gradient: expected a module or one of 'tap', {known}"
+                )
             one_of(self.aligner, "aligner", tuple(ALIGNERS))
-        for name, least in (("hidden", 1), ("kernels", 1), ("batch_size", 2), ("n_way", 2), ("k_shot", 1)):
-            whole(getattr(self, name), name, least)
-        real(self.learning_rate, "learning_rate", above=0)
+        if self.symmetrize and isinstance(self.aligner, torch.nn.Module):
+            raise ValueError("symmetrize=True is for aligner='tap': give a module that averages both directions itself")
+        for name in ("hidden", "kernels", "k_shot", "n_query"):
+            whole(getattr(self, name), name, 1)
+        for name in ("batch_size", "n_way"):
+            whole(getattr(self, name), name, 2)
+        for name in ("normalize", "self_attention", "last_relu", "symmetrize", "augment"):
+            flag(getattr(self, name), name)
+
+    def _refuse_nothing_to_learn(self) -> None:
+        if all(name.startswith("transformation.") for name, _ in self.network_.named_parameters()):
+            raise ValueError(
+                f"supervision={self.supervision!r} learns how to align, and aligner={self.aligner!r} has nothing to "
+                "learn: use aligner='tap', or supervision='labels'"
+            )
+
+    def _predicts(self) -> bool:
+        return isinstance(self.aligner, str) and self.aligner == "tap"
 
     def _network(self, n_channels: int) -> Comparer:
         frames: dict[str, Any] = {
@@ -196,8 +234,8 @@ class TAP(LearnedMetric, Aligner):
             "self_attention": self.self_attention,
             "transform": self.supervision in ("labels", "episodes"),  # without negatives there is none to learn
         }
-        if self.aligner != "tap":
-            return Aligned(n_channels, aligner=self.aligner, **frames)
+        if not self._predicts():  # a module is copied, as training would change the one that was given
+            return Aligned(n_channels, aligner=copy.deepcopy(self.aligner), **frames)
         return TAPNetwork(
             n_channels,
             variant=self.variant,
@@ -206,6 +244,19 @@ class TAP(LearnedMetric, Aligner):
             symmetrize=self.symmetrize,
             **frames,
         )
+
+    def _learned(self) -> tuple[dict[str, Tensor], Any]:
+        if isinstance(self.aligner, torch.nn.Module):
+            raise TypeError(
+                f"aligner is a {type(self.aligner).__name__}, a module, which no file can hold: expected a word or a "
+                "value such as tl.SoftDTW(gamma=0.1); of a module of your own, keep network_.state_dict()"
+            )
+        return super()._learned()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.supervision in ("labels", "episodes")
+        return tags
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..align import Aligner
+from ..align import DTW, Aligner
 from ..sequences import Sequences
 from ..sequences.arguments import real, store, whole
 from ..sequences.sampling import RandomState
@@ -79,6 +79,11 @@ class RVSML(GroundMetric):
     max_iterations : int
         Turns, at most.
 
+    Attributes
+    ----------
+    errors_ : array (turn,)
+        What is minimised, after each turn; it never rises.
+
     Examples
     --------
     >>> import numpy as np
@@ -115,25 +120,35 @@ class RVSML(GroundMetric):
 
     def _learn(self, ready: Sequences, classes: NDArray[np.int64]) -> nn.Module:
         virtual, aligner = Virtual(ready, classes, self.virtual), self._aligner()
-        usual = 5e-4 if type(aligner).__name__ == "DTW" else 5e-5
+        usual = 5e-4 if isinstance(aligner, DTW) else 5e-5
         ridge = (usual if self.regularization is None else self.regularization) * len(ready)
         frames = ready.values.astype(np.float64)
-        last = np.inf
-        for _ in range(self.max_iterations):
-            weighted = frames * virtual.weights.sum(axis=1, keepdims=True)
-            matrix = frames.T @ weighted + ridge * np.eye(frames.shape[1])
-            projection = np.linalg.solve(matrix, frames.T @ virtual.targets())
-            error = virtual.error(frames @ projection) + ridge * float((projection**2).sum())
-            if last - error <= 1e-6 * error:
-                break
-            last = error
+        projection = _regressed(frames, virtual, ridge)
+        errors: list[float] = []
+        for _ in range(self.max_iterations):  # the even alignment is where it starts, and not to be compared with
             virtual.align(frames @ projection, aligner)
+            found = _regressed(frames, virtual, ridge)
+            error = virtual.error(frames @ found) + ridge * float((found**2).sum())
+            if errors and error > errors[-1]:  # an aligner that minimises something else, as OPW does, may pass it
+                break
+            projection = found
+            errors.append(error)
+            if len(errors) > 1 and errors[-2] - error <= 1e-6 * error:
+                break
+        self.errors_ = np.array(errors)
         network = self._empty(*projection.shape)
         network.weight.data = torch.from_numpy(projection.T.astype(np.float32).copy())
         return network
 
     def _empty(self, n_channels: int, n_outputs: int) -> nn.Module:
         return nn.Linear(n_channels, n_outputs, bias=False)
+
+
+def _regressed(frames: Floats, virtual: Virtual, ridge: float) -> Floats:
+    """The W that is best for the alignments as they are, (channel, output)."""
+    weighted = frames * virtual.weights.sum(axis=1, keepdims=True)
+    matrix = frames.T @ weighted + ridge * np.eye(frames.shape[1])
+    return np.linalg.solve(matrix, frames.T @ virtual.targets())
 
 
 class DeepRVSML(RVSML):

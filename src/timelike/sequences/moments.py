@@ -25,7 +25,10 @@ class Moments(NamedTuple):
         Moments(mean=array([2.]), scale=array([0.89442719]))
         """
         values = sequences.values
-        mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
+        if not np.isfinite(scale).all():  # everything would become 0 or nan
+            raise ValueError(f"X has values so large that their squares overflow: {_RESCALE}")
         constant = values.min(0) == values.max(0)  # its deviation may be a rounding error, and not 0
         return cls(mean, np.where(constant | (scale == 0), 1.0, scale))
 
@@ -36,5 +39,17 @@ class Moments(NamedTuple):
 
     def applied(self, sequences: Sequences) -> Sequences:
         """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest."""
-        values = (sequences.values - self.mean) / self.scale
-        return Sequences.from_packed(values.reshape(len(values), -1).astype(np.float32), sequences.offsets)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = (sequences.values - self.mean) / self.scale
+            flat = values.reshape(len(values), -1).astype(np.float32)
+        if not (np.isfinite(flat.min()) and np.isfinite(flat.max())):
+            step = int(np.flatnonzero(~np.isfinite(flat).all(axis=1))[0])
+            item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
+            raise ValueError(
+                f"sequence {item} has a value at time step {step - int(sequences.offsets[item])} that is too large for "
+                f"float32, in which networks compute: {_RESCALE}"
+            )
+        return Sequences.from_packed(flat, sequences.offsets)
+
+
+_RESCALE = "give them in another unit, or look for an outlier"

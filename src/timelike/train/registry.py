@@ -61,4 +61,5 @@ def name_of(kind: type[Any]) -> str | None:
     """The name under which a class is known, None if it is not."""
     name = kind.__name__
     home = METHODS.get(name, ":").split(":")[0]
-    return name if home and (kind.__module__ == home or kind.__module__.startswith(f"{home}.")) else None
+    near = home and (kind.__module__ == home or kind.__module__.startswith(f"{home}."))
+    return name if near and find(name) is kind else None  # a torch layer may have the name of a value

@@ -42,6 +42,8 @@ class Adapted(Loss):
         self, distances: Tensor, labels: Tensor, gallery_labels: Tensor | None = None, *, valid: Tensor | None = None
     ) -> Tensor:
         """The loss of a matrix of distances (query, gallery), a scalar."""
+        if valid is not None and gallery_labels is labels and _all_but_themselves(valid):
+            gallery_labels = valid = None  # the same in other words, and a miner understands these
         if valid is not None and self.miner is not None:
             raise ValueError("valid cannot be given with a miner, which looks at all pairs: leave one of them out")
         pairs = paired(distances, labels, gallery_labels, valid=valid)
@@ -73,6 +75,11 @@ class Adapted(Loss):
         if pairs is None:
             return None
         return *torch.where(pairs.positive), *torch.where(pairs.negative)
+
+
+def _all_but_themselves(valid: Tensor) -> bool:
+    square = valid.ndim == 2 and valid.shape[0] == valid.shape[1]
+    return square and bool((valid != torch.eye(len(valid), dtype=torch.bool, device=valid.device)).all())
 
 
 def _check(loss: Any, miner: Any) -> None:

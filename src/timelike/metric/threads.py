@@ -1,0 +1,31 @@
+"""How many threads torch computes with, for the time of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+import torch
+
+_lock = Lock()
+_inside: list[int] = []  # one entry for every call under way: what there was before the first of them
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Inside, torch uses `count` threads; afterwards as many as before, also when calls in several threads overlap.
+
+    torch keeps the number for every thread, and a new thread takes over what was set last: one that begins while
+    another is in here must not put that back as if it had been there before.
+    """
+    with _lock:
+        before = _inside[0] if _inside else torch.get_num_threads()
+        _inside.append(before)
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside.pop()
+            torch.set_num_threads(before)

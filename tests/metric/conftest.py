@@ -1,0 +1,35 @@
+"""The toy problem, and metrics that have learned it."""
+
+import pytest
+
+from timelike import native
+from toys import MAKERS, turning
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch):
+    """Threads that wait for each other are slow on a busy machine, and nothing here is large."""
+    monkeypatch.setattr(native, "cores", lambda: 1)
+
+
+@pytest.fixture(scope="session")
+def train():
+    return turning(36, 0)
+
+
+@pytest.fixture(scope="session")
+def test():
+    return turning(30, 1)
+
+
+@pytest.fixture(scope="session")
+def fitted(train):
+    """Every metric, fitted once: not to be changed."""
+    kept = {}
+
+    def get(name):
+        if name not in kept:
+            kept[name] = MAKERS[name]().fit(train)
+        return kept[name]
+
+    return get

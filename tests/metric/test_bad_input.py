@@ -1,0 +1,166 @@
+"""Errors of learned metrics name the argument, what came, what was expected and the way out."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import timelike as tl
+from toys import MAKERS
+
+EVERY = pytest.mark.parametrize("name", MAKERS)
+NETWORK = pytest.mark.parametrize("name", ["siamese", "coupled", "tap"])
+X = np.random.default_rng(0).standard_normal((8, 5, 2))
+Y = [0, 1] * 4
+
+
+@EVERY
+def test_before_fitting_there_is_nothing_to_compare_with(name):
+    metric = MAKERS[name]()
+    for ask in (
+        lambda: metric.distance(X[0], X[1]),
+        lambda: metric.pairwise(X),
+        lambda: metric.neighbors(X, X),
+        lambda: metric.save("nowhere"),
+    ):
+        with pytest.raises(NotFittedError, match=r"has learned nothing yet: call fit\(X, y\) first"):
+            ask()
+
+
+def test_before_fitting_there_is_nothing_to_look_into():
+    for ask in (lambda m: m.lyapunov(), lambda m: m.synchronization(X[0], X[1])):
+        with pytest.raises(NotFittedError):
+            ask(tl.CoupledGRU())
+    with pytest.raises(NotFittedError):
+        tl.TAP().align(X[0], X[1])
+
+
+@EVERY
+def test_classes_are_needed_and_two_of_them(name):
+    with pytest.raises(ValueError, match="requires y to be passed.*give the class of every sequence"):
+        MAKERS[name]().fit(X)
+    with pytest.raises(ValueError, match=r"y holds one class, .*'a'.*two or more.*fit_pairs\(X, pairs, same\)"):
+        MAKERS[name]().fit(X, ["a"] * 8)
+    with pytest.raises(ValueError, match=r"every class has one member only \(8 classes\).*give some class two"):
+        MAKERS[name]().fit(X, range(8))
+    with pytest.raises(ValueError, match=r"y has shape \(3,\) for 8 sequences: expected one class each"):
+        MAKERS[name]().fit(X, [0, 1, 0])
+    with pytest.raises(ValueError, match=r"y\[1\] is nan"):
+        MAKERS[name]().fit(X, [0.0, np.nan] * 4)
+
+
+@EVERY
+def test_some_classes_with_one_member_are_no_failure(name):
+    short = {"max_steps": 2} if name == "elements" else {} if name.startswith("rvsml") else {"max_epochs": 1}
+    metric = MAKERS[name](**short).fit(X, [0, 0, 0, 1, 2, 3, 3, 3])
+    assert np.isfinite(metric.pairwise(X)).all()
+
+
+@EVERY
+def test_missing_values_are_named(name, fitted):
+    broken = [x.copy() for x in X]
+    broken[3][2, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X.*sequence 3.*time.*2.*interpolate"):
+        MAKERS[name]().fit(broken, Y)
+    four = [np.zeros((3, 4)), np.full((3, 4), np.nan)]
+    with pytest.raises(ValueError, match=r"X.*sequence 1.*time.*0"):
+        fitted(name).pairwise(four)
+
+
+@EVERY
+def test_other_channels_than_learned_are_refused(name, fitted):
+    with pytest.raises(ValueError, match=r"X has frames of shape \(2,\).*was fitted on \(4,\).*layout=\"nct\""):
+        fitted(name).pairwise(X)
+    with pytest.raises(ValueError, match=r"x has frames of shape \(4,\) and y of \(2,\): expected the same channels"):
+        fitted(name).distance(np.zeros((3, 4)), np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="channels"):
+        MAKERS[name]().fit([np.zeros((3, 2)), np.zeros((3, 1))], [0, 1])
+
+
+@EVERY
+def test_nothing_and_too_much_are_refused(name, fitted):
+    with pytest.raises(ValueError, match="X holds no sequences"):
+        MAKERS[name]().fit(tl.Sequences(X)[:0], [])
+    with pytest.raises(ValueError, match="squares overflow: give them in another unit"):
+        MAKERS[name]().fit(X * 1e300, Y)
+    with pytest.raises(ValueError, match=r"sequence 3 has a value at time step 0 .*too large for float32"):
+        MAKERS[name](standardize=False).fit(np.where(np.arange(8)[:, None, None] == 3, 1e200, X), Y)
+    with pytest.raises(ValueError, match="sequence 0 has a value at time step 2 .*another unit"):
+        fitted(name).pairwise([[[0.0] * 4, [0.0] * 4, [1e60] * 4]])
+
+
+@pytest.mark.parametrize("name", ["siamese", "coupled", "tap", "elements"])
+def test_a_loss_that_is_not_known_lists_the_known(name):
+    with pytest.raises(ValueError, match="loss='hinge' is not known: expected one of 'binomial', .*'triplet'"):
+        MAKERS[name](loss="hinge").fit(X, Y)
+    with pytest.raises(TypeError, match=r"loss=3: expected one of .*losses.adapted\(loss\)"):
+        MAKERS[name](loss=3).fit(X, Y)
+
+
+@NETWORK
+@pytest.mark.parametrize(
+    ("pairs", "same", "words"),
+    [
+        ([[0, 8]], [1], r"pairs\[0\] is \[0, 8\]: expected positions 0 to 7 in X"),
+        ([[0, 1], [-1, 2]], [1, 0], r"pairs\[1\] is \[-1, 2\]"),
+        ([0, 1], [1, 0], r"pairs has shape \(2,\) of int64: expected \(pair, 2\)"),
+        ([[0.5, 1.0]], [1], "pairs has shape .*float64: expected"),
+        (np.empty((0, 2), int), [], "pairs has shape"),
+        ([[0, 1], [1, 2]], [1], r"same has shape \(1,\): expected True or False for each of the 2 pairs"),
+        ([[0, 1], [1, 2]], [1, 5], "same has"),
+        ([[0, 1], [1, 2]], [1, 1], "same is the same for all pairs: expected some that are alike"),
+    ],
+)
+def test_pairs_that_make_no_sense_are_refused(name, pairs, same, words):
+    with pytest.raises(ValueError, match=words):
+        MAKERS[name](loss="contrastive").fit_pairs(X, pairs, same)
+
+
+def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
+    with pytest.raises(TypeError, match="Structural.*use loss='binomial' or 'contrastive'"):
+        tl.SiameseGRU().fit_pairs(X, [[0, 1], [1, 2]], [True, False])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("siamese", {"hidden": 0}, "hidden=0: expected at least 1"),
+        ("siamese", {"cell": "rnn"}, "cell='rnn': expected one of 'gru', 'lstm'"),
+        ("siamese", {"per_class": 1}, "per_class=1: expected at least 2"),
+        ("siamese", {"validation": 1.0}, "validation=1.0: expected"),
+        ("siamese", {"learning_rate": 0.0}, "learning_rate=0.0: expected"),
+        ("siamese", {"max_epochs": 0}, "max_epochs=0: expected"),
+        ("siamese", {"standardize": "no"}, "standardize='no': expected True or False"),
+        ("siamese", {"random_state": "x"}, "random_state is a str: expected"),
+        ("coupled", {"sync": "first"}, "sync='first': expected one of 'last', 'mean'"),
+        ("coupled", {"coupling_bias": np.inf}, "coupling_bias=inf: expected a finite number"),
+        ("tap", {"variant": "x"}, "variant='x': expected one of 'cnn'"),
+        ("tap", {"aligner": "dtw"}, "aligner='dtw': expected one of 'softdtw'"),
+        (
+            "tap",
+            {"aligner": tl.DTW()},
+            r"aligner=DTW\(\) has no gradient: expected a module or one of 'tap', tl.SoftDTW",
+        ),
+        ("tap", {"supervision": "none"}, "supervision='none': expected one of 'labels'"),
+        ("tap", {"supervision": "augmentation", "aligner": "softdtw"}, "aligner='softdtw' has nothing to learn: use"),
+        ("tap", {"supervision": "episodes"}, "n_way=5 but these sequences have 2 classes"),
+        ("tap", {"supervision": "episodes", "n_way": 2}, r"k_shot \+ n_query = 6 needed"),
+        ("tap", {"symmetrize": True, "aligner": tl.nn.SoftDTW()}, "symmetrize=True is for aligner='tap'"),
+        ("rvsml", {"virtual": 0}, "virtual=0: expected at least 1"),
+        ("rvsml", {"aligner": "tap"}, "aligner='tap': expected one of 'dtw', 'opw'"),
+        ("rvsml", {"regularization": 0.0}, "regularization=0.0: expected"),
+        ("elements", {"max_steps": 0}, "max_steps=0: expected at least 1"),
+        ("deep", {"hidden": 0}, "hidden=0: expected at least 1"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(name, options, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        MAKERS[name](**options).fit(X, Y)
+
+
+def test_what_the_aligner_refuses_is_refused_after_a_map_too():
+    metric = tl.metric.ElementWise(aligner=tl.Euclidean(), hidden=4, max_steps=1, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="length"):
+        metric.distance(X[0], X[1][:3])
+    narrow = tl.metric.ElementWise(aligner=tl.DTW(window=1), hidden=4, max_steps=1, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="window=1 admits no path"):
+        narrow.pairwise([X[0], X[1][:2]])

@@ -1,0 +1,175 @@
+"""All pairs in blocks: the same numbers whatever the blocks, the threads, the padding and the kind of input."""
+
+import tracemalloc
+from threading import Barrier, Thread
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import timelike as tl
+from timelike.metric import blocks
+from timelike.metric.blocks import fill
+from timelike.metric.threads import torch_threads
+from toys import MAKERS, NETWORKS
+
+EVERY = pytest.mark.parametrize("name", MAKERS)
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}  # of float32, in which networks compute
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("numbers", [1, 3000])
+def test_blocks_of_any_size_give_the_same(name, numbers, fitted, train, test, monkeypatch):
+    metric = fitted(name)
+    x, y = test[:6], train[:4]
+    whole, own = metric.pairwise(x, y), metric.pairwise(x)
+    monkeypatch.setattr(blocks, "NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(blocks, "_STEPS_AT_ONCE", 20)
+    np.testing.assert_allclose(metric.pairwise(x, y), whole, **CLOSE)
+    np.testing.assert_allclose(metric.pairwise(x), own, **CLOSE)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_pair_is_computed_in_a_block_that_fits(name, fitted, test, monkeypatch):
+    metric, test = fitted(name), test[:10]
+    monkeypatch.setattr(blocks, "NUMBERS_AT_ONCE", 5000)
+    seen = []
+    network, matrix = metric.network_, metric.network_.matrix
+
+    def noted(x, y):
+        seen.append(len(x) * len(y) * network.room(x.values.shape[1], y.values.shape[1]))
+        return matrix(x, y)
+
+    monkeypatch.setattr(network, "matrix", noted)
+    out = np.full((len(test), len(test)), np.nan)
+    metric.pairwise(test, out=out)
+    least = max(network.room(length, length) for length in test.lengths.tolist())
+    with torch.no_grad():
+        assert max(seen) <= max(5000, least)
+    assert np.isfinite(out).all()
+
+
+@EVERY
+def test_the_symmetric_shortcut_gives_what_all_pairs_give(name, fitted, test):
+    metric = fitted(name)
+    some = test[:10]
+    np.testing.assert_allclose(metric.pairwise(some), metric.pairwise(some, some), **CLOSE)
+    assert np.allclose(metric.pairwise(some), metric.pairwise(some).T, **CLOSE) == metric.symmetric
+
+
+@EVERY
+def test_the_number_of_threads_does_not_matter(name, fitted, test):
+    metric = fitted(name)
+    before = torch.get_num_threads()
+    found = [metric.pairwise(test[:8], n_jobs=jobs) for jobs in (1, 2)]
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-7)
+    assert torch.get_num_threads() == before
+
+
+def test_calls_in_several_threads_leave_torch_with_the_threads_it_had():
+    before, together, left = torch.get_num_threads(), Barrier(2), []
+
+    def late():
+        with torch_threads(3):
+            together.wait()
+            together.wait()
+        left.append(torch.get_num_threads())
+
+    with torch_threads(2):
+        thread = Thread(target=late)  # torch tells a new thread what was set last
+        thread.start()
+        together.wait()
+    assert torch.get_num_threads() == before
+    together.wait()
+    thread.join()
+    newest = Thread(target=lambda: left.append(torch.get_num_threads()))
+    newest.start()
+    newest.join()
+    assert [torch.get_num_threads(), *left] == [before] * 3
+
+
+def test_an_error_leaves_torch_with_the_threads_it_had(fitted, test, monkeypatch):
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    before = torch.get_num_threads()
+    monkeypatch.setattr(fitted("siamese").network_, "matrix", stop)
+    with pytest.raises(KeyboardInterrupt):
+        fitted("siamese").pairwise(test, n_jobs=3)
+    assert torch.get_num_threads() == before
+
+
+@EVERY
+def test_the_company_of_longer_sequences_changes_nothing(name, fitted, test):
+    metric = fitted(name)
+    long = tl.Sequences([*test[:3], np.ones((60, 4)), np.ones((1, 4))])
+    np.testing.assert_allclose(metric.pairwise(long)[:3, :3], metric.pairwise(test[:3]), **CLOSE)
+
+
+@EVERY
+def test_single_steps_are_sequences(name, fitted, test):
+    one = tl.Sequences([x[:1] for x in test[:3]])
+    found = fitted(name).pairwise(one, test[:2])
+    assert found.shape == (3, 2)
+    assert np.isfinite(found).all()
+
+
+@EVERY
+def test_the_dtype_of_the_input_decides_about_that_of_the_output_and_not_about_the_numbers(name, fitted):
+    metric = fitted(name)
+    whole = np.random.default_rng(0).integers(-2, 3, (5, 7, 4))
+    double = metric.pairwise(whole.astype(np.float64))
+    assert double.dtype == np.float64
+    single = metric.pairwise(whole.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, double, **CLOSE)
+    np.testing.assert_allclose(metric.pairwise(whole), double, **CLOSE)
+    np.testing.assert_allclose(metric.pairwise(list(whole)), double, **CLOSE)
+    np.testing.assert_allclose(metric.pairwise(torch.from_numpy(whole)), double, **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["siamese", "tap", "rvsml", "elements"])
+def test_tables_are_read_by_estimators(name):
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((12, 6)))
+    classes = pd.Series(["a", "b"] * 6)
+    short = {} if name == "rvsml" else {"max_steps": 2} if name == "elements" else {"max_epochs": 1}
+    metric = MAKERS[name](**short).fit(table, classes)
+    assert metric.classes_.tolist() == ["a", "b"]
+    assert tl.Neighbors(metric).fit(table, classes).predict(table).shape == (12,)
+
+
+def test_an_array_that_is_given_is_filled(fitted, test):
+    out = np.empty((4, 4))
+    assert fitted("coupled").pairwise(test[:4], out=out) is out
+    np.testing.assert_array_equal(out, fitted("coupled").pairwise(test[:4]))
+
+
+def test_progress_goes_up_to_all_pairs(fitted, test, monkeypatch, capsys):
+    monkeypatch.setattr(blocks, "NUMBERS_AT_ONCE", 100)
+    for name in ("siamese", "tap"):  # each pair once, and in both directions
+        metric, seen = fitted(name), []
+        ready = metric.moments_.applied(test)
+        fill(metric.network_, ready, None, np.empty((30, 30)), lambda done, total, seen=seen: seen.append(done / total))
+        assert seen == sorted(seen)
+        assert seen[-1] == 1
+    fitted("siamese").pairwise(test[:3], progress=True)
+    assert "100%" in capsys.readouterr().err
+
+
+def test_memory_does_not_grow_with_the_number_of_pairs():
+    rng = np.random.default_rng(0)
+    metric = tl.TAP(hidden=8, kernels=2, max_epochs=1, random_state=0)
+    metric.fit(rng.standard_normal((8, 5, 2)), [0, 1] * 4)
+    long = rng.standard_normal((2, 40_000, 2))
+    seen = []
+    prepare = metric.network_.prepare
+    metric.network_.prepare = lambda x, lengths: seen.append(x.shape[:2]) or prepare(x, lengths)
+    with torch.no_grad():
+        parts = blocks.parts(metric.network_, metric.moments_.applied(tl.Sequences(long)))
+    assert seen == [(1, 40_000)] * 2  # two at once would have more steps than a layer of 1024 units has room for
+    assert [part.ids.tolist() for part in parts] == [[0], [1]]
+    tracemalloc.start()
+    metric.pairwise(rng.standard_normal((3, 300, 2)))
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()

@@ -1,0 +1,206 @@
+"""Fits that repeat, fail, pause, continue and stop."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from timelike.metric import base, learning
+from toys import MAKERS, NETWORKS, turning
+
+SHORT = {"max_epochs": 2}
+FITS = ["siamese", "coupled", "tap", "deep", "elements"]
+
+
+def short(name, **more):
+    return MAKERS[name](**({"max_steps": 3} if name == "elements" else SHORT) | more)
+
+
+def weights(metric):
+    return torch.cat([p.detach().flatten() for p in metric.network_.parameters()])
+
+
+@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("seed", [lambda: 3, lambda: np.int64(3), lambda: np.random.default_rng(3)])
+def test_a_seed_or_a_generator_repeats_the_whole_fit(name, seed, train):
+    one, two = (weights(short(name, random_state=seed()).fit(train)) for _ in range(2))
+    assert torch.equal(one, two)
+    assert not torch.equal(one, weights(short(name, random_state=4).fit(train)))
+
+
+def test_the_global_generators_are_left_alone(train):
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    expected = torch.rand(1), np.random.rand()  # noqa: NPY002
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    short("siamese").fit(train)
+    assert (torch.rand(1), np.random.rand()) == expected  # noqa: NPY002
+
+
+@pytest.mark.parametrize("name", ["siamese", "tap", "rvsml", "deep", "elements"])
+def test_a_fit_that_fails_leaves_everything_as_it_was(name, train, monkeypatch):
+    metric = MAKERS[name]() if name == "rvsml" else short(name)
+    broken = turning(12, 5).replace(labels=[7] * 12)
+    with pytest.raises(ValueError, match="one class"):
+        metric.fit(broken)
+    assert vars(metric) == vars(MAKERS[name]() if name == "rvsml" else short(name))
+    metric.fit(train)
+    before = dict(vars(metric))
+    with pytest.raises(ValueError, match="one class"):
+        metric.fit(broken)
+
+    def stop(*args, **kwargs):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr("timelike.metric.base.fit", stop)
+    monkeypatch.setattr("timelike.metric.virtual.fit", stop)
+    monkeypatch.setattr("timelike.metric.elementwise.fit", stop)
+    monkeypatch.setattr("timelike.metric.virtual._regressed", stop)
+    with pytest.raises(RuntimeError):
+        metric.fit(np.zeros((6, 5, 1)), [0, 1] * 3)
+    assert vars(metric) == before
+
+
+def test_fitting_again_forgets_what_was_learned_before(train):
+    metric = short("tap").fit(train)
+    again = short("tap").fit(np.ones((8, 4, 1)), [0, 1] * 4)
+    metric.fit(np.ones((8, 4, 1)), [0, 1] * 4)
+    assert torch.equal(weights(metric), weights(again))
+    assert metric.classes_.tolist() == [0, 1]
+    assert metric.n_features_in_ == 4
+    metric.set_params(supervision="augmentation").fit(train)
+    assert not hasattr(metric, "classes_")
+    assert not hasattr(metric, "n_features_in_")
+
+
+@pytest.mark.parametrize("name", ["siamese", "coupled", "tap"])
+def test_pairs_are_enough_to_learn_from(name, train, test):
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, len(train), (150, 2))
+    same = train.labels[pairs[:, 0]] == train.labels[pairs[:, 1]]
+    metric = MAKERS[name](loss="contrastive", max_epochs=8).fit_pairs(train, pairs, same)
+    found = metric.pairwise(test, train)
+    assert np.mean(train.labels[found.argmin(axis=1)] == test.labels) > 0.75
+    assert not hasattr(metric, "classes_")
+    assert metric.history_["epoch_loss"][-1] < metric.history_["epoch_loss"][0]
+
+
+@pytest.mark.parametrize("name", ["siamese", "tap"])
+def test_a_training_that_paused_ends_as_one_that_did_not(name, train, tmp_path):
+    whole = short(name, max_epochs=4).fit(train)
+    short(name, checkpoint=tmp_path / "kept").fit(train)
+    continued = short(name, max_epochs=4, checkpoint=tmp_path / "kept").fit(train)
+    assert torch.equal(weights(whole), weights(continued))
+    np.testing.assert_array_equal(whole.history_.scores, continued.history_.scores)
+
+
+def test_without_a_seed_a_training_continues_with_the_same_sequences_held_out(train, tmp_path):
+    short("siamese", checkpoint=tmp_path / "kept", random_state=None).fit(train)
+    again = short("siamese", checkpoint=tmp_path / "kept", random_state=None, max_epochs=3).fit(train)
+    assert len(again.history_["epoch_loss"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"hidden": 9}, "hidden"),
+        ({"loss": tl.metric.losses.Triplet(margin=0.3)}, "loss"),
+        ({"per_class": 4}, "batch_size"),
+        ({"validation": 0.5}, "held_out"),
+        ({"validation": 0.0}, "labels"),
+        ({"standardize": False}, "standardize"),
+        ({"cell": "lstm"}, "cell"),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_refused(change, word, train, tmp_path):
+    short("siamese", checkpoint=tmp_path / "kept").fit(train)
+    with pytest.raises(ValueError, match=f"{word}.*resume=False"):
+        short("siamese", checkpoint=tmp_path / "kept", **change).fit(train)
+
+
+def test_a_checkpoint_of_other_sequences_or_classes_is_refused(train, tmp_path):
+    short("tap", checkpoint=tmp_path / "kept").fit(train)
+    with pytest.raises(ValueError, match="data"):
+        short("tap", checkpoint=tmp_path / "kept").fit(turning(36, 8))
+    with pytest.raises(ValueError, match="labels"):
+        short("tap", checkpoint=tmp_path / "kept", validation=0.0).fit(train, np.arange(36) % 2)
+
+
+def test_the_learning_rate_and_the_length_may_change_in_a_pause(train, tmp_path):
+    short("siamese", checkpoint=tmp_path / "kept").fit(train)
+    changed = {"learning_rate": 1e-4, "max_epochs": 3, "patience": 7}
+    assert len(short("siamese", checkpoint=tmp_path / "kept", **changed).fit(train).history_["epoch_loss"]) == 3
+
+
+def held(metric, sequences):
+    codes = np.unique(sequences.labels, return_inverse=True)[1]
+    return metric._held_out(sequences, codes, np.random.default_rng(0))
+
+
+def test_the_share_held_out_is_of_every_class(train):
+    chosen = held(tl.SiameseGRU(validation=0.25), train)
+    assert np.unique(train.labels[chosen], return_counts=True)[1].tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("validation", [0.01, 0.9])
+def test_extreme_shares_leave_two_of_every_class_and_take_one(validation, train):
+    chosen = held(tl.SiameseGRU(validation=validation), train)
+    assert np.unique(train.labels[chosen], return_counts=True)[1].min() >= 1
+    assert np.unique(np.delete(train.labels, chosen), return_counts=True)[1].min() >= 2
+
+
+def test_many_small_classes_are_no_failure_and_small_ones_are_kept_whole():
+    labels = np.r_[np.repeat(np.arange(30), 4), 30, 31, 31]
+    chosen = held(tl.SiameseGRU(), tl.Sequences(np.zeros((len(labels), 2)), labels=labels))
+    assert sorted(labels[chosen].tolist()) == list(range(30))
+
+
+def test_groups_are_held_out_whole_unless_a_class_would_be_gone(train):
+    groups = np.repeat(np.arange(6), 6)
+    chosen = held(tl.SiameseGRU(), train.replace(groups=groups))
+    assert not set(groups[chosen]) & set(np.delete(groups, chosen))
+    own = train.replace(groups=np.unique(train.labels, return_inverse=True)[1])  # one group for each class
+    assert set(np.delete(train.labels, held(tl.SiameseGRU(), own))) == set(train.labels)
+
+
+def test_the_best_weights_are_kept_with_and_without_patience(train, monkeypatch):
+    scores = iter([0.1, 0.9, 0.5, 0.2] * 3)
+    seen = []
+    monkeypatch.setattr(learning.Judged, "validate", lambda self: seen.append(weights_of(self.module)) or next(scores))
+    metric = short("siamese", max_epochs=4, patience=None).fit(train)
+    assert torch.equal(weights(metric), seen[1])
+    assert len(seen) == 4
+    metric = short("siamese", max_epochs=4, patience=1).fit(train)
+    assert torch.equal(weights(metric), seen[5])
+    assert metric.history_.stopped == "patience"
+
+
+def weights_of(module):
+    return torch.cat([p.detach().flatten() for p in module.parameters()]).clone()
+
+
+@pytest.mark.parametrize("name", NETWORKS[:1])
+def test_a_bar_shows_how_far_training_is(name, train, capsys):
+    short(name, progress=True).fit(train)
+    assert capsys.readouterr().err
+
+
+def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train):
+    metric = MAKERS["siamese"](max_epochs=10_000, patience=None)
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.warns(UserWarning, match="Ctrl-C"):
+        metric.fit(train)
+    assert metric.history_.stopped == "Ctrl-C"
+    assert np.isfinite(metric.pairwise(train[:3])).all()
+
+
+def test_batches_have_as_many_classes_as_there_is_room_for():
+    options = tl.SiameseGRU(per_class=6)._options(100)
+    assert options["batch_size"] == 6 * (base._WIDEST // 6)
+    assert tl.SiameseGRU(per_class=40)._options(100)["batch_size"] == 80  # two classes in any case

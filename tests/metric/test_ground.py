@@ -1,0 +1,95 @@
+"""Ground metrics: RVSML against its sums, its deep twin, and frames as samples of their class."""
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from naive import rvsml
+from timelike import metric as room
+from toys import MAKERS, turning
+
+
+@pytest.fixture
+def tiny():
+    some = turning(9, 3)
+    kinds = np.unique(some.labels, return_inverse=True)[1]
+    return some, kinds, [np.asarray(x) for x in some]
+
+
+@pytest.mark.parametrize(("aligner", "ridge"), [("dtw", None), ("dtw", 0.1), ("opw", None), ("opw", 0.1)])
+def test_the_map_is_that_of_the_plain_sums(aligner, ridge, tiny):
+    some, kinds, plain = tiny
+    metric = room.RVSML(aligner=aligner, virtual=3, regularization=ridge, max_iterations=30, standardize=False)
+    metric.fit(some)
+    used = {"dtw": 5e-4, "opw": 5e-5}[aligner] if ridge is None else ridge
+    plan_of = rvsml.dtw_plan if aligner == "dtw" else lambda x, v: tl.OPW().align(x, v).plan
+    expected, errors = rvsml.learned(plain, kinds, 3, used * 9, len(metric.errors_), plan_of)
+    # a channel of float32 goes in, so the plain sums agree to its digits
+    np.testing.assert_allclose(metric.errors_, errors, rtol=1e-4)
+    np.testing.assert_allclose(metric.network_.weight.detach().numpy(), expected, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("aligner", ["dtw", "opw", tl.DTW(cost="euclidean"), tl.Sinkhorn()])
+def test_what_is_minimised_never_rises(aligner, train):
+    errors = room.RVSML(aligner=aligner, max_iterations=15).fit(train).errors_
+    assert len(errors) >= 1
+    assert (np.diff(errors) <= 0).all()
+
+
+def test_a_turn_is_made_as_often_as_asked_at_most(train):
+    assert len(room.RVSML(max_iterations=1).fit(train).errors_) == 1
+
+
+@pytest.mark.parametrize("name", ["rvsml", "rvsml-opw", "deep"])
+def test_mapped_frames_are_near_the_virtual_frames_of_their_class(name, fitted, train):
+    mapped = fitted(name).mapped(train)
+    assert mapped.frame == (9,)
+    kinds = np.repeat(np.unique(train.labels, return_inverse=True)[1], train.lengths)
+    along = mapped.values.reshape(-1, 3, 3).sum(-1)  # how much lies along the frames of each class
+    assert np.mean(along.argmax(axis=1) == kinds) > 0.6  # chance is 1/3
+
+
+def test_the_first_alignment_is_even():
+    virtual = room.virtual.Virtual(tl.Sequences(np.zeros((1, 6, 1))), np.array([0]), 3)
+    np.testing.assert_array_equal(virtual.weights, np.eye(3)[[0, 0, 1, 1, 2, 2]])
+    np.testing.assert_array_equal(virtual.targets(), virtual.weights)
+
+
+def test_the_error_is_the_sum_over_steps_and_frames():
+    rng = np.random.default_rng(0)
+    some = tl.Sequences([rng.standard_normal((4, 2)), rng.standard_normal((5, 2))])
+    virtual = room.virtual.Virtual(some, np.array([1, 0]), 2)
+    virtual.weights = rng.random((9, 2))
+    mapped = rng.standard_normal((9, 4))
+    expected = sum(
+        virtual.weights[i, j] * ((mapped[i] - virtual.frames(virtual.of_step[i])[j]) ** 2).sum()
+        for i in range(9)
+        for j in range(2)
+    )
+    assert virtual.error(mapped) == pytest.approx(expected)
+
+
+def test_distances_are_those_of_the_aligner_on_mapped_sequences(fitted, test):
+    for name, aligner in (("rvsml", tl.DTW()), ("rvsml-opw", tl.OPW()), ("elements", tl.DTW()), ("deep", tl.DTW())):
+        metric = fitted(name)
+        expected = aligner.pairwise(metric.mapped(test[:5]))
+        np.testing.assert_allclose(metric.pairwise(test[:5]), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_frames_of_an_element_wise_metric_have_length_one(fitted, test):
+    np.testing.assert_allclose(np.linalg.norm(fitted("elements").mapped(test).values, axis=1), 1, rtol=1e-5)
+
+
+def test_frames_of_several_axes_are_flattened():
+    X = np.random.default_rng(0).standard_normal((8, 5, 2, 3))
+    for name, short in (("rvsml", {}), ("deep", {"max_epochs": 1}), ("elements", {"max_steps": 2})):
+        metric = MAKERS[name](**short).fit(X, [0, 1] * 4)
+        assert metric.pairwise(X).shape == (8, 8)
+
+
+def test_maps_of_long_collections_are_made_a_part_at_a_time(fitted, test, monkeypatch):
+    whole = fitted("deep").mapped(test).values
+    monkeypatch.setattr(room.ground, "_STEPS_AT_ONCE", 7)
+    np.testing.assert_allclose(fitted("deep").mapped(test).values, whole, rtol=1e-4, atol=1e-5)
+    assert not any(p.grad is not None and torch.any(p.grad != 0) for p in fitted("deep").network_.parameters())

@@ -1,0 +1,112 @@
+"""Learned metrics saved, copied, and inside other estimators."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+import timelike as tl
+from timelike.metric import losses
+from toys import MAKERS
+
+EVERY = pytest.mark.parametrize("name", MAKERS)
+
+
+@EVERY
+def test_a_model_comes_back_from_its_folder_with_the_same_numbers(name, fitted, test, tmp_path):
+    metric = fitted(name)
+    metric.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    assert type(again) is type(metric)
+    np.testing.assert_array_equal(again.pairwise(test[:6]), metric.pairwise(test[:6]))
+    assert again.classes_.tolist() == metric.classes_.tolist()
+    assert again.symmetric == metric.symmetric
+    mine, theirs = metric.get_params(), again.get_params()
+    assert {key: repr(value) for key, value in theirs.items()} == {key: repr(value) for key, value in mine.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("siamese", {"loss": losses.Triplet(margin=0.3), "random_state": np.random.default_rng(0)}),
+        ("tap", {"loss": losses.Lifted(margin=0.2), "aligner": tl.OPW(deviation=2.0)}),
+        ("tap", {"aligner": tl.SoftDTW(gamma=0.2), "n_outputs": 3}),
+        ("rvsml", {"aligner": tl.DTW(window=0.5, band="slanted")}),
+        ("elements", {"loss": losses.Binomial(), "aligner": tl.OPW(), "max_steps": 2}),
+        ("deep", {"aligner": tl.OPW(deviation=2.0), "max_epochs": 1}),
+    ],
+)
+def test_losses_and_aligners_with_options_are_kept(name, options, train, test, tmp_path):
+    short = {"max_epochs": 1} if name in ("siamese", "tap") else {}
+    metric = MAKERS[name](**short | options).fit(train)
+    metric.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.pairwise(test[:4]), metric.pairwise(test[:4]))
+    for key, value in options.items():
+        assert getattr(again, key) == (None if key == "random_state" else value)
+
+
+def test_a_module_as_aligner_is_refused_with_the_value_to_use_instead(train, tmp_path):
+    metric = MAKERS["tap"](aligner=tl.nn.SoftDTW(gamma=0.2), max_epochs=1).fit(train)
+    with pytest.raises(TypeError, match=r"aligner is a SoftDTW.*tl\.SoftDTW"):
+        metric.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_model_without_classes_is_kept_too(train, tmp_path):
+    metric = MAKERS["tap"](supervision="alignment", max_epochs=1).fit(train)
+    metric.save(tmp_path / "model")
+    assert not hasattr(tl.load_model(tmp_path / "model"), "classes_")
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["method"] == "TAP"
+
+
+def test_diagnostics_work_on_a_loaded_model(fitted, test, tmp_path):
+    fitted("coupled").save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.synchronization(test[0], test[1]), fitted("coupled").synchronization(test[0], test[1])
+    )
+    assert again.lyapunov(steps=20) == fitted("coupled").lyapunov(steps=20)
+
+
+@EVERY
+def test_parameters_are_read_set_and_cloned(name, fitted):
+    metric = MAKERS[name]()
+    copy = clone(metric)
+    assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in metric.get_params().items()}
+    assert not hasattr(clone(fitted(name)), "moments_")
+    assert copy.set_params(standardize=False).standardize is False
+    assert repr(metric).startswith(f"{type(metric).__name__}(")
+
+
+def test_neighbours_fit_a_metric_that_has_learned_nothing_and_keep_one_that_has(fitted, train, test):
+    learned = fitted("siamese")
+    assert tl.Neighbors(learned).fit(train).metric_ is learned
+    model = tl.Neighbors(MAKERS["siamese"]()).fit(train)
+    assert model.score(test, test.labels) > 0.75
+    assert not hasattr(model.metric, "network_")
+
+
+@pytest.mark.parametrize("name", ["siamese", "tap", "rvsml"])
+def test_cross_validation_fits_a_metric_in_every_fold(name, train):
+    short = {} if name == "rvsml" else {"max_epochs": 4}
+    scores = cross_val_score(tl.Neighbors(MAKERS[name](**short)), train, train.labels, cv=2)
+    assert scores.mean() > 0.6
+
+
+def test_options_of_a_metric_are_searched(train):
+    search = GridSearchCV(tl.Neighbors(MAKERS["siamese"](max_epochs=1)), {"metric__hidden": [2, 6]}, cv=2)
+    assert search.fit(train, train.labels).best_params_["metric__hidden"] in (2, 6)
+
+
+@pytest.mark.parametrize("name", ["coupled", "tap-symmetric", "elements"])
+def test_learned_distances_cluster_and_make_kernels(name, fitted, train):
+    medoids = tl.KMedoids(3, metric=fitted(name), random_state=0).fit(train)
+    together = medoids.labels_[:, None] == medoids.labels_
+    assert np.mean(together == (train.labels[:, None] == train.labels)) > 0.8
+    model = make_pipeline(tl.ElasticKernel(fitted(name)), SVC(kernel="precomputed")).fit(train, train.labels)
+    assert model.score(train, train.labels) > 0.8
