@@ -88,13 +88,12 @@ def section(rows: Rows, dataset: str) -> str:
 
 
 def target(rows: Rows, dataset: str) -> str:
-    """Whether the issue's bar is met: by TAP with the loss of the best mean MAP, whichever it is."""
-    found = {m: values(rows, dataset, m, "map") for m in PAPER if m.endswith("+TAP")}
-    best = max((m for m in found if found[m]), key=lambda m: mean(found[m]), default=None)
-    base = values(rows, dataset, "DTW", "map")
-    if best is None or not base:
+    """Whether the issue's bar is met, by TAP with triplets: a loss chosen here would be chosen by the test part."""
+    best = "triplet+TAP"
+    found, base = values(rows, dataset, best, "map"), values(rows, dataset, "DTW", "map")
+    if not found or not base:
         return "Target: not yet decided."
-    ours = mean(found[best])
+    ours = mean(found)
     if dataset == "FSDD":
         nearest = mean(values(rows, dataset, best, "1-nn"))
         met = ours >= FSDD_MAP and nearest >= FSDD_NEAREST
@@ -138,8 +137,9 @@ python benchmarks/papers/tap_supervised.py --data DIR
 table 1; `-plain` is without augmentation, table 8). Batches of 16 (4 of each of 4 classes) in place of 64 and few
 epochs, so that a row takes minutes on one core: the paper trains for 100. Frames are standardised with the training
 part. MSR Action3D: the 19 other joints relative to the hip centre, all divided by one number, for scaling every
-coordinate by itself raises the noise of joints that hardly move (DTW: MAP 0.43 in place of 0.56); the paper has 192
-features of its own. FSDD takes the place of the Arabic digits: 100 of the 270 training sequences of each digit, at most
+coordinate by itself raises the noise of joints that hardly move (DTW: MAP 0.43 in place of 0.56 on the test part, seen
+before the choice was made; it makes the baselines stronger); the paper has 192 features of its own. The learning rate
+is the paper's 10⁻⁴, which was also better on validation than 10⁻³ in a trial whose test scores were seen. FSDD takes the place of the Arabic digits: 100 of the 270 training sequences of each digit, at most
 20 frames, for all pairs of 300 × 2700 and their validations would take an hour a row, and single recordings are held
 out, for its official split has the same speakers on both sides. `elements` is element-wise learning with triplets.
 
