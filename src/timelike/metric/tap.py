@@ -61,7 +61,8 @@ class TAP(LearnedMetric, Aligner):
     per_class : int or None
         Members of a class in a batch; None draws batches of `batch_size` at random.
     batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, random_state
-        As for `SiameseGRU`; the default of `max_epochs` is 100.
+        As for `SiameseGRU`; the default of `max_epochs` is 30. The paper takes random batches of 64 (`per_class=None,
+        batch_size=64`) and 100 epochs, hours on a CPU: a batch compares all its pairs.
 
     Attributes
     ----------
@@ -107,7 +108,7 @@ class TAP(LearnedMetric, Aligner):
     )
 
     network_: Aligning
-    _epochs = 100
+    _epochs = 30
 
     def __init__(
         self,
@@ -124,15 +125,15 @@ class TAP(LearnedMetric, Aligner):
         last_relu: bool = False,
         symmetrize: bool = False,
         augment: bool = True,
-        per_class: int | None = None,
-        batch_size: int = 64,
+        per_class: int | None = 4,
+        batch_size: int = 16,
         n_way: int = 5,
         k_shot: int = 1,
         n_query: int = 5,
         learning_rate: float = 1e-4,
         weight_decay: float = 1e-4,
         max_epochs: int | None = None,
-        patience: int | None = 20,
+        patience: int | None = 10,
         validation: float = 0.2,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
