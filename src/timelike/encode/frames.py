@@ -12,10 +12,11 @@ from torch import Tensor, nn
 
 from ..sequences import Sequences
 from ..sequences.arguments import whole
+from ..sequences.moments import Moments
 from ..sequences.sampling import RandomState
 from .network import CausalNetwork
 from .streaming import CausalStream, Floats, StandardizedStream
-from .tloss import Moments, TLossEncoder, refuse_overflow
+from .tloss import TLossEncoder
 
 
 class FrameNetwork(nn.Module):
@@ -153,10 +154,9 @@ checkpoint, random_state
         values, places = sequences.values, (0, 2, 3)
         with np.errstate(over="ignore", invalid="ignore"):
             mean, scale = (f(axis=places, keepdims=True, dtype=np.float64)[0] for f in (values.mean, values.std))
-        refuse_overflow(scale)
         constant = (values.min(axis=places, keepdims=True) == values.max(axis=places, keepdims=True))[0]
         scale = np.where(constant | (scale == 0), 1.0, scale)
-        return tuple(np.broadcast_to(moment, sequences.frame).copy() for moment in (mean, scale))  # type: ignore[return-value]
+        return Moments(*(np.broadcast_to(moment, sequences.frame).copy() for moment in (mean, scale))).checked()
 
     def stream(self) -> FrameStream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""

@@ -13,12 +13,11 @@ from torch import Tensor, nn
 
 from ..sequences import Sequences
 from ..sequences.arguments import flag, real, whole
+from ..sequences.moments import RESCALE, Moments
 from ..sequences.sampling import RandomState
 from ..train import History, Savable, fit, seeded
 from .base import Encoder, as_before_if_it_fails
 from .contrast import LONG, Contrast
-
-Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class TLossEncoder(Savable, Encoder):
@@ -100,29 +99,12 @@ class TLossEncoder(Savable, Encoder):
         self.mean_, self.scale_ = moments
 
     def _moments(self, sequences: Sequences) -> Moments:
-        """Mean and deviation, both of the shape of a frame; what never changes keeps its scale."""
-        values = sequences.values
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
-        refuse_overflow(scale)
-        constant = values.min(0) == values.max(0)  # its deviation may be a rounding error, and not 0
-        return mean, np.where(constant | (scale == 0), 1.0, scale)
+        """Mean and deviation, both of the shape of a frame."""
+        return Moments.of(sequences)
 
     def _standardized(self, sequences: Sequences) -> Sequences:
-        """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest."""
-        values = sequences.values
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self.standardize:
-                values = (values - self.mean_) / self.scale_
-            flat = values.reshape(len(values), -1).astype(np.float32)
-        if not (np.isfinite(flat.min()) and np.isfinite(flat.max())):
-            step = int(np.flatnonzero(~np.isfinite(flat).all(axis=1))[0])
-            item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
-            raise ValueError(
-                f"X: sequence {item} has a value at time step {step - int(sequences.offsets[item])} that is too large "
-                f"for float32, in which {type(self).__name__} computes: {_RESCALE}"
-            )
-        return Sequences.from_packed(flat, sequences.offsets)
+        """Flat frames in float32."""
+        return self._scales().applied(sequences)
 
     def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
         ready = self._standardized(sequences)
@@ -140,7 +122,7 @@ class TLossEncoder(Savable, Encoder):
             begin = end
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):
-            raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {_RESCALE}")
+            raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {RESCALE}")
         return vectors
 
     def _frame(self) -> tuple[int, ...]:
@@ -149,8 +131,8 @@ class TLossEncoder(Savable, Encoder):
     def _scales(self) -> Moments:
         """What a stream subtracts, and what it divides by."""
         if self.standardize:
-            return self.mean_, self.scale_
-        return np.zeros_like(self.mean_), np.ones_like(self.scale_)
+            return Moments(self.mean_, self.scale_)
+        return Moments.none(self.mean_.shape)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
@@ -162,19 +144,10 @@ class TLossEncoder(Savable, Encoder):
 
     def _restore(self, tensors: dict[str, Tensor], extra: Any) -> None:
         mean, scale = tensors["mean"].numpy(), tensors["scale"].numpy()
-        self._start(mean.shape, (mean, scale))
+        self._start(mean.shape, Moments(mean, scale))
         prefix = "network."
         weights = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
         self.network_.load_state_dict(weights)
-
-
-_RESCALE = "give them in another unit, or look for an outlier"
-
-
-def refuse_overflow(scale: NDArray[Any]) -> None:
-    """Deviations that are no numbers would make everything zero or nan."""
-    if not np.isfinite(scale).all():
-        raise ValueError(f"X has values so large that their squares overflow: {_RESCALE}")
 
 
 def _fitting(lengths: NDArray[np.int64], begin: int, most: int) -> int:

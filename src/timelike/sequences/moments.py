@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from .container import Sequences
 
+RESCALE = "give them in another unit, or look for an outlier"
+
 
 class Moments(NamedTuple):
     """Mean and deviation, both of the shape of a frame."""
@@ -27,10 +29,14 @@ class Moments(NamedTuple):
         values = sequences.values
         with np.errstate(over="ignore", invalid="ignore"):
             mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
-        if not np.isfinite(scale).all():  # everything would become 0 or nan
-            raise ValueError(f"X has values so large that their squares overflow: {_RESCALE}")
         constant = values.min(0) == values.max(0)  # its deviation may be a rounding error, and not 0
-        return cls(mean, np.where(constant | (scale == 0), 1.0, scale))
+        return cls(mean, np.where(constant | (scale == 0), 1.0, scale)).checked()
+
+    def checked(self) -> Moments:
+        """The same, or an error where a deviation overflowed: everything would become 0 or nan."""
+        if not np.isfinite(self.scale).all():
+            raise ValueError(f"X has values so large that their squares overflow: {RESCALE}")
+        return self
 
     @classmethod
     def none(cls, frame: tuple[int, ...]) -> Moments:
@@ -47,9 +53,6 @@ class Moments(NamedTuple):
             item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
             raise ValueError(
                 f"sequence {item} has a value at time step {step - int(sequences.offsets[item])} that is too large for "
-                f"float32, in which networks compute: {_RESCALE}"
+                f"float32, in which networks compute: {RESCALE}"
             )
         return Sequences.from_packed(flat, sequences.offsets)
-
-
-_RESCALE = "give them in another unit, or look for an outlier"
