@@ -104,7 +104,7 @@ class TLossEncoder(Savable, Encoder):
 
     def _standardized(self, sequences: Sequences) -> Sequences:
         """Flat frames in float32."""
-        return self._scales().applied(sequences)
+        return self._scales().applied(sequences, "X")
 
     def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
         ready = self._standardized(sequences)

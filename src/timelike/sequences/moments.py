@@ -43,16 +43,20 @@ class Moments(NamedTuple):
         """Those that change nothing."""
         return cls(np.zeros(frame), np.ones(frame))
 
-    def applied(self, sequences: Sequences) -> Sequences:
-        """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest."""
+    def applied(self, sequences: Sequences, name: str | None = None) -> Sequences:
+        """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest.
+
+        `name` is that of the argument they came as, for errors.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             values = (sequences.values - self.mean) / self.scale
             flat = values.reshape(len(values), -1).astype(np.float32)
         if not (np.isfinite(flat.min()) and np.isfinite(flat.max())):
             step = int(np.flatnonzero(~np.isfinite(flat).all(axis=1))[0])
             item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
+            where = f"sequence {item}" if name is None else f"{name}: sequence {item}"
             raise ValueError(
-                f"sequence {item} has a value at time step {step - int(sequences.offsets[item])} that is too large for "
-                f"float32, in which networks compute: {RESCALE}"
+                f"{where} has a value at time step {step - int(sequences.offsets[item])} that is too large for float32, "
+                f"in which networks compute: {RESCALE}"
             )
         return Sequences.from_packed(flat, sequences.offsets)
