@@ -56,7 +56,7 @@ class Moments(NamedTuple):
             item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
             where = f"sequence {item}" if name is None else f"{name}: sequence {item}"
             raise ValueError(
-                f"{where} has a value at time step {step - int(sequences.offsets[item])} that is too large for float32, "
-                f"in which networks compute: {RESCALE}"
+                f"{where} has a value at time step {step - int(sequences.offsets[item])} that is too large for "
+                f"float32, in which networks compute: {RESCALE}"
             )
         return Sequences.from_packed(flat, sequences.offsets)
