@@ -5,11 +5,13 @@ import pytest
 import torch
 
 from naive import tap as naive
-from timelike.metric import Aligned, Prepared, TAPNetwork, tiles
-from timelike.metric.frame_distances import crosswise, rowwise
+from timelike import native
+from timelike.metric import Aligned, Prepared, TAPNetwork, convolved, tiles
+from timelike.metric.frame_distances import Table, crosswise, rowwise
 from timelike.train import seeded
 
 VARIANTS = ["cnn", "l", "d", "attention"]
+STRIPE = Table.stripe
 N, M = torch.tensor([7, 4, 1, 6]), torch.tensor([5, 3, 2, 1])
 
 
@@ -172,13 +174,54 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
 
 @pytest.mark.parametrize("variant", ["cnn", "l", "d"])
 @pytest.mark.parametrize("rows", [1, 2, 5])
-def test_stripes_of_a_long_pair_give_the_same_distances(variant, rows):
+def test_stripes_of_a_long_pair_give_the_same_distances(variant, rows, monkeypatch):
     net = network(variant)
     x, y = prepared(net)
+    heights = []
+    monkeypatch.setattr(Table, "stripe", lambda table, *ends: heights.append(ends) or STRIPE(table, *ends))
     with torch.no_grad():
         whole = net.rows(x, y)
-        net.scores.at_once = rows * 4 * 5 * net.scores.room()
+        assert not heights
+        monkeypatch.setattr(convolved, "AT_ONCE", rows * 4 * 5 * 2 * 4)
         torch.testing.assert_close(net.rows(x, y), whole, rtol=1e-12, atol=1e-14)
+    assert len(heights) == -(-7 // rows)
+
+
+def derivatives(net, order):
+    x, y = (side.requires_grad_() for side in batch(dtype=torch.float32))
+    found = net.matrix(net.prepare(x, N), net.prepare(y, M))
+    parts = [x, y, *net.parameters()]
+    first = torch.autograd.grad(found.square().sum(), parts, create_graph=order == 2)
+    if order == 1:
+        return [found, *first]
+    return [found, *torch.autograd.grad(sum(part.square().sum() for part in first), parts)]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("variant", ["cnn", "l", "d"])
+def test_compiled_layers_have_the_derivatives_of_torch(variant, order, monkeypatch):
+    if not native.compiled():
+        pytest.skip("no kernels here")
+    net = network(variant, torch.float32)
+    compiled = derivatives(net, order)
+    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
+    plain = derivatives(net, order)
+    scale = max(part.abs().max().item() for part in plain)  # the last bias changes no softmax: its gradient is 0
+    for one, two in zip(compiled, plain, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-5 * scale)
+
+
+def test_frozen_layers_still_pass_the_gradient_on(monkeypatch):
+    net = network("cnn", torch.float32)
+    for layer in net.scores.layers[:2]:
+        layer.requires_grad_(False)
+    (x, y), last = batch(dtype=torch.float32), net.scores.layers[2].weight
+    found = []
+    for wish in ("1", "0"):
+        monkeypatch.setenv("TIMELIKE_NATIVE", wish)
+        found.append(torch.autograd.grad(net(x, y, N, M).sum(), [last, *net.transformation.parameters()]))
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-6)
 
 
 def test_no_sequences_make_an_empty_matrix():

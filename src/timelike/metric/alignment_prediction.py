@@ -7,10 +7,10 @@ import math
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..sequences.arguments import whole
+from .convolved import convolved
 from .frame_distances import Between, Table
 
 Variant = Literal["cnn", "l", "d", "attention"]
@@ -44,7 +44,7 @@ class Convolutions(Scores):
     """S = −(D + g(D, D_t)) with convolutions g over both as channels (Su & Wen, ICLR 2022, section 3.1).
 
     All layers but the last have `kernels` outputs and a ReLU. The paper has one after the last layer as well, the
-    authors' code has not: `last_relu`. To every layer the padding looks like the zeros beyond a matrix without it.
+    authors' code has not: `last_relu`.
 
     >>> from timelike.metric.frame_distances import rowwise
     >>> x = torch.randn(4, 6, 2)
@@ -52,8 +52,6 @@ class Convolutions(Scores):
     >>> Convolutions(kernels=3)(table, None).shape
     torch.Size([4, 6, 6])
     """
-
-    at_once: int = 1 << 24  # numbers of a stripe of one long pair
 
     def __init__(self, sizes: tuple[int, ...] = SIZES["cnn"], *, kernels: int = 30, last_relu: bool = False) -> None:
         super().__init__()
@@ -64,56 +62,18 @@ class Convolutions(Scores):
         self.kernels, self.last_relu = kernels, last_relu
 
     def room(self) -> int:
-        """Two layers, one made of the other, and what is there before and after."""
-        return 2 * self.kernels + 12
+        """Two layers, one made of the other, or all that the gradients need; and what is there before and after."""
+        layers = len(self.layers) - 1 if torch.is_grad_enabled() else 2
+        return layers * self.kernels + 12
 
     def forward(self, table: Table, apart: Tensor | None) -> Tensor:
         """−(D + g)."""
         return -(table.distances + self.correction(table))
 
     def correction(self, table: Table) -> Tensor:
-        """g(D, D_t), (pair, n, m), 0 in the padding; without gradients in stripes of rows, if it is long."""
-        pairs, n, m = table.distances.shape
-        steps = max(1, self.at_once // (pairs * m * self.room()))
-        if torch.is_grad_enabled() or n <= steps:
-            return self._convolved(table)
-        reach = sum(int(layer.kernel_size[0]) // 2 for layer in self._convolutions())
-        found = []
-        for start in range(0, n, steps):
-            first = max(0, start - reach)
-            stripe = self._convolved(table.stripe(first, start + steps + reach))
-            found.append(stripe[:, start - first : start - first + steps])
-        return torch.cat(found, 1)
-
-    def _convolutions(self) -> list[nn.Conv2d]:
-        return [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]
-
-    def _convolved(self, table: Table) -> Tensor:
-        # channels innermost: the order in which the convolutions are fastest
-        z = torch.stack([table.distances, table.positions], -1).permute(0, 3, 1, 2)
-        inside = None if table.inside is None else table.inside[:, None].to(z.dtype)
-        *layers, last = self._convolutions()
-        for layer in layers:
-            z = layer(z)
-            if inside is not None:
-                z.mul_(inside)  # in place, as the ReLU: the backward pass needs only what the next layer reads
-            z.relu_()
-        found = _to_one(z, last)
-        if inside is not None:
-            found = found * inside[:, 0]
+        """g(D, D_t), (pair, n, m), 0 in the padding."""
+        found = convolved(table, [layer for layer in self.layers if isinstance(layer, nn.Conv2d)])
         return found.relu() if self.last_relu else found
-
-
-def _to_one(z: Tensor, layer: nn.Conv2d) -> Tensor:
-    """A convolution to one channel: every step times all taps as one product of matrices, then put where they belong.
-
-    Kernels for convolutions compute a block of outputs at once, and of one output they waste most.
-    """
-    assert layer.bias is not None
-    size = layer.kernel_size[0]
-    taps = layer.weight[0].flip(1, 2).flatten(1).mT  # (tap, channel)
-    spread = taps @ z.permute(0, 2, 3, 1).flatten(1, 2).mT
-    return F.fold(spread, z.shape[2:], size, padding=size // 2)[:, 0] + layer.bias
 
 
 class Attention(Scores):

@@ -88,8 +88,8 @@ class TAPNetwork(Aligning):
         return self._distances(x, y, rowwise)
 
     def room(self, x_time: int, y_time: int) -> int:
-        """A pair of steps has the outputs of two layers at a time."""
-        return 1 + x_time * y_time * self.scores.room() * (2 if self.symmetric else 1)
+        """A pair of steps has the outputs of layers, and there are some steps around them."""
+        return (x_time + 4) * (y_time + 4) * self.scores.room() * (2 if self.symmetric else 1)
 
     def attend(self, x: Prepared, y: Prepared) -> tuple[Tensor, Tensor]:
         """Distances (item,) from x to y and the attention A (item, n, m): each row sums to 1, padding is 0."""

@@ -195,3 +195,37 @@ def coupled_rows(
     report: _Report,
     isa: str | None = None,
 ) -> None: ...
+def convolve_kept(
+    layers: int, width: int, size: int, last_size: int, *lengths: _Array, out: _Array, isa: str | None = None
+) -> None: ...
+def convolve_forward(
+    weights: list[_Array],
+    biases: list[_Array],
+    distances: _Array,
+    positions: _Array,
+    rows: _Array,
+    columns: _Array,
+    kept: _Array | None,
+    starts: _Array,
+    *,
+    threads: int,
+    out: _Array,
+    isa: str | None = None,
+) -> None: ...
+def convolve_backward(
+    weights: list[_Array],
+    biases: list[_Array],
+    distances: _Array,
+    positions: _Array,
+    rows: _Array,
+    columns: _Array,
+    kept: _Array,
+    starts: _Array,
+    gradient: _Array,
+    *,
+    threads: int,
+    out: _Array,
+    to_weights: list[_Array],
+    to_biases: list[_Array],
+    isa: str | None = None,
+) -> None: ...

@@ -15,6 +15,7 @@ namespace nb = nanobind;
 using namespace timelike;
 
 namespace timelike {
+void define_convolve(nb::module_& module);   // convolve.cpp
 void define_coupled(nb::module_& module);    // coupled.cpp
 void define_soft(nb::module_& module);       // soft.cpp
 void define_stream(nb::module_& module);     // stream.cpp
@@ -126,6 +127,7 @@ NB_MODULE(_kernels, module) {
     module.doc() = "Compiled kernels of timelike; use them through timelike.native.";
     define<float>(module);
     define<double>(module);
+    define_convolve(module);
     define_coupled(module);
     define_stream(module);
     define_soft(module);
