@@ -51,7 +51,7 @@ python benchmarks/papers/cgru_har.py --data DIR
 training part. The nearest neighbour is looked for in the whole training part, and MAP ranks all of it for each test
 sequence. 20 units, batches of 6 per class, Adam 10⁻³, halved after 10 epochs without progress of the loss, gradient
 norm at most 6, weight decay 10⁻⁴, coupling penalty 0.01, `losses.Structural` (a reconstruction of the paper's loss).
-Weights are those of the epoch that classifies best a fifth of the training users, who take no part in the training.
+Weights are those of the epoch with the best MAP of a fifth of the training users, who take no part in the training.
 
 {targets(rows)}
 

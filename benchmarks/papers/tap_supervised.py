@@ -8,7 +8,7 @@
 A row is one data set, one method and one seed. A finished row is written to the results at once and never run again; a
 row is not begun when what is left of the budget would not suffice. Batches are 4 sequences of each of 4 classes (16;
 the paper has 64), the learning rate is the paper's 1e-4 and the perceptron has its 1024 units; epochs and lengths are
-those of `tap_data.PLANS`. The weights of the epoch that classifies the held-out part of the training data best are
+those of `tap_data.PLANS`. The weights of the epoch with the best MAP of the held-out part of the training data are
 kept; the test part is looked at once, when a row is finished.
 """
 

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import average_precision_score
 
 import timelike as tl
 from timelike.metric import base, learning
@@ -204,3 +205,18 @@ def test_batches_have_as_many_classes_as_there_is_room_for():
     options = tl.SiameseGRU(per_class=6)._options(100)
     assert options["batch_size"] == 6 * (base._WIDEST // 6)
     assert tl.SiameseGRU(per_class=40)._options(100)["batch_size"] == 80  # two classes in any case
+
+
+def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
+    classes, held_out = np.asarray(train.labels), np.arange(0, len(train), 4)
+    network = MAKERS["siamese"]().fit(train).network_
+    ready = train.replace(labels=None)
+    judged = learning.Judged(network, ready, classes, held_out, tl.metric.losses.Triplet(), np.random.default_rng(0))
+    others = np.setdiff1d(np.arange(len(train)), held_out)
+    with torch.no_grad():
+        sides = [network.prepare(*ready[ids].tensor()) for ids in (held_out, others)]
+        apart = network.matrix(*sides).numpy()
+    each = [
+        average_precision_score(classes[others] == classes[q], -row) for q, row in zip(held_out, apart, strict=True)
+    ]
+    np.testing.assert_allclose(judged.validate(), np.mean(each), rtol=1e-6)

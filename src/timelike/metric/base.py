@@ -67,7 +67,7 @@ class LearnedMetric(MetricEstimator):
         """Learn from sequences and their classes, those of X unless y is given.
 
         A part of them, `validation`, is held out (whole groups, where the sequences have groups): the weights that
-        classify it best by nearest neighbours are kept.
+        find its classes best among the others, by mean average precision, are kept.
         """
         self._refuse_options()
         sequences = self._read(X)

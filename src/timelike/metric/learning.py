@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..score import mean_average_precision
 from ..sequences import Sequences
 from ..train import Batch, fingerprint, shuffled
 from .alignment_objectives import Comparing, Supervised, said
@@ -20,7 +21,7 @@ _JUDGED = 500, 1000  # sequences held out and others that a validation compares,
 
 
 class Judged(Supervised):
-    """Supervised learning, judged by the class of the nearest neighbours of sequences that take no part in it."""
+    """Supervised learning, judged by what is near to sequences that take no part in it."""
 
     def __init__(
         self,
@@ -40,13 +41,17 @@ class Judged(Supervised):
         self.query_classes, self.gallery_classes = classes[queries], classes[gallery]
 
     def _more(self) -> dict[str, str | int]:
-        return super()._more() | {"held_out": fingerprint(self.held_out)}
+        return super()._more() | {"held_out": fingerprint(self.held_out), "score": "map"}
 
     def validate(self) -> float:
-        """The share of those held out whose nearest neighbour is of their class."""
+        """Mean average precision of those held out among the others.
+
+        Not the accuracy of nearest neighbours: of a few sequences it is soon 1, and what is learned after that would be
+        thrown away.
+        """
         distances = np.empty((len(self.queries), len(self.gallery)))
         fill(self.module, self.queries, self.gallery, distances)
-        return float(np.mean(self.gallery_classes[distances.argmin(axis=1)] == self.query_classes))
+        return mean_average_precision(distances, self.query_classes, self.gallery_classes)
 
 
 class ByPairs(Comparing):
