@@ -62,7 +62,7 @@ browser:
 ci: check browser test
 
 bench: $(VENV)/extra-bench
-	@for program in benchmarks/speed/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+	@for program in $$(grep -l __main__ benchmarks/speed/*.py); do echo "== $$program"; $(BIN)/python $$program || exit 1; done
 
 docs: $(VENV)/extra-docs $(VENV)/data
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -69,6 +69,10 @@ class Task:
     train: tl.Sequences
     test: tl.Sequences
 
+    def sizes(self) -> dict[str, int]:
+        """As a row of results tells them."""
+        return {"n_train": len(self.train), "n_test": len(self.test), "frames": int(self.train.lengths.max())}
+
 
 def task(data: Path, plan: Plan, quick: bool = False) -> Task:
     """The two parts of a data set; with `quick` only a few sequences of few frames."""

@@ -21,18 +21,18 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
 
-from benchmarks.papers.resumable import Found, Program, Row, Rows, arguments, chosen, duration, go, machine, refuse
-from benchmarks.papers.tap_data import CELL, HOLDS, LEARNING, few, labels_of, rebuilt, shortened
+from benchmarks.papers.resumable import Found, Row, Rows, chosen, duration, machine
+from benchmarks.papers.tap_data import CELL, LEARNING, few, labels_of, rebuilt, shortened
+from benchmarks.papers.tap_program import TAPProgram, main
 from benchmarks.papers.tap_report import table
 
 import timelike as tl
@@ -130,12 +130,8 @@ def accuracies(both: NDArray[Any], labels: NDArray[Any], shots: int, seed: int, 
     return found
 
 
-class FewShot(Program[Row]):
+class FewShot(TAPProgram):
     """Every method on tasks of unseen classes."""
-
-    def __init__(self, results: Path, budget: float, data: Path, quick: bool) -> None:
-        super().__init__(results, budget)
-        self.data, self.quick = data, quick
 
     def seconds(self, row: Row) -> float:
         method, shots = row.method.split()
@@ -194,18 +190,13 @@ with free ends, learn nothing here; the paper's (Su and Wen, ICLR 2022, table 5)
 """
 
 
-def main() -> int:
-    parser = arguments(__doc__, RESULTS, HOLDS)
-    parser.add_argument("--only", action="append", help="rows whose data set, method, shots or full key this is")
-    parser.add_argument("--seeds", type=int, default=3)
-    given = parser.parse_args()
-    refuse(given, RESULTS, HOLDS)
-    torch.set_num_threads(1)
-    program = FewShot(given.results, given.budget, Path(given.data), given.quick)
-    shots = {f"{n}-shot" for n in TRAINING} & set(given.only or ())
-    rows = [row for row in planned(given.seeds) if not shots or row.method.split()[1] in shots]
-    return go(program, chosen(rows, [one for one in given.only or () if one not in shots]))
+def chosen_or_shots(rows: Iterable[Row], only: list[str] | None) -> list[Row]:
+    """As `chosen`, and among those with so many shots."""
+    shots = {f"{n}-shot" for n in TRAINING} & set(only or ())
+    rows = [row for row in rows if not shots or row.method.split()[1] in shots]
+    return chosen(rows, [one for one in only or () if one not in shots])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    asked = "rows whose data set, method, shots or full key this is"
+    sys.exit(main(FewShot, planned, RESULTS, __doc__, choose=chosen_or_shots, only=asked))

@@ -30,8 +30,9 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
 
 from benchmarks.papers import tap_unlabelled_report as report
-from benchmarks.papers.resumable import Found, Program, Row, arguments, chosen, go, machine, refuse
-from benchmarks.papers.tap_data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, scores, task
+from benchmarks.papers.resumable import Found, Row, machine
+from benchmarks.papers.tap_data import CELL, LEARNING, PLANS, Task, labels_of, scores, task
+from benchmarks.papers.tap_program import TAPProgram, main
 
 import timelike as tl
 from timelike.metric import Aligned, Aligning, SelfSupervised, TAPNetwork, alignment_error, augmented
@@ -138,12 +139,8 @@ def timed(row: Row) -> float:
     return min(taken[1:])
 
 
-class Unlabelled(Program[Row]):
+class Unlabelled(TAPProgram):
     """Retrieval, alignments and times."""
-
-    def __init__(self, results: Path, budget: float, data: Path, quick: bool) -> None:
-        super().__init__(results, budget)
-        self.data, self.quick = data, quick
 
     def seconds(self, row: Row) -> float:
         if row.method in TIMES:
@@ -163,8 +160,7 @@ class Unlabelled(Program[Row]):
             found["pair seconds"] = timed(row)
         else:
             given = task(self.data, PLANS[row.dataset], self.quick)
-            found |= self._judged(row, given)
-            found |= {"n_train": len(given.train), "n_test": len(given.test), "frames": int(given.train.lengths.max())}
+            found |= self._judged(row, given) | given.sizes()
         return found | {"seconds": time.perf_counter() - began, "machine": machine()}
 
     def _judged(self, row: Row, given: Task) -> Found:
@@ -189,16 +185,5 @@ class Unlabelled(Program[Row]):
         return report.page(self.rows)
 
 
-def main() -> int:
-    parser = arguments(__doc__, RESULTS, HOLDS)
-    parser.add_argument("--only", action="append", help="rows whose data set, method or data set/method/seed this is")
-    parser.add_argument("--seeds", type=int, default=3)
-    given = parser.parse_args()
-    refuse(given, RESULTS, HOLDS)
-    torch.set_num_threads(1)
-    program = Unlabelled(given.results, given.budget, Path(given.data), given.quick)
-    return go(program, chosen(planned(given.seeds), given.only))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Unlabelled, planned, RESULTS, __doc__))

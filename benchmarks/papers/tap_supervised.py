@@ -31,8 +31,9 @@ from sklearn.linear_model import LogisticRegression
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
 
 from benchmarks.papers import tap_report as report
-from benchmarks.papers.resumable import Found, Program, Row, arguments, chosen, go, machine, refuse
-from benchmarks.papers.tap_data import HOLDS, PLANS, Plan, Task, labels_of, scores, task
+from benchmarks.papers.resumable import Found, Row, machine
+from benchmarks.papers.tap_data import PLANS, Plan, Task, labels_of, scores, task
+from benchmarks.papers.tap_program import TAPProgram, main
 
 import timelike as tl
 from timelike.metric import losses
@@ -106,12 +107,8 @@ def probed(metric: tl.TAP, given: Task) -> dict[str, float]:
     return found if ratio is None else found | {"norm ratio": ratio}
 
 
-class Supervised(Program[Row]):
+class Supervised(TAPProgram):
     """Every method on every data set."""
-
-    def __init__(self, results: Path, budget: float, data: Path, quick: bool) -> None:
-        super().__init__(results, budget)
-        self.data, self.quick = data, quick
 
     def seconds(self, row: Row) -> float:
         plan = PLANS[row.dataset]
@@ -134,8 +131,7 @@ class Supervised(Program[Row]):
             found |= probed(metric, given)
             found |= {"epochs": plan.epochs, "steps": metric.history_.n_steps}
             found["validation"] = [round(float(score), 4) for score in metric.history_.scores]
-        sizes = {"n_train": len(given.train), "n_test": len(given.test), "frames": int(given.train.lengths.max())}
-        return found | sizes | {"seconds": time.perf_counter() - began, "machine": machine()}
+        return found | given.sizes() | {"seconds": time.perf_counter() - began, "machine": machine()}
 
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in ("map", "1-nn", "5-nn", "30-nn"))
@@ -144,16 +140,5 @@ class Supervised(Program[Row]):
         return report.supervised(self.rows)
 
 
-def main() -> int:
-    parser = arguments(__doc__, RESULTS, HOLDS)
-    parser.add_argument("--only", action="append", help="rows whose data set, method or data set/method/seed this is")
-    parser.add_argument("--seeds", type=int, default=3)
-    given = parser.parse_args()
-    refuse(given, RESULTS, HOLDS)
-    torch.set_num_threads(1)
-    program = Supervised(given.results, given.budget, Path(given.data), given.quick)
-    return go(program, chosen(planned(given.seeds), given.only))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Supervised, planned, RESULTS, __doc__))

@@ -20,70 +20,33 @@ THREADS = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv e
 for library in ("OMP", "OPENBLAS", "NUMBA"):  # before NumPy, torch and numba are loaded
     os.environ[f"{library}_NUM_THREADS"] = THREADS
 
-import argparse
-import platform
-import subprocess
-import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
+
+from benchmarks.speed import table, timing
+from benchmarks.speed.table import Row, arguments, milliseconds, page, setting, shown
+from benchmarks.speed.walks import walks
 from torch import Tensor
 
 import timelike as tl
 
-REPEATS = 5
-
-
-@dataclass
-class Row:
-    """One line: what a peer took, what we took, and whether the bar is met."""
-
-    work: str
-    peer: str
-    theirs: str
-    ours: str
-    ratio: str
-    bar: str
-    met: bool
-
-
-def best(job: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """Seconds of the fastest call; what is quick is called for half a second: the machine is not always quiet."""
-    job()
-    times: list[float] = []
-    while len(times) < repeats or (sum(times) < 0.5 and len(times) < 200):
-        began = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - began)
-    return min(times)
-
-
-def against(work: str, peer: str, theirs: float, ours: float, least: float) -> Row:
-    ratio = theirs / ours
-    return Row(work, peer, *spoken(theirs, ours), f"{ratio:.3g}×", f"≥ {least:g}×", ratio >= least)
+best = partial(timing.best, lasting=0.5)
+against = partial(table.against, said=milliseconds)
 
 
 def at_most(work: str, name: str, first: float, second: float, most: float) -> Row:
     """How much longer the second takes than the first, both ours."""
     ratio = second / first
-    return Row(work, name, *spoken(first, second), f"{ratio:.2g}×", f"≤ {most:g}×", ratio <= most)
-
-
-def spoken(first: float, second: float) -> tuple[str, str]:
-    return f"{first * 1e3:.3g} ms", f"{second * 1e3:.3g} ms"
-
-
-def walks(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
-    walk: np.ndarray[Any, Any] = rng.standard_normal(shape).cumsum(-2) / np.sqrt(shape[-2])
-    return walk
+    return Row(work, name, milliseconds(first), milliseconds(second), f"{ratio:.2g}×", f"≤ {most:g}×", ratio <= most)
 
 
 # --- soft-DTW
@@ -128,8 +91,7 @@ print((kilobytes("VmHWM") - before) / 1024)
 
 
 def soft_memory() -> Row:
-    said = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True).stdout
-    used = float(said)
+    used = float(timing.child(MEMORY)[0])
     work = "soft-DTW forward + backward at length 4096, batch 1, float32: memory above the inputs"
     return Row(work, "–", "–", f"{used:.0f} MB", "–", "≤ 400 MB", used <= 400)
 
@@ -230,71 +192,38 @@ def decdtw_backward() -> Row:
 
 def transport(metric: Any) -> Row:
     """POT on a sample of the pairs, see transport.py; random walks, on which it converges."""
-    program: Any = import_module("transport")  # beside this file
-    theirs, ours, method, _ = program.measured(metric, "walks", 16, np.random.default_rng(0))
+    from benchmarks.speed.transport import measured
+
+    theirs, ours, method, _ = measured(metric, "walks", 16, np.random.default_rng(0))
     work = f"{type(metric).__name__} pairwise, 64 × 64 pairs of length 64"
     return against(work, f"a loop over POT, {method}, a sample of 16 pairs", theirs, ours, 10)
 
 
+JOBS: dict[str, Callable[[], Row]] = {
+    "soft-batch": soft_batch,
+    "soft-memory": soft_memory,
+    "gdtw-channels": gdtw_channels,
+    "gdtw-package": gdtw_package,
+    "gdtw-grid": gdtw_grid,
+    "decdtw-backward": decdtw_backward,
+    "opw": lambda: transport(tl.OPW()),
+    "sinkhorn": lambda: transport(tl.Sinkhorn()),
+}
+
+
 def main() -> None:
-    jobs: dict[str, Callable[[], Row]] = {
-        "soft-batch": soft_batch,
-        "soft-memory": soft_memory,
-        "gdtw-channels": gdtw_channels,
-        "gdtw-package": gdtw_package,
-        "gdtw-grid": gdtw_grid,
-        "decdtw-backward": decdtw_backward,
-        "opw": lambda: transport(tl.OPW()),
-        "sinkhorn": lambda: transport(tl.Sinkhorn()),
-    }
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(jobs))
+    parser = arguments(__doc__, JOBS)
     parser.add_argument("--threads", type=int, default=1, help="of everybody, where there are several pairs")
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in options.only or jobs:
-            rows.append(jobs[name]())
-            print(line(rows[-1]), flush=True)
+        rows = shown(JOBS[name]() for name in options.only or JOBS)
     if options.markdown:
-        options.markdown.write_text(page(rows))
-
-
-HEAD = "| work | beside | theirs | ours | ratio | bar | met |\n|---|---|---:|---:|---:|---:|---|"
-
-
-def line(row: Row) -> str:
-    parts = (row.work, row.peer, row.theirs, row.ours, row.ratio, row.bar, "yes" if row.met else "NO")
-    return f"| {' | '.join(parts)} |"
-
-
-def page(rows: list[Row]) -> str:
-    names = ("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
-    with_versions = ", ".join(f"{name} {version(name)}" for name in names)
-    machine = f"{processor()}, {os.cpu_count()} cores, kernels for {tl.native.isa()}, {platform.platform(terse=True)}"
-    said = f"{machine}, Python {platform.python_version()}; {with_versions}; {THREADS} thread(s) each."
-    return f"""# Speed of the differentiable alignments
-
-```console
-python benchmarks/speed/differentiable.py --markdown differentiable.md
-```
-
-{said} Best of several runs after one that does not count.
-
-{HEAD}
-{chr(10).join(map(line, rows))}
-"""
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    return next((one.split(":")[1].strip() for one in lines if one.startswith("model name")), platform.machine())
+        command = "python benchmarks/speed/differentiable.py --markdown differentiable.md"
+        machine = setting("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
+        words = f"{machine}; {THREADS} thread(s) each. Best of several runs after one that does not count."
+        options.markdown.write_text(page("Speed of the differentiable alignments", command, words, rows))
 
 
 if __name__ == "__main__":

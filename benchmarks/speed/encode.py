@@ -17,40 +17,27 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import argparse
-import platform
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
+
+from benchmarks.speed.encode_peer import PaddedNetwork
+from benchmarks.speed.table import HEAD, Row, arguments, load, page, setting, shown
+from benchmarks.speed.timing import child, timed
 
 import timelike as tl
 from timelike.encode.contrast import Contrast
 from timelike.train import Batch
 
 K, BATCH = 10, 10
-
-
-@dataclass
-class Row:
-    """One line: what the other took, what we took, and whether the bar is met."""
-
-    work: str
-    beside: str
-    theirs: str
-    ours: str
-    ratio: str
-    bar: str
-    met: bool
 
 
 @dataclass(frozen=True)
@@ -60,69 +47,6 @@ class Effort:
     turns: int = 8
     encoded: int = 100  # series
     long: int = 100_000  # steps of the long series
-
-
-# --- the original's layout
-
-
-class Trim(nn.Module):
-    def __init__(self, ahead: int) -> None:
-        super().__init__()
-        self.ahead = ahead
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x[:, :, : -self.ahead]
-
-
-class PaddedBlock(nn.Module):
-    """Two convolutions over (item, channel, time), padded on both sides and trimmed."""
-
-    def __init__(self, n_in: int, n_out: int, kernel: int, dilation: int) -> None:
-        super().__init__()
-        ahead = (kernel - 1) * dilation
-        layers: list[nn.Module] = []
-        for first in (n_in, n_out):
-            convolution = nn.Conv1d(first, n_out, kernel, padding=ahead, dilation=dilation)
-            layers += [nn.utils.parametrizations.weight_norm(convolution), Trim(ahead), nn.LeakyReLU()]
-        self.inner = nn.Sequential(*layers)
-        self.shortcut = nn.Conv1d(n_in, n_out, 1) if n_in != n_out else nn.Identity()
-
-    def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.inner(x) + self.shortcut(x)
-        return found
-
-
-class PaddedNetwork(nn.Module):
-    def __init__(self, n_channels: int) -> None:
-        super().__init__()
-        widths = [n_channels, *[40] * 10, 160]
-        self.blocks = nn.Sequential(*(PaddedBlock(widths[i], widths[i + 1], 3, 2**i) for i in range(11)))
-        self.linear = nn.Linear(160, 320)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(item, time, channel) → (item, feature)."""
-        found: Tensor = self.linear(self.blocks(x.transpose(1, 2)).amax(dim=2))
-        return found
-
-    def each(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Together where lengths are equal, otherwise one by one."""
-        if bool((lengths == lengths[0]).all()):
-            together: Tensor = self(x[:, : int(lengths[0])])
-            return together
-        return torch.cat([self(one[None, :n]) for one, n in zip(x, lengths.tolist(), strict=True)])
-
-    def take(self, ours: tl.encode.CausalNetwork) -> None:
-        """Our weights, so that both can be seen to compute the same."""
-        pairs: Any = zip(self.blocks, ours.blocks, strict=True)
-        for mine, block in pairs:
-            for place, layer in ((0, block.first), (3, block.second)):
-                convolution = mine.inner[place]
-                convolution.weight = layer.weight.detach().flip(0).permute(2, 1, 0)  # theirs: the last tap is now
-                convolution.bias.data = layer.bias.detach().clone()
-            if block.shortcut is not None:
-                mine.shortcut.weight.data = block.shortcut.weight.detach()[..., None].clone()
-                mine.shortcut.bias.data = block.shortcut.bias.detach().clone()
-        self.linear.load_state_dict(ours.linear.state_dict())
 
 
 # --- one training step
@@ -158,12 +82,6 @@ def endless(objective: Contrast) -> Iterator[Batch]:
     rng = np.random.default_rng(0)
     while True:
         yield from objective.batches(0, rng)
-
-
-def timed(job: Callable[[], Any]) -> tuple[float, Any]:
-    began = time.perf_counter()
-    result = job()
-    return time.perf_counter() - began, result
 
 
 # --- the kinds of series
@@ -212,9 +130,9 @@ def training_row(
     adam, their_adam = objective.optimizers(), torch.optim.Adam(theirs.parameters(), lr=1e-3)
     spent = [0.0, 0.0]
     for turn in range(effort.turns + 1):
-        cutting, batch = timed(lambda: next(batches))
-        peer, _ = timed(lambda: padded_step(theirs, their_adam, batch))  # noqa: B023
-        own, _ = timed(lambda: our_step(objective, adam, batch))  # noqa: B023
+        cutting, _, batch = timed(lambda: next(batches))
+        peer = timed(lambda: padded_step(theirs, their_adam, batch)).wall  # noqa: B023
+        own = timed(lambda: our_step(objective, adam, batch)).wall  # noqa: B023
         if turn:
             spent = [spent[0] + peer, spent[1] + own + cutting]
     work = f"training, K = {K}, batch {BATCH}: {said}"
@@ -233,7 +151,7 @@ def encoding_row(
     spent = [0.0, 0.0]
     turns = max(1, effort.turns // 2)
     for turn in range(turns + 1):
-        peer, own = timed(padded)[0], timed(lambda: encoder.encode(given))[0]
+        peer, own = timed(padded).wall, timed(lambda: encoder.encode(given)).wall
         if turn:
             spent = [spent[0] + peer, spent[1] + own]
     many = turns * len(given)
@@ -268,8 +186,8 @@ def ragged_and_equal(effort: Effort) -> list[Row]:
     spent, worked = [0.0, 0.0], [0, 0]
     for turn in range(8 * effort.turns + 1):
         for i in (0, 1):
-            cutting, batch = timed(lambda: next(flows[i]))  # noqa: B023
-            own, _ = timed(lambda: our_step(sides[i], adams[i], batch))  # noqa: B023
+            cutting, _, batch = timed(lambda: next(flows[i]))  # noqa: B023
+            own = timed(lambda: our_step(sides[i], adams[i], batch)).wall  # noqa: B023
             if turn:
                 spent[i] += cutting + own
                 worked[i] += sum(int(batch[f"{name}_lengths"].sum()) for name in ("anchor", "positive", "negative"))
@@ -316,8 +234,7 @@ def peak(length: int, k: int) -> float:
     """MB, as the kernel counts them."""
     if not Path("/proc/self/clear_refs").exists():
         raise SystemExit("memory: needs Linux, which counts the peak in /proc/self/status")
-    call = [sys.executable, "-c", MEMORY, str(length), str(k)]
-    return float(subprocess.run(call, capture_output=True, text=True, check=True).stdout) / 1024
+    return float(child(MEMORY, length, k)[0]) / 1024
 
 
 JOBS: dict[str, Callable[[Effort], list[Row]]] = {
@@ -330,57 +247,21 @@ JOBS: dict[str, Callable[[Effort], list[Row]]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(JOBS))
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments(__doc__, JOBS)
     parser.add_argument("--quick", action="store_true", help="few turns and a shorter long series: does it run?")
     options = parser.parse_args()
     torch.set_num_threads(1)
     effort = Effort(2, 20, 10_000) if options.quick else Effort()
-    rows = []
     print(HEAD)
-    for name in options.only or JOBS:
-        for row in JOBS[name](effort):
-            rows.append(row)
-            print(line(row), flush=True)
+    rows = shown(row for name in options.only or JOBS for row in JOBS[name](effort))
     if options.markdown:
-        options.markdown.write_text(page(rows, effort))
-    return 0 if all(row.met for row in rows) else 1
-
-
-HEAD = "| work | beside | theirs | ours | ratio | bar | met |\n|---|---|---:|---:|---:|---:|---|"
-
-
-def line(row: Row) -> str:
-    met = "–" if row.bar == "–" else "yes" if row.met else "NO"
-    return f"| {' | '.join((row.work, row.beside, row.theirs, row.ours, row.ratio, row.bar, met))} |"
-
-
-def page(rows: list[Row], effort: Effort) -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in ("timelike", "torch", "numpy"))
-    machine = f"{processor()}, {os.cpu_count()} cores, {platform.platform(terse=True)}"
-    busy = f"load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
-    return f"""# Speed of the causal encoder
-
-```console
-python benchmarks/speed/encode.py --markdown docs/benchmarks/encode.md
-```
-
-{machine}, Python {platform.python_version()}; {versions}; float32, one thread each; {busy}. Mean of {effort.turns}
+        command = "python benchmarks/speed/encode.py --markdown docs/benchmarks/encode.md"
+        machine = setting("timelike", "torch", "numpy", kernels=False)
+        words = f"""{machine}; float32, one thread each; {load()}. Mean of {effort.turns}
 turns (fewer for encoding and length 2000) after one that does not count; the peer is given the crops that ours draws
-within its own time, has the same weights, and is first seen to give the same representations.
-
-{HEAD}
-{chr(10).join(map(line, rows))}
-"""
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    return next((one.split(":")[1].strip() for one in lines if one.startswith("model name")), platform.machine())
+within its own time, has the same weights, and is first seen to give the same representations."""
+        options.markdown.write_text(page("Speed of the causal encoder", command, words, rows))
+    return 0 if all(row.met for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -14,20 +14,20 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import subprocess
 import sys
-import time
 import warnings
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
+
+from benchmarks.speed.timing import Job, best, child
+
 import timelike as tl
 from timelike.align import SoftDTW
-
-Job = Callable[[], object]
 
 MEMORY = r"""
 import re, torch, timelike as tl
@@ -41,17 +41,6 @@ before = peak()
 run({n})
 print(f"{{peak() - before:.0f}}")
 """
-
-
-def best_of(job: Job, repeats: int) -> float:
-    job()
-    time.sleep(0.5)
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - begin)
-    return min(times)
 
 
 def training(items: int, length: int) -> list[Job]:
@@ -80,9 +69,7 @@ def all_pairs(items: int, length: int, threads: int) -> list[Job]:
 
 
 def memory(call: str, n: int) -> str:
-    program = MEMORY.format(call=call, n=n)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return child(MEMORY.format(call=call, n=n))[0]
 
 
 def main() -> None:
@@ -104,7 +91,7 @@ def main() -> None:
     print(f"{given.threads} threads, {tl.native.isa()} kernels\n")
     print("| work | tslearn | timelike | ratio |\n|---|---|---|---|")
     for title, jobs in rows.items():
-        peer, ours = (best_of(job, given.repeats) for job in jobs)
+        peer, ours = (best(job, given.repeats, rest=0.5) for job in jobs)
         print(f"| {title} | {peer * 1e3:.1f} ms | {ours * 1e3:.2f} ms | {peer / ours:.0f}× |", flush=True)
     print("\n| loss and gradient of one pair, 9 channels, float32 | length | peak memory |\n|---|---|---|")
     calls = {

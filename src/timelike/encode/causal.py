@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import nn
 
-from ..sequences.arguments import whole
+from ..sequences.arguments import store, whole
 from ..sequences.sampling import RandomState
 from .exporting import write_onnx
 from .network import CausalNetwork
@@ -62,6 +62,11 @@ class CausalEncoder(TLossEncoder):
     (3, 3)
     """
 
+    channels: int
+    depth: int
+    reduced: int
+    kernel: int
+
     network_: CausalNetwork
     _sizes = ("channels", "reduced", "kernel")
 
@@ -83,22 +88,7 @@ class CausalEncoder(TLossEncoder):
         progress: bool = False,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            n_negatives=n_negatives,
-            n_features=n_features,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            max_steps=max_steps,
-            standardize=standardize,
-            by_terms=by_terms,
-            checkpoint=checkpoint,
-            progress=progress,
-            random_state=random_state,
-        )
-        self.channels = channels
-        self.depth = depth
-        self.reduced = reduced
-        self.kernel = kernel
+        store(self, locals())
 
     def _refuse_options(self) -> None:
         super()._refuse_options()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..sequences import Sequences
-from ..sequences.arguments import whole
+from ..sequences.arguments import store, whole
 from ..sequences.moments import Moments
 from ..sequences.sampling import RandomState
 from .network import CausalNetwork
@@ -80,6 +80,13 @@ checkpoint, random_state
     (3, 4)
     """
 
+    filters: int
+    n_seen: int
+    channels: int
+    depth: int
+    reduced: int
+    kernel: int
+
     network_: FrameNetwork
     _sizes = ("filters", "n_seen", "channels", "reduced", "kernel")
     _steps_at_once = 1 << 11  # a step is an image
@@ -104,24 +111,7 @@ checkpoint, random_state
         progress: bool = False,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            n_negatives=n_negatives,
-            n_features=n_features,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            max_steps=max_steps,
-            standardize=standardize,
-            by_terms=by_terms,
-            checkpoint=checkpoint,
-            progress=progress,
-            random_state=random_state,
-        )
-        self.filters = filters
-        self.n_seen = n_seen
-        self.channels = channels
-        self.depth = depth
-        self.reduced = reduced
-        self.kernel = kernel
+        store(self, locals())
 
     def _refuse_options(self) -> None:
         super()._refuse_options()

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
 from ..sequences import Sequences
-from ..sequences.arguments import flag, one_of
+from ..sequences.arguments import flag, one_of, store
 from ..sequences.reading import keep_size, read, read_targets
 from ..sequences.sampling import RandomState
 from ..train import Savable, trees
@@ -143,10 +143,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         fit_encoder: bool = True,
         random_state: RandomState = None,
     ) -> None:
-        self.encoder = encoder
-        self.head = head
-        self.fit_encoder = fit_encoder
-        self.random_state = random_state
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes: `y`, or the labels that X carries."""
@@ -210,10 +207,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         fit_encoder: bool = True,
         random_state: RandomState = None,
     ) -> None:
-        self.encoder = encoder
-        self.head = head
-        self.fit_encoder = fit_encoder
-        self.random_state = random_state
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their numbers: `y`, or the labels that X carries."""

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..sequences.arguments import one_of
+from ..sequences.arguments import one_of, store
 from ..sequences.sampling import RandomState
 from .streaming import Floats, StandardizedStream
 from .tloss import TLossEncoder
@@ -73,6 +73,10 @@ class RecurrentEncoder(TLossEncoder):
     (3, 8)
     """
 
+    cell: Cell
+    hidden: int
+    layers: int
+
     network_: RecurrentNetwork
     _sizes = ("hidden", "layers")
 
@@ -93,21 +97,7 @@ class RecurrentEncoder(TLossEncoder):
         progress: bool = False,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            n_negatives=n_negatives,
-            n_features=n_features,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            max_steps=max_steps,
-            standardize=standardize,
-            by_terms=by_terms,
-            checkpoint=checkpoint,
-            progress=progress,
-            random_state=random_state,
-        )
-        self.cell = cell
-        self.hidden = hidden
-        self.layers = layers
+        store(self, locals())
 
     def _refuse_options(self) -> None:
         super()._refuse_options()

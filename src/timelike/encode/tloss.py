@@ -23,34 +23,20 @@ from .contrast import LONG, Contrast
 class TLossEncoder(Savable, Encoder):
     """A network trained so that a series is near its parts and far from others; a subclass says which network."""
 
+    n_negatives: int
+    n_features: int
+    batch_size: int
+    learning_rate: float
+    max_steps: int | None
+    standardize: bool
+    by_terms: bool | None
+    checkpoint: str | Path | None
+    progress: bool
+    random_state: RandomState
+
     network_: nn.Module
     _sizes: ClassVar[tuple[str, ...]] = ()  # parameters of the network that are whole numbers from 1 on
     _steps_at_once: ClassVar[int] = 1 << 17  # of a batch to encode, so that memory stays bounded
-
-    def __init__(
-        self,
-        *,
-        n_negatives: int,
-        n_features: int,
-        batch_size: int,
-        learning_rate: float,
-        max_steps: int | None,
-        standardize: bool,
-        by_terms: bool | None,
-        checkpoint: str | Path | None,
-        progress: bool,
-        random_state: RandomState,
-    ) -> None:
-        self.n_negatives = n_negatives
-        self.n_features = n_features
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.max_steps = max_steps
-        self.standardize = standardize
-        self.by_terms = by_terms
-        self.checkpoint = checkpoint
-        self.progress = progress
-        self.random_state = random_state
 
     @abc.abstractmethod
     def _network(self, frame: tuple[int, ...]) -> nn.Module:

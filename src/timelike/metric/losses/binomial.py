@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...sequences.arguments import real
 from ..mining import Pairs, mean_where
-from .base import Loss, check_sharpness, single
+from .base import single
+from .thresholded import Thresholded
 
 
 @dataclass(frozen=True, kw_only=True)
-class Binomial(Loss):
+class Binomial(Thresholded):
     """Binomial deviance of hard pairs: a logistic loss on each side of a threshold.
 
     2/(β|P|) Σ_{p∈P} log(1 + exp(β (d_p − t))) + 2/(α|N|) Σ_{n∈N} log(1 + exp(−α (d_n − t))) for each query, where P are
@@ -41,16 +41,6 @@ class Binomial(Loss):
 
     alpha: float = 40.0
     beta: float = 2.0
-    margin: float | None = 0.1
-    threshold: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_sharpness(self.alpha, self.beta, self.margin)
-        real(self.threshold, "threshold")
-
-    def speaking(self, pairs: Pairs) -> Tensor:
-        """Without mining one kind of pair is enough."""
-        return pairs.any if self.margin is None else pairs.both
 
     def queries(self, pairs: Pairs) -> Tensor:
         """Equation 7 on the pairs of equation 6."""

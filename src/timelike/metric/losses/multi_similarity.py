@@ -8,13 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...sequences.arguments import real
 from ..mining import Pairs, log_sum_exp_where
-from .base import Loss, check_sharpness
+from .thresholded import Thresholded
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiSimilarity(Loss):
+class MultiSimilarity(Thresholded):
     """Multi-similarity loss: hard pairs, each weighted by how it stands among the others of its query.
 
     1/α log(1 + Σ_{p∈P} exp(α (d_p − t))) + 1/β log(1 + Σ_{n∈N} exp(−β (d_n − t))) for each query, with P and N mined as
@@ -39,16 +38,6 @@ class MultiSimilarity(Loss):
 
     alpha: float = 2.0
     beta: float = 50.0
-    margin: float | None = 0.1
-    threshold: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_sharpness(self.alpha, self.beta, self.margin)
-        real(self.threshold, "threshold")
-
-    def speaking(self, pairs: Pairs) -> Tensor:
-        """Without mining one kind of pair is enough."""
-        return pairs.any if self.margin is None else pairs.both
 
     def queries(self, pairs: Pairs) -> Tensor:
         """Both terms, on mined pairs."""

@@ -1,0 +1,104 @@
+"""The table of the speed programs: what a peer took, what we took, and the machine that both ran on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+HEAD = "| work | beside | theirs | ours | ratio | bar | met |\n|---|---|---:|---:|---:|---:|---|"
+
+
+@dataclass
+class Row:
+    """One line: what a peer took, what we took, and whether the bar is met; a bar of "–" asks for nothing."""
+
+    work: str
+    beside: str
+    theirs: str
+    ours: str
+    ratio: str
+    bar: str
+    met: bool
+
+
+def seconds(time: float) -> str:
+    return f"{time:.3g} s"
+
+
+def milliseconds(time: float) -> str:
+    return f"{1000 * time:.3g} ms"
+
+
+def against(
+    work: str, beside: str, theirs: float, ours: float, least: float, said: Callable[[float], str] = seconds
+) -> Row:
+    """Two times, of which ours should go into theirs so many times at least."""
+    ratio = theirs / ours
+    return Row(work, beside, said(theirs), said(ours), f"{ratio:.3g}×", f"≥ {least:g}×", ratio >= least)
+
+
+def line(row: Row) -> str:
+    met = "–" if row.bar == "–" else "yes" if row.met else "NO"
+    return f"| {' | '.join((row.work, row.beside, row.theirs, row.ours, row.ratio, row.bar, met))} |"
+
+
+def shown(rows: Iterable[Row]) -> list[Row]:
+    """The rows, each printed as soon as it is there."""
+    found = []
+    for row in rows:
+        found.append(row)
+        print(line(row), flush=True)
+    return found
+
+
+def arguments(description: str | None, jobs: Iterable[str]) -> argparse.ArgumentParser:
+    """What the programs that print this table can be asked."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(jobs))
+    parser.add_argument("--markdown", type=Path)
+    return parser
+
+
+def page(title: str, command: str, words: str, rows: Iterable[Row]) -> str:
+    table = "\n".join([HEAD, *map(line, rows)])
+    return f"# {title}\n\n```console\n{command}\n```\n\n{words}\n\n{table}\n"
+
+
+# --- the machine
+
+
+def setting(*packages: str, kernels: bool = True) -> str:
+    """The machine, the kernels chosen for it, Python, and the packages."""
+    import timelike as tl
+
+    chosen = [f"kernels for {tl.native.isa()}"] if kernels else []
+    machine = ", ".join([processor(), f"{os.cpu_count()} cores", *chosen, platform.platform(terse=True)])
+    return f"{machine}, Python {platform.python_version()}; {versions(*packages)}"
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    return next((one.split(":", 1)[1].strip() for one in lines if one.startswith("model name")), platform.machine())
+
+
+def versions(*packages: str) -> str:
+    def of(name: str) -> str:
+        try:
+            return f"{name} {version(name)}"
+        except PackageNotFoundError:
+            return f"{name} (not installed)"
+
+    return ", ".join(map(of, packages))
+
+
+def load() -> str:
+    """How busy the machine was, where that is known."""
+    return f"load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
