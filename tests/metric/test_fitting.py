@@ -210,7 +210,7 @@ def test_batches_have_as_many_classes_as_there_is_room_for():
 def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
     classes, held_out = np.asarray(train.labels), np.arange(0, len(train), 4)
     network = MAKERS["siamese"]().fit(train).network_
-    ready = train.replace(labels=None)
+    ready = tl.Sequences([np.asarray(one, np.float32) for one in train])
     judged = learning.Judged(network, ready, classes, held_out, tl.metric.losses.Triplet(), np.random.default_rng(0))
     others = np.setdiff1d(np.arange(len(train)), held_out)
     with torch.no_grad():
