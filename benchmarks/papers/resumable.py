@@ -48,8 +48,7 @@ class Program(abc.ABC, Generic[R]):
 
     def __init__(self, results: Path, budget: float) -> None:
         self.path = results
-        held = json.loads(results.read_text()) if results.exists() else {"rows": {}}
-        self.rows: Rows = held["rows"]
+        self.rows: Rows = self._written()
         self.began, self.budget = time.perf_counter(), 60 * budget
         self.pace = 1.0  # how much slower than guessed rows have been so far
         self.ratios: list[float] = []
@@ -127,8 +126,13 @@ class Program(abc.ABC, Generic[R]):
         print(f"    {row.key}: {self.said(found)}, {duration(found['seconds'])}", flush=True)
         return True
 
+    def _written(self) -> Rows:
+        rows: Rows = json.loads(self.path.read_text())["rows"] if self.path.exists() else {}
+        return rows
+
     def save(self) -> None:
         """Results and page; a half-written file never takes the place of a whole one."""
+        self.rows = self._written() | self.rows  # another run of the program may have finished some
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_suffix(".part")
         partial.write_text(json.dumps({"rows": self.rows}, indent=1, ensure_ascii=False) + "\n")
