@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsClassifier
 
+import timelike as tl
 from timelike import score
 
 
@@ -61,7 +62,8 @@ def test_nearest_accuracy_is_that_of_scikit_learn_where_no_vote_is_tied(seed):
         assert score.nearest_accuracy(distances, queries, gallery, k=k) == peer.score(distances, queries)
 
 
-def test_a_tied_vote_goes_to_the_class_with_the_nearest_voter():
+def test_a_tied_vote_goes_to_the_class_whose_voters_are_nearer():
+    assert score.nearest_correct([[1.0, 1.1, 1.2, 5.0]], ["b"], ["a", "b", "b", "a"], k=4).all()
     assert score.nearest_correct([[3.0, 1.0, 2.0, 2.5]], ["b"], ["a", "b", "a", "b"], k=4).all()
     assert score.nearest_correct([[0.5, 1.0, 2.0, 2.5]], ["a"], ["a", "b", "a", "b"], k=4).all()
     assert score.nearest_correct([[9.0, 1.0, 2.0, 2.5]], ["c"], ["a", "c", "a", "b"], k=3).all()
@@ -130,8 +132,18 @@ def test_scores_need_no_torch():
     import subprocess
     import sys
 
-    program = "import sys; from timelike import score; score.nearest_accuracy([[1.0]], [0], [0]); print('torch' in sys.modules)"
+    program = "import sys; import timelike as tl
+from timelike import score; score.nearest_accuracy([[1.0]], [0], [0]); print('torch' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
         == "False"
     )
+
+
+def test_votes_are_counted_as_neighbors_counts_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (40, 4, 1)).astype(float), rng.integers(0, 4, 40)  # many equal distances and votes
+    for k in (1, 2, 4, 6):
+        neighbors = tl.Neighbors(tl.DTW(), k=k).fit(X[:30], y[:30])
+        distances = tl.DTW().pairwise(X[30:], X[:30])
+        assert score.nearest_accuracy(distances, y[30:], y[:30], k=k) == neighbors.score(X[30:], y[30:])

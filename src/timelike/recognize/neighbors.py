@@ -119,21 +119,25 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Share of the k neighbours' votes in every class, (item, class)."""
-        votes = self._votes(X)[0]
+        votes = self._votes(*self.kneighbors(X))[0]
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every sequence."""
-        votes, total = self._votes(X)
-        best = votes == votes.max(axis=1, keepdims=True)
-        return np.asarray(self.classes_[np.where(best, total, np.inf).argmin(axis=1)])
-
-    def _votes(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Votes and summed distances of the voters, each (item, class)."""
         ids, distances = self.kneighbors(X)
+        votes, total = self._votes(ids, distances)
+        total[votes < votes.max(axis=1, keepdims=True)] = np.nan
+        best = total == np.nanmin(total, axis=1, keepdims=True)
+        codes, every = self.codes_[ids], np.arange(len(ids))
+        return np.asarray(self.classes_[codes[every, best[every[:, None], codes].argmax(axis=1)]])
+
+    def _votes(
+        self, ids: NDArray[np.int64], distances: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Votes and summed distances of the voters, each (item, class)."""
         chosen = self.codes_[ids][:, :, None] == np.arange(len(self.classes_))
         votes = (chosen * self._weighted(distances)[:, :, None]).sum(axis=1)
-        return votes, (chosen * distances[:, :, None]).sum(axis=1)
+        return votes, np.where(chosen, distances[:, :, None], 0).sum(axis=1)  # 0 times inf would not be 0
 
 
 class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]

@@ -62,8 +62,8 @@ def mean_average_precision(distances: Any, query_labels: Any, gallery_labels: An
 def nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.bool_]:
     """Whether the k nearest items of the gallery vote for the class of each query.
 
-    The class with most votes wins, and among equals the one that has the nearest voter; items at the same distance come
-    in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern Classification", 1967).
+    The class with most votes wins, and among equals the one whose voters are nearer in all, as for `tl.Neighbors`; items at
+    the same distance come in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern Classification", 1967).
 
     Parameters
     ----------
@@ -117,9 +117,11 @@ def _elected(row: NDArray[Any], labels: NDArray[np.intp], k: int) -> int:
     if k == 1:
         return int(labels[row.argmin()])
     near = np.flatnonzero(row <= np.partition(row, k - 1)[k - 1])  # more than k if several are equally far
-    voters = labels[near[row[near].argsort(kind="stable")[:k]]]
-    votes = np.bincount(voters)
-    return int(voters[votes[voters].argmax()])
+    voters = near[row[near].argsort(kind="stable")[:k]]
+    elected = labels[voters]
+    votes, apart = np.bincount(elected)[elected], np.bincount(elected, row[voters])[elected]
+    best = votes == votes.max()
+    return int(elected[(best & (apart == apart[best].min())).argmax()])
 
 
 def _rows(
