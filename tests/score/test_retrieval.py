@@ -132,8 +132,7 @@ def test_scores_need_no_torch():
     import subprocess
     import sys
 
-    program = "import sys; import timelike as tl
-from timelike import score; score.nearest_accuracy([[1.0]], [0], [0]); print('torch' in sys.modules)"
+    program = "import sys; from timelike import score; score.nearest_accuracy([[1.0]], [0], [0]); print('torch' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
         == "False"
