@@ -63,7 +63,8 @@ def nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = Non
     """Whether the k nearest items of the gallery vote for the class of each query.
 
     The class with most votes wins, and among equals the one whose voters are nearer in all, as for `tl.Neighbors`;
-    items at the same distance come in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern Classification", 1967).
+    items at the same distance come in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern
+    Classification", 1967).
 
     Parameters
     ----------
