@@ -6,12 +6,11 @@ import torch
 
 from naive import tap as naive
 from timelike import native
-from timelike.metric import Aligned, Prepared, TAPNetwork, convolved, tiles
-from timelike.metric.frame_distances import Table, crosswise, rowwise
+from timelike.metric import Aligned, Prepared, TAPNetwork, tap_network, tiles
+from timelike.metric.frame_distances import crosswise, rowwise
 from timelike.train import seeded
 
 VARIANTS = ["cnn", "l", "d", "attention"]
-STRIPE = Table.stripe
 N, M = torch.tensor([7, 4, 1, 6]), torch.tensor([5, 3, 2, 1])
 
 
@@ -172,19 +171,21 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
         torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize("variant", ["cnn", "l", "d"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("symmetrize", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("rows", [1, 2, 5])
-def test_stripes_of_a_long_pair_give_the_same_distances(variant, rows, monkeypatch):
-    net = network(variant)
-    x, y = prepared(net)
-    heights = []
-    monkeypatch.setattr(Table, "stripe", lambda table, *ends: heights.append(ends) or STRIPE(table, *ends))
+def test_stripes_of_a_long_pair_give_the_same_distances(variant, symmetrize, dtype, rows, monkeypatch):
+    net = network(variant, dtype, symmetrize=symmetrize)
+    x, y = prepared(net, dtype=dtype)
     with torch.no_grad():
         whole = net.rows(x, y)
-        assert not heights
-        monkeypatch.setattr(convolved, "AT_ONCE", rows * 4 * 5 * 2 * 4)
-        torch.testing.assert_close(net.rows(x, y), whole, rtol=1e-12, atol=1e-14)
-    assert len(heights) == -(-7 // rows)
+        monkeypatch.setattr(tap_network, "AT_ONCE", rows * 4 * 5 * net.scores.room())
+        stripes = net._striped(x, y)
+        found = net.rows(x, y)
+    tolerance = {"rtol": 1e-12, "atol": 1e-14} if dtype == torch.float64 else {"rtol": 1e-5, "atol": 1e-6}
+    torch.testing.assert_close(found, whole, **tolerance)
+    assert symmetrize or torch.equal(stripes, found)  # it was by stripes
 
 
 def derivatives(net, order):

@@ -22,6 +22,7 @@ class Scores(nn.Module, abc.ABC):
     """Similarities S (pair, n, m) of the steps of pairs; a softmax over a row is an attention."""
 
     n_extra: int = 0  # numbers of a frame that it needs beside those whose distances are taken
+    reach: int = 0  # rows before and after that a row depends on
 
     @abc.abstractmethod
     def room(self) -> int:
@@ -59,12 +60,12 @@ class Convolutions(Scores):
         self.layers = nn.ModuleList(
             nn.Conv2d(widths[i], widths[i + 1], size, padding=size // 2) for i, size in enumerate(sizes)
         )
-        self.kernels, self.last_relu = kernels, last_relu
+        self.kernels, self.last_relu, self.reach = kernels, last_relu, sum(size // 2 for size in sizes)
 
     def room(self) -> int:
         """Two layers, one made of the other, or all that the gradients need; and what is there before and after."""
         layers = len(self.layers) - 1 if torch.is_grad_enabled() else 2
-        return layers * self.kernels + 12
+        return layers * self.kernels + 32
 
     def forward(self, table: Table, apart: Tensor | None) -> Tensor:
         """−(D + g)."""
@@ -95,7 +96,7 @@ class Attention(Scores):
 
     def room(self) -> int:
         """A few matrices, in both precisions."""
-        return 20
+        return 48
 
     def extra(self, frames: Tensor) -> Tensor:
         """As the one that asks, and as the one that is asked."""

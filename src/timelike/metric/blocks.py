@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -9,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..sequences import Sequences
+from ..sequences.moments import RESCALE
 from .comparer import Comparer, Prepared
 
 NUMBERS_AT_ONCE = 1 << 25  # of all pairs of a block together: 128 MB in float32
@@ -35,7 +38,13 @@ class Part(NamedTuple):
 
 
 def parts(network: Comparer, sequences: Sequences) -> list[Part]:
-    """The sequences, sorted by length and cut so that there is little padding."""
+    """The sequences, sorted by length and cut so that there is little padding.
+
+    They are prepared in double precision and then rounded: a product of matrices rounds each row as the number of rows
+    suggests, and a sequence would not be quite itself in other company.
+    """
+    exact = copy.deepcopy(network).double()
+    dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
     order = np.argsort(sequences.lengths, kind="stable")
     lengths, found, begin = sequences.lengths[order], [], 0
     while begin < len(order):
@@ -43,9 +52,19 @@ def parts(network: Comparer, sequences: Sequences) -> list[Part]:
         alike = lengths[begin:] <= 1.25 * lengths[begin] + 8
         end = begin + max(1, int(np.count_nonzero((steps <= _STEPS_AT_ONCE) & alike)))
         ids = order[begin:end]
-        found.append(Part(ids, network.prepare(*sequences[ids].tensor())))
+        values, own = sequences[ids].tensor()
+        made = exact.prepare(values.double(), own)
+        found.append(Part(ids, Prepared(_rounded(made.values, dtype, ids), made.lengths)))
         begin = end
     return found
+
+
+def _rounded(values: Tensor, dtype: torch.dtype, ids: NDArray[np.int64]) -> Tensor:
+    rounded = values.to(dtype)
+    if not bool(torch.isfinite(rounded).all()):
+        item = int(ids[int(torch.nonzero(~torch.isfinite(rounded).flatten(1).all(1))[0])])
+        raise ValueError(f"sequence {item} has values so large that the network overflows: {RESCALE}")
+    return rounded
 
 
 def fill(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..align.layers.batches import checked_lengths
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -28,7 +30,7 @@ class Comparer(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
     What concerns one sequence alone is done once for each (`prepare`); what concerns two is done for given pairs
-    (`rows`) or for all of them (`matrix`). Steps past a length change no value and no gradient, whatever they hold.
+    (`rows`) or for all of them (`matrix`). What steps past a length hold changes no value and no gradient.
     """
 
     symmetric: bool = True  # whether exchanging the two changes nothing
@@ -61,9 +63,5 @@ class Comparer(nn.Module, abc.ABC):
 
     def forward(self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None) -> Tensor:
         """The distance of each x and its y, (item,), of x (item, time, channel) and y (item, time, channel)."""
-        return self.rows(self.prepare(x, whole_lengths(x, x_lengths)), self.prepare(y, whole_lengths(y, y_lengths)))
-
-
-def whole_lengths(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """The lengths, or the padded one of each where none are given."""
-    return torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+        lengths = checked_lengths(x_lengths, x, "x"), checked_lengths(y_lengths, y, "y")
+        return self.rows(self.prepare(x, lengths[0]), self.prepare(y, lengths[1]))

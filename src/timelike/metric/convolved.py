@@ -12,8 +12,6 @@ from torch import Tensor, nn
 from ..native import convolve as compiled
 from .frame_distances import Table
 
-AT_ONCE = 1 << 24  # numbers of a stripe of one long pair, in torch
-
 
 def convolved(table: Table, layers: list[nn.Conv2d]) -> Tensor:
     """Distances and positions as two channels through all layers, to one (pair, n, m) that is 0 in the padding.
@@ -24,17 +22,7 @@ def convolved(table: Table, layers: list[nn.Conv2d]) -> Tensor:
     if _compiles(table, weights):
         found: Tensor = _Convolved.apply(table, len(layers), table.distances, *weights, *biases)  # type: ignore[no-untyped-call]
         return found
-    pairs, n, m = table.distances.shape
-    steps = max(1, AT_ONCE // max(1, pairs * m * 2 * len(biases[0])))
-    if torch.is_grad_enabled() or n <= steps:
-        return _by_torch(table, weights, biases)
-    reach = sum(weight.shape[2] // 2 for weight in weights)
-    stripes = []
-    for start in range(0, n, steps):
-        first = max(0, start - reach)
-        stripe = _by_torch(table.stripe(first, start + steps + reach), weights, biases)
-        stripes.append(stripe[:, start - first : start - first + steps])
-    return torch.cat(stripes, 1)
+    return _by_torch(table, weights, biases)
 
 
 def _bias(layer: nn.Conv2d) -> Tensor:
@@ -105,5 +93,5 @@ def _arrays(table: Table, layers: int, parameters: Any) -> tuple[compiled.Stack,
     arrays = [np.ascontiguousarray(part.numpy(force=True)) for part in parameters]
     sides = (table.distances, table.positions)
     distances, positions = (np.ascontiguousarray(part.numpy(force=True)) for part in sides)
-    lengths = (np.ascontiguousarray(part.numpy(force=True), np.int64) for part in (table.x_lengths, table.y_lengths))
+    lengths = (np.ascontiguousarray(part.numpy(force=True), np.int64) for part in (table.rows(), table.y_lengths))
     return compiled.Stack(arrays[:layers], arrays[layers:]), compiled.Tables(distances, positions, *lengths)

@@ -11,12 +11,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .. import native
+from ..align.layers.batches import checked_lengths
 from ..native import coupled as compiled
 from ..native.buffers import Steps
 from ..native.coupled_rollout import Cell, Side, apart, distances, states
 from ..sequences.arguments import one_of, real, whole
 from ..sequences.sampling import RandomState
-from .comparer import Comparer, Prepared, whole_lengths
+from .comparer import Comparer, Prepared
 from .induced import gru_map, largest_exponent
 
 Sync = Literal["last", "mean"]
@@ -153,7 +154,10 @@ class CoupledNetwork(Comparer):
         >>> error.shape, bool(torch.isclose(error[0, -1], network(x, y)[0]))
         (torch.Size([1, 8]), True)
         """
-        sides = (self.prepare(x, whole_lengths(x, x_lengths)), self.prepare(y, whole_lengths(y, y_lengths)))
+        sides = (
+            self.prepare(x, checked_lengths(x_lengths, x, "x")),
+            self.prepare(y, checked_lengths(y_lengths, y, "y")),
+        )
         return torch.stack([apart(*pair) for pair in self._states(*sides)], -1)
 
     def lyapunov(

@@ -16,7 +16,7 @@ class Table(NamedTuple):
     """What is known of pairs before anything is predicted, all 0 in the padding.
 
     `distances` D and `positions` D_t (pair, n, m), the lengths of both sides (pair,), and where the pairs have steps
-    (pair, n, m), or None if there is no padding.
+    (pair, n, m), or None if there is no padding. The first row is step `first` of x: a table may be a stripe of one.
     """
 
     distances: Tensor
@@ -24,26 +24,25 @@ class Table(NamedTuple):
     x_lengths: Tensor
     y_lengths: Tensor
     inside: Tensor | None
+    first: int = 0
 
     @classmethod
-    def of(cls, distances: Tensor, x_lengths: Tensor, y_lengths: Tensor) -> Table:
+    def of(cls, distances: Tensor, x_lengths: Tensor, y_lengths: Tensor, first: int = 0) -> Table:
         """From distances whose padding may hold any number."""
         n, m = distances.shape[1:]
-        x_steps, y_steps = (torch.arange(1, steps + 1, device=distances.device) for steps in (n, m))
+        x_steps = torch.arange(first + 1, first + n + 1, device=distances.device)
+        y_steps = torch.arange(1, m + 1, device=distances.device)
         x_size, y_size = (lengths[:, None, None].to(distances.dtype) for lengths in (x_lengths, y_lengths))
         apart = (x_steps[:, None] / x_size - y_steps / y_size).abs()
-        if bool((x_lengths == n).all()) and bool((y_lengths == m).all()):
-            return cls(distances, apart, x_lengths, y_lengths, None)
+        if bool((x_lengths >= first + n).all()) and bool((y_lengths == m).all()):
+            return cls(distances, apart, x_lengths, y_lengths, None, first)
         inside = (x_steps <= x_lengths[:, None])[:, :, None] & (y_steps <= y_lengths[:, None])[:, None, :]
         clean = distances.masked_fill(~inside, 0.0), apart.masked_fill(~inside, 0.0)
-        return cls(*clean, x_lengths, y_lengths, inside)
+        return cls(*clean, x_lengths, y_lengths, inside, first)
 
-    def stripe(self, first: int, end: int) -> Table:
-        """Some of the steps of x, with the positions that they have in the whole."""
-        inside = None if self.inside is None else self.inside[:, first:end]
-        return self._replace(
-            distances=self.distances[:, first:end], positions=self.positions[:, first:end], inside=inside
-        )
+    def rows(self) -> Tensor:
+        """How many rows are steps of each pair, (pair,)."""
+        return (self.x_lengths - self.first).clamp(0, self.distances.shape[1])
 
     def reversed(self) -> Table:
         """The same pairs the other way round."""

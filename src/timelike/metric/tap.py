@@ -23,6 +23,7 @@ from .aligning import Aligning
 from .alignment_objectives import Episodes, SelfSupervised
 from .augmentation import BLUR_OR_MERGE
 from .base import LearnedMetric
+from .blocks import parts
 from .comparer import Comparer
 from .tap_network import TAPNetwork
 
@@ -266,7 +267,7 @@ class TAP(LearnedMetric, Aligner):
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         with torch.no_grad():
-            sides = [self.network_.prepare(*self.moments_.applied(side).tensor()) for side in (x, y)]
+            sides = [parts(self.network_, self.moments_.applied(side))[0].prepared for side in (x, y)]
             cost = float(self.network_.eval().rows(*sides)[0])
             plan = self.network_.plan(*sides)[0].double().numpy()
         return Alignment(cost, None, x[0], y[0], weights=plan)

@@ -13,6 +13,8 @@ from .comparer import Prepared
 from .frame_distances import Between, Table, crosswise, rowwise
 from .transformation import Transformation
 
+AT_ONCE = 1 << 26  # numbers of a stripe of a long pair, without gradients
+
 
 class TAPNetwork(Aligning):
     """Temporal alignment prediction (Su & Wen, ICLR 2022): d(x, y) = ⟨T, D⟩ with T predicted from x and y.
@@ -84,8 +86,11 @@ class TAPNetwork(Aligning):
         return Prepared(torch.cat([frames, self.scores.extra(frames)], -1), lengths.to(x.device))
 
     def rows(self, x: Prepared, y: Prepared) -> Tensor:
-        """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
-        return self._distances(x, y, rowwise)
+        """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,); of long ones a stripe at a time."""
+        if torch.is_grad_enabled() or len(x) * self.room(x.values.shape[1], y.values.shape[1]) <= AT_ONCE:
+            return self._distances(x, y, rowwise)
+        forth = self._striped(x, y)
+        return (forth + self._striped(y, x)) / 2 if self.symmetric else forth
 
     def room(self, x_time: int, y_time: int) -> int:
         """A pair of steps has the outputs of layers, and there are some steps around them."""
@@ -135,7 +140,8 @@ class TAPNetwork(Aligning):
     def _attention(self, table: Table, apart: Tensor | None) -> Tensor:
         scores = self.scores(table, apart)
         if table.inside is not None:
-            scores = scores.masked_fill(~table.inside.any(1, keepdim=True), -torch.inf)
+            past = torch.arange(scores.shape[2], device=scores.device) >= table.y_lengths[:, None]
+            scores = scores.masked_fill(past[:, None], -torch.inf)
         return torch.softmax(scores, -1)
 
     def _distances(self, x: Prepared, y: Prepared, between: Between) -> Tensor:
@@ -146,11 +152,27 @@ class TAPNetwork(Aligning):
         table = table.reversed()
         return (found + _cost(self._attention(table, self._apart(x, y, between, back=True)), table)) / 2
 
+    def _striped(self, x: Prepared, y: Prepared) -> Tensor:
+        """A row of the attention depends on few others, so that memory need not hold all of a long pair."""
+        (frames, extra), (n, m) = self._parts(x), (x.values.shape[1], y.values.shape[1])
+        steps = max(1, AT_ONCE // (len(x) * m * self.scores.room()))
+        total = x.values.new_zeros(len(x), dtype=torch.float64)
+        for start in range(0, n, steps):
+            first = max(0, start - self.scores.reach)
+            some, own = slice(first, start + steps + self.scores.reach), slice(start - first, start - first + steps)
+            table = Table.of(rowwise(frames[:, some], self._parts(y)[0]), x.lengths, y.lengths, first)
+            attention = self._attention(table, self.scores.apart(extra[:, some], self._parts(y)[1], rowwise))
+            total += (attention[:, own] * table.distances[:, own]).sum((1, 2), dtype=torch.float64)
+        return total.to(x.values.dtype) / x.lengths
+
     def tile(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of all pairs, (item of x, item of y), at once."""
+        if len(x) == len(y) == 1:
+            return self.rows(x, y)[:, None]
         return self._distances(x, y, crosswise).reshape(len(x), len(y))
 
 
 def _cost(attention: Tensor, table: Table) -> Tensor:
     """⟨A, D⟩ / n; rows of padding have an attention, but no distance."""
-    return (attention * table.distances).sum((1, 2)) / table.x_lengths
+    total = (attention * table.distances).sum((1, 2), dtype=torch.float64)  # in whatever order torch adds them up
+    return total.to(attention.dtype) / table.x_lengths

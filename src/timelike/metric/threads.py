@@ -8,13 +8,17 @@ from threading import Lock
 
 import torch
 
+from .. import native
+
 _lock = Lock()
 _inside: list[int] = []  # one entry for every call under way: what there was before the first of them
 
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Inside, torch uses `count` threads; afterwards as many as before, also when calls in several threads overlap.
+    """Inside, torch uses `count` threads, or as many as there are processors, if these are fewer.
+
+    Afterwards it uses as many as before, also when calls in several threads overlap.
 
     torch keeps the number for every thread, and a new thread takes over what was set last: one that begins while
     another is in here must not put that back as if it had been there before.
@@ -22,7 +26,7 @@ def torch_threads(count: int) -> Iterator[None]:
     with _lock:
         before = _inside[0] if _inside else torch.get_num_threads()
         _inside.append(before)
-    torch.set_num_threads(count)
+    torch.set_num_threads(min(count, native.cores()))
     try:
         yield
     finally:

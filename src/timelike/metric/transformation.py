@@ -94,7 +94,8 @@ class Transformation(nn.Module):
         if self.attention is not None:
             found = self.attention(found, steps)
         if self.normalize:
-            found = F.normalize(found, dim=-1, eps=1e-6)
+            large = found.detach().abs().amax(-1, keepdim=True).clamp(min=1.0)  # whose squares would overflow
+            found = F.normalize(found / large, dim=-1, eps=1e-6)
         return found.masked_fill(~steps[..., None], 0.0)
 
 

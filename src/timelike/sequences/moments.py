@@ -29,7 +29,12 @@ class Moments(NamedTuple):
         values = sequences.values
         with np.errstate(over="ignore", invalid="ignore"):
             mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
-        constant = values.min(0) == values.max(0)  # its deviation may be a rounding error, and not 0
+        low, high = values.min(0), values.max(0)
+        tiny = (scale < 1e-140) & (high > low)  # squares underflow there, or nearly
+        if tiny.any():
+            size = np.where(tiny, high - low, 1.0)
+            scale = np.where(tiny, size * ((values - mean) / size).std(0), scale)
+        constant = low == high  # its deviation may be a rounding error, and not 0
         return cls(mean, np.where(constant | (scale == 0), 1.0, scale)).checked()
 
     def checked(self) -> Moments:
@@ -51,7 +56,7 @@ class Moments(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             values = (sequences.values - self.mean) / self.scale
             flat = values.reshape(len(values), -1).astype(np.float32)
-        if not (np.isfinite(flat.min()) and np.isfinite(flat.max())):
+        if len(flat) and not (np.isfinite(flat.min()) and np.isfinite(flat.max())):
             step = int(np.flatnonzero(~np.isfinite(flat).all(axis=1))[0])
             item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
             where = f"sequence {item}" if name is None else f"{name}: sequence {item}"

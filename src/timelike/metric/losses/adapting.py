@@ -118,6 +118,10 @@ def _check_number(index: Tensor) -> Tensor:
     return index * index % 4093
 
 
+def _fresh() -> Any:
+    return _known_distance()()
+
+
 @cache
 def _known_distance() -> Any:
     try:
@@ -134,6 +138,9 @@ def _known_distance() -> Any:
             super().__init__(normalize_embeddings=False, collect_stats=False)
             self.known: Tensor | None = None
             self.asked = False
+
+        def __reduce__(self) -> tuple[Any, tuple[()]]:
+            return _fresh, ()
 
         def compute_mat(self, query_emb: Tensor, ref_emb: Tensor) -> Tensor:
             return self._indexed(query_emb)[:, self._indices(ref_emb)]

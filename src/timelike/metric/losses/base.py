@@ -39,7 +39,8 @@ class Loss(abc.ABC):
         pairs = paired(distances, labels, gallery_labels, valid=valid)
         if not pairs.distances.numel():
             return pairs.distances.sum()  # 0 on the graph: nothing has no extremes
-        return mean_where(self.queries(pairs), self.speaking(pairs))
+        lost = torch.where(pairs.distances.detach().isnan(), torch.nan, 0.0).sum()  # a comparison with nan is False
+        return mean_where(self.queries(pairs), self.speaking(pairs)) + lost
 
     def pairs(self, distances: Tensor, same: Tensor) -> Tensor:
         """The loss of single pairs: distances (item,) and whether the two are of the same class, bool (item,).
