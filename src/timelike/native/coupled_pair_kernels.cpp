@@ -1,0 +1,164 @@
+// The kernels of coupled_pairs.hpp, compiled once per instruction set.
+#include "coupled_back.hpp"
+
+namespace timelike {
+namespace TIMELIKE_ISA {
+namespace {
+
+template <class T>
+void lay(const T* const* values, const int64_t* counts, int64_t count, T* into) {
+    constexpr int W = lanes<T>;
+    for (int64_t k = 0; k < count; k += W, into += W * W) {
+        vec<T> rows[W];
+        const int64_t left = count - k < W ? count - k : W;
+        for (int l = 0; l < W; l++) {
+            if (k + W <= counts[l]) {
+                rows[l] = load_anywhere(values[l] + k);
+            } else {
+                rows[l] = vec<T>{};
+                for (int64_t j = k; j < counts[l]; j++) rows[l][j - k] = values[l][j];
+            }
+        }
+        transpose<T>(rows);
+        for (int64_t j = 0; j < left; j++) store_anywhere(into + j * W, rows[j]);
+    }
+}
+
+template <class T>
+void forward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, T* states, T* scratch, T* totals) {
+    const int64_t hidden = cell.hidden, stride = 3 * hidden * lanes<T>;
+    const int64_t common = extent(stretch.x_lengths, stretch.y_lengths, lanes<T>).common;
+    vec<T>*now = reinterpret_cast<vec<T>*>(states), *next = reinterpret_cast<vec<T>*>(scratch);
+    vec<T> total = load(totals);
+    for (int64_t s = 0; s < stretch.steps; s++) {
+        const States<T> h{now, now + hidden, next, next + hidden};
+        const T *x = stretch.x + s * stride, *y = stretch.y + s * stride;
+        if (stretch.begin + s < common) {
+            step<false, false>(cell, x, y, h, Running<T>{});
+            if (cell.mean) total += apart<T>(next, next + hidden, hidden);
+        } else {
+            const Running<T> runs = running<T>(stretch.begin + s, stretch.x_lengths, stretch.y_lengths);
+            step<false, true>(cell, x, y, h, runs);
+            if (cell.mean) total += where<T>(runs.x | runs.y, apart<T>(next, next + hidden, hidden));
+        }
+        vec<T>* const swapped = now;
+        now = next, next = swapped;
+    }
+    if (stretch.steps % 2)
+        for (int64_t k = 0; k < 2 * hidden; k++) next[k] = now[k];
+    *reinterpret_cast<vec<T>*>(totals) = total;
+}
+
+template <class T>
+void tell_all(const CoupledCell<T>& cell, const T* states, const T* totals, const int64_t* x_lengths, const int64_t* y_lengths,
+              T* distances) {
+    tell<T>(cell, reinterpret_cast<const vec<T>*>(states), load(totals), x_lengths, y_lengths, distances);
+}
+
+constexpr int rows_at_once = register_bytes == 64 ? 4 : 2, columns_at_once = 4;
+
+// into[r × hidden + k] += Σ over steps and lanes of gradient r × state k, of both twins; or, `Common`, of the sum of their states.
+// Rows and columns of a last block that are too many are computed from whatever lies there, and dropped.
+template <bool Common, class T>
+void add_products(const vec<T>* gradients, const vec<T>* states, int64_t steps, int64_t rows, int64_t hidden, T* into) {
+    constexpr int R = rows_at_once, C = columns_at_once, W = lanes<T>;
+    for (int64_t row = 0; row < rows; row += R) {
+        for (int64_t column = 0; column < hidden; column += C) {
+            vec<T> sums[R * C] = {};
+            const vec<T>*g = gradients + row, *h = states + column;
+            for (int64_t s = 0; s < steps; s++, g += 9 * hidden, h += 2 * hidden) {
+                for (int k = 0; k < C; k++) {
+                    const vec<T> a = Common ? h[k] + h[hidden + k] : h[k];
+                    for (int r = 0; r < R; r++) sums[r * C + k] = fused(g[r], a, sums[r * C + k]);
+                }
+                if constexpr (!Common)
+                    for (int k = 0; k < C; k++)
+                        for (int r = 0; r < R; r++) sums[r * C + k] = fused(g[4 * hidden + r], h[hidden + k], sums[r * C + k]);
+            }
+            for (int part = 0; part < R * C; part += W) {
+                vec<T> some[W];
+                for (int i = 0; i < W; i++) some[i] = sums[part + i];
+                const vec<T> found = row_sums<T>(some);
+                for (int i = 0; i < W; i++) {
+                    const int64_t r = row + (part + i) / C, k = column + (part + i) % C;
+                    if (r < rows && k < hidden) into[r * hidden + k] += found[i];
+                }
+            }
+        }
+    }
+}
+
+template <class T>
+void add_biases(const vec<T>* gates, int64_t steps, int64_t hidden, T* into) {
+    for (int64_t u = 0; u < hidden; u++) {
+        vec<T> candidate{}, coupling{};
+        for (int64_t s = 0; s < steps; s++) {
+            const vec<T>* g = gates + s * 9 * hidden + u;
+            candidate += g[0] + g[4 * hidden], coupling += g[8 * hidden];
+        }
+        for (int l = 0; l < lanes<T>; l++) into[u] += candidate[l], into[hidden + u] += coupling[l];
+    }
+}
+
+template <class T>
+void backward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, const CoupledReturn<T>& back) {
+    const int64_t hidden = cell.hidden, stride = 3 * hidden * lanes<T>;
+    const auto [common, last] = extent(stretch.x_lengths, stretch.y_lengths, lanes<T>);
+    vec<T>*states = reinterpret_cast<vec<T>*>(back.states), *gates = reinterpret_cast<vec<T>*>(back.gates);
+    vec<T>* const g = reinterpret_cast<vec<T>*>(back.onward);
+    const vec<T> scales = load(back.scales);
+    for (int64_t s = 0; s < stretch.steps; s++) {
+        vec<T>* const now = states + s * 2 * hidden;
+        const States<T> h{now, now + hidden, now + 2 * hidden, now + 3 * hidden};
+        const T *x = stretch.x + s * stride, *y = stretch.y + s * stride;
+        const Noted<T> notes{gates + s * 9 * hidden};
+        if (stretch.begin + s < common) step<false, false>(cell, x, y, h, Running<T>{}, notes);
+        else step<false, true>(cell, x, y, h, running<T>(stretch.begin + s, stretch.x_lengths, stretch.y_lengths), notes);
+    }
+    if (!cell.mean && stretch.begin + stretch.steps == last) add_direction<T>(hidden, states + stretch.steps * 2 * hidden, scales, g);
+    for (int64_t s = stretch.steps - 1; s >= 0; s--) {
+        const vec<T>* const h = states + s * 2 * hidden;
+        const bool masked = stretch.begin + s >= common;
+        const Running<T> runs = masked ? running<T>(stretch.begin + s, stretch.x_lengths, stretch.y_lengths) : Running<T>{};
+        if (cell.mean) add_direction<T>(hidden, h + 2 * hidden, masked ? where<T>(runs.x | runs.y, scales) : scales, g);
+        if (masked) step_back<true, T>(hidden, back.weights, h, gates + s * 9 * hidden, g, runs);
+        else step_back<false, T>(hidden, back.weights, h, gates + s * 9 * hidden, g, runs);
+    }
+    add_products<false, T>(gates, states, stretch.steps, 3 * hidden, hidden, back.by_weights);
+    add_products<true, T>(gates + 8 * hidden, states, stretch.steps, hidden, hidden, back.by_weights + 3 * hidden * hidden);
+    add_biases<T>(gates, stretch.steps, hidden, back.by_biases);
+}
+
+template <class T>
+void spread(const T* gradients, int64_t stride, int64_t features, const int64_t* steps, T* const* into) {
+    constexpr int W = lanes<T>;
+    int64_t last = 0;
+    for (int l = 0; l < W; l++) last = steps[l] > last ? steps[l] : last;
+    for (int64_t s = 0; s < last; s++, gradients += stride * W) {
+        for (int64_t k = 0; k < features; k += W) {
+            // the last block begins earlier, so that it is whole, and leaves out what was added before
+            const int64_t from = k + W <= features || features < W ? k : features - W;
+            vec<T> rows[W];
+            for (int j = 0; j < W; j++) rows[j] = from + j < k || from + j >= features ? vec<T>{} : load(gradients + (from + j) * W);
+            transpose<T>(rows);
+            for (int l = 0; l < W; l++) {
+                if (s >= steps[l]) continue;
+                T* const at = into[l] + s * features + from;
+                if (features >= W) store_anywhere(at, load_anywhere(at) + rows[l]);
+                else
+                    for (int64_t j = 0; j < features; j++) at[j] += rows[l][j];
+            }
+        }
+    }
+}
+
+template <class T>
+constexpr CoupledPairKernels<T> kernels = {lanes<T>, block, width, lay<T>, forward<T>, tell_all<T>, backward<T>, spread<T>};
+
+}  // namespace
+
+extern const CoupledPairTable coupled_pair_table;
+const CoupledPairTable coupled_pair_table = {kernels<float>, kernels<double>};
+
+}  // namespace TIMELIKE_ISA
+}  // namespace timelike
