@@ -96,7 +96,10 @@ def test_gradients_are_those_of_the_rollout_in_torch(kind, dtype, n, m, hidden, 
 @pytest.mark.parametrize("sync", ["last", "mean"])
 def test_first_and_second_derivatives_are_those_of_finite_differences(sync):
     network = made(2, sync=sync)
-    cell = [part.detach().clone().requires_grad_() for part in (network.weight_hh, network.weight_hc, network.bias_hh, network.bias_hc)]
+    cell = [
+        part.detach().clone().requires_grad_()
+        for part in (network.weight_hh, network.weight_hc, network.bias_hh, network.bias_hc)
+    ]
     x, y = (torch.randn(2, time, 6, dtype=torch.float64, requires_grad=True) for time in (3, 4))
 
     def run(x, y, *parts):
@@ -116,7 +119,11 @@ class Everything(torch.nn.Module):
 
     def forward(self, x, y):
         first, second = Prepared(x, torch.tensor([3, 2])), Prepared(y, torch.tensor([1, 4]))
-        parts = self.network.rows(first, second), self.network.matrix(first, second), self.network.matrix(second, second)[1, 0]
+        parts = (
+            self.network.rows(first, second),
+            self.network.matrix(first, second),
+            self.network.matrix(second, second)[1, 0],
+        )
         return torch.cat([part.ravel() for part in parts])
 
 
@@ -154,7 +161,9 @@ def test_the_number_of_threads_changes_no_bit(dtype, sync):
             first = Prepared(values, lengths)
             second = Prepared(values.flip(0), lengths.flip(0))
             network.zero_grad()
-            distances = network.matrix(first, first).sum(1) + network.matrix(first, second).sum(1) + network.rows(first, second)
+            distances = (
+                network.matrix(first, first).sum(1) + network.matrix(first, second).sum(1) + network.rows(first, second)
+            )
             distances.sum().backward()
             by_cell = [part.grad.clone() for part in network.parameters() if part.grad is not None]
             found.append([network.matrix(first, second).detach(), values.grad, *by_cell])
@@ -205,6 +214,8 @@ def test_a_long_sequence_needs_little_memory():
     assert network.room(32_000, 100) <= 8 + 2 * 8 * 1000
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda part: kept.append(part.numel()) or part, lambda part: part):
-        network.rows(*(Prepared(torch.zeros(16, time, 24, dtype=torch.float64), torch.full((16,), time)) for time in (640, 64)))
+        network.rows(
+            *(Prepared(torch.zeros(16, time, 24, dtype=torch.float64), torch.full((16,), time)) for time in (640, 64))
+        )
     lists = 16 * (640 + 64) * 24 + sum(part.numel() for part in network.parameters())
     assert sum(kept) <= 16 * network.room(640, 64) + lists

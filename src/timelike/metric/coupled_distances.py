@@ -133,19 +133,20 @@ class _Distances(torch.autograd.Function):
         x, y, *cell, kept = ctx.saved_tensors
         if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
             return (*_gradients_in_torch(ctx, gradients[0]), None)
-        how: Any = {"mean": ctx.pairs.mean, "threads": ctx.threads}
-        scales = np.ascontiguousarray(gradients[0].numpy(force=True))
-        sides, chosen = ctx.pairs.sides(x, y), ctx.pairs.chosen()
-        by_x, by_y, by_cell = compiled.gradients(_arrays(*cell), *sides, *chosen, scales, kept.numpy(), **how)
+        pairs: _Pairs = ctx.pairs
+        how: Any = {"mean": pairs.mean, "threads": ctx.threads}
+        scales, states = np.ascontiguousarray(gradients[0].numpy(force=True)), kept.numpy()
+        given = _arrays(*cell), *pairs.sides(x, y), *pairs.chosen()
+        by_x, by_y, by_cell = compiled.gradients(*given, scales, states, **how)
         found = (None if part is None else torch.from_numpy(part) for part in (by_x, by_y, *by_cell))
-        given = (x, y, *cell)
-        return (*(None if b is None else b.view(a.shape) for a, b in zip(given, found, strict=True)), None)
+        parts = zip((x, y, *cell), found, strict=True)
+        return (*(None if gradient is None else gradient.view(part.shape) for part, gradient in parts), None)
 
 
 def _gradients_in_torch(ctx: Any, gradient: Tensor) -> list[Tensor | None]:
     with torch.enable_grad():
         # views, because one tensor may be given twice
-        given = [None if part is None else part.view_as(part) for part in ctx.saved_tensors[:-1]]
+        given: list[Any] = [None if part is None else part.view_as(part) for part in ctx.saved_tensors[:-1]]
         x, y, *cell = given
         found = _rolled(Cell(*cell), x, x if y is None else y, ctx.pairs)
         asked = [part for part, needed in zip(given, ctx.needs_input_grad, strict=False) if needed]

@@ -21,10 +21,9 @@ template <class T>
 class Places {
   public:
     Places(const Listed<T>& pairs, const Registers<T>& registers, int64_t chunks, const Gradients<T>& into)
-        : chunks(chunks), pairs_(pairs), into_(into), second_(into.y ? pairs.x.count : 0),
-          count(into.y ? pairs.x.count + pairs.y.count : pairs.x.count), begins_(size_t(chunks * count), -1), sizes(size_t(chunks), 0) {
+        : chunks(chunks), count(pairs.x.count + (into.y ? pairs.y.count : 0)), sizes(size_t(chunks), 0), pairs_(pairs), into_(into),
+          first_of_y_(into.y ? pairs.x.count : 0), shared_(size_t(count), 0), begins_(size_t(chunks * count), -1) {
         std::vector<int64_t> met(size_t(count), -1);
-        shared_.assign(size_t(count), 0);
         over(registers, [&](int64_t chunk, int64_t sequence) {
             if (met[size_t(sequence)] >= 0 && met[size_t(sequence)] != chunk) shared_[size_t(sequence)] = 1;
             met[size_t(sequence)] = chunk;
@@ -36,7 +35,7 @@ class Places {
         });
     }
     int64_t first(int64_t chunk, int64_t registers) const { return chunk * registers / chunks; }
-    int64_t number(bool of_y, int64_t item) const { return of_y ? second_ + item : item; }
+    int64_t number(bool of_y, int64_t item) const { return of_y ? first_of_y_ + item : item; }
     T* at(int64_t chunk, int64_t sequence, T* memory) const {
         const int64_t begin = begins_[size_t(chunk * count + sequence)];
         return begin < 0 ? result(sequence) : memory + begin;
@@ -53,7 +52,8 @@ class Places {
     }
     int64_t bytes() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) * int64_t(sizeof(T)); }
 
-    const int64_t chunks;
+    const int64_t chunks, count;  // of sequences, those of x first
+    std::vector<int64_t> sizes;   // (chunk) the memory it needs
 
   private:
     template <class Visit>
@@ -65,28 +65,20 @@ class Places {
                     visit(chunk, number(false, pairs_.first[pair])), visit(chunk, number(true, pairs_.second[pair]));
                 }
     }
-    bool of_y(int64_t sequence) const { return into_.y && sequence >= second_; }
+    bool of_y(int64_t sequence) const { return into_.y && sequence >= first_of_y_; }
     int64_t size(int64_t sequence) const {
-        return (of_y(sequence) ? pairs_.y.lengths[sequence - second_] : pairs_.x.lengths[sequence]) * pairs_.x.channels;
+        return (of_y(sequence) ? pairs_.y.lengths[sequence - first_of_y_] : pairs_.x.lengths[sequence]) * pairs_.x.channels;
     }
     T* result(int64_t sequence) const {
-        return of_y(sequence) ? into_.y + pairs_.y.starts[sequence - second_] * pairs_.y.channels
+        return of_y(sequence) ? into_.y + pairs_.y.starts[sequence - first_of_y_] * pairs_.y.channels
                               : into_.x + pairs_.x.starts[sequence] * pairs_.x.channels;
     }
 
     Listed<T> pairs_;
     Gradients<T> into_;
-    int64_t second_;  // the number of the first sequence of y
-
-  public:
-    const int64_t count;
-
-  private:
-    std::vector<int64_t> begins_;
-    std::vector<char> shared_;
-
-  public:
-    std::vector<int64_t> sizes;
+    int64_t first_of_y_;
+    std::vector<char> shared_;     // (sequence)
+    std::vector<int64_t> begins_;  // (chunk, sequence)
 };
 
 // The memory of one worker.
