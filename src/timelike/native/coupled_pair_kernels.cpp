@@ -5,23 +5,34 @@ namespace timelike {
 namespace TIMELIKE_ISA {
 namespace {
 
+// The smallest and the largest of every lane's number.
+struct Range {
+    int64_t least, most;
+};
+
+template <class T>
+Range range(const int64_t* numbers) {
+    Range found{numbers[0], numbers[0]};
+    for (int l = 1; l < lanes<T>; l++) {
+        found.least = numbers[l] < found.least ? numbers[l] : found.least;
+        found.most = numbers[l] > found.most ? numbers[l] : found.most;
+    }
+    return found;
+}
+
 template <class T>
 void lay(const T* const* values, const int64_t* counts, int64_t count, T* into) {
     constexpr int W = lanes<T>;
-    for (int64_t k = 0; k < count; k += W, into += W * W) {
+    const int64_t whole = range<T>(counts).least;
+    int64_t k = 0;
+    for (; k + W <= whole; k += W) {
         vec<T> rows[W];
-        const int64_t left = count - k < W ? count - k : W;
-        for (int l = 0; l < W; l++) {
-            if (k + W <= counts[l]) {
-                rows[l] = load_anywhere(values[l] + k);
-            } else {
-                rows[l] = vec<T>{};
-                for (int64_t j = k; j < counts[l]; j++) rows[l][j - k] = values[l][j];
-            }
-        }
+        for (int l = 0; l < W; l++) rows[l] = load_anywhere(values[l] + k);
         transpose<T>(rows);
-        for (int64_t j = 0; j < left; j++) store_anywhere(into + j * W, rows[j]);
+        for (int j = 0; j < W; j++) store_anywhere(into + (k + j) * W, rows[j]);
     }
+    for (; k < count; k++)
+        for (int l = 0; l < W; l++) into[k * W + l] = k < counts[l] ? values[l][k] : T(0);
 }
 
 template <class T>
@@ -129,25 +140,34 @@ void backward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, cons
     add_biases<T>(gates, stretch.steps, hidden, back.by_biases);
 }
 
+// adds features from .. from + W of one step, of which the first `done` were added already
+template <bool Whole, class T>
+inline void spread_block(const T* gradients, int64_t from, int64_t done, int64_t at, int64_t step, const int64_t* steps, T* const* into) {
+    constexpr int W = lanes<T>;
+    Mask<T> fresh;
+    for (int j = 0; j < W; j++) fresh[j] = -(j >= done);
+    vec<T> rows[W];
+    for (int j = 0; j < W; j++) rows[j] = load(gradients + (from + j) * W);
+    transpose<T>(rows);
+    for (int l = 0; l < W; l++)
+        if (Whole || step < steps[l]) store_anywhere(into[l] + at + from, load_anywhere(into[l] + at + from) + where<T>(fresh, rows[l]));
+}
+
 template <class T>
 void spread(const T* gradients, int64_t stride, int64_t features, const int64_t* steps, T* const* into) {
     constexpr int W = lanes<T>;
-    int64_t last = 0;
-    for (int l = 0; l < W; l++) last = steps[l] > last ? steps[l] : last;
+    const auto [whole, last] = range<T>(steps);
     for (int64_t s = 0; s < last; s++, gradients += stride * W) {
+        if (features < W) {
+            for (int l = 0; l < W; l++)
+                if (s < steps[l])
+                    for (int64_t k = 0; k < features; k++) into[l][s * features + k] += gradients[k * W + l];
+            continue;
+        }
         for (int64_t k = 0; k < features; k += W) {
-            // the last block begins earlier, so that it is whole, and leaves out what was added before
-            const int64_t from = k + W <= features || features < W ? k : features - W;
-            vec<T> rows[W];
-            for (int j = 0; j < W; j++) rows[j] = from + j < k || from + j >= features ? vec<T>{} : load(gradients + (from + j) * W);
-            transpose<T>(rows);
-            for (int l = 0; l < W; l++) {
-                if (s >= steps[l]) continue;
-                T* const at = into[l] + s * features + from;
-                if (features >= W) store_anywhere(at, load_anywhere(at) + rows[l]);
-                else
-                    for (int64_t j = 0; j < features; j++) at[j] += rows[l][j];
-            }
+            const int64_t from = k + W <= features ? k : features - W;  // the last block begins earlier, so that it is whole
+            if (s < whole) spread_block<true>(gradients, from, k - from, s * features, s, steps, into);
+            else spread_block<false>(gradients, from, k - from, s * features, s, steps, into);
         }
     }
 }
