@@ -11,7 +11,7 @@ from . import Report, _kernels, _use_kernels
 from .buffers import Steps
 
 STRETCH = 32  # steps between the states that are kept for gradients, as in coupled_pairs.hpp
-_BUDGET = 1 << 28  # bytes of sums in the making, for gradients by sequences that many pairs share
+_BUDGET = 1 << 27  # bytes of sums in the making, for gradients by sequences that many pairs share
 _PAIRS = 4096  # rolled out at once in torch: their states stay in the cache
 
 

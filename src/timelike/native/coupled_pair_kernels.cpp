@@ -20,19 +20,34 @@ Range range(const int64_t* numbers) {
     return found;
 }
 
+// `count` values of every lane from `begin` on; `Whole` says that no lane has fewer than a register holds
+template <bool Whole, class T>
+inline void lay_block(const T* const* values, const int64_t* counts, int64_t begin, int64_t count, T* into) {
+    constexpr int W = lanes<T>;
+    vec<T> rows[W];
+    for (int l = 0; l < W; l++) {
+        if (Whole || begin + W <= counts[l]) {
+            rows[l] = load_anywhere(values[l] + begin);
+        } else {
+            T some[W] = {};
+            for (int64_t k = begin; k < counts[l]; k++) some[k - begin] = values[l][k];
+            rows[l] = load_anywhere(some);
+        }
+    }
+    transpose<T>(rows);
+    if constexpr (Whole)
+        for (int j = 0; j < W; j++) store_anywhere(into + (begin + j) * W, rows[j]);
+    else
+        __builtin_memcpy(into + begin * W, rows, size_t(count) * sizeof(vec<T>));
+}
+
 template <class T>
 void lay(const T* const* values, const int64_t* counts, int64_t count, T* into) {
     constexpr int W = lanes<T>;
     const int64_t whole = range<T>(counts).least;
     int64_t k = 0;
-    for (; k + W <= whole; k += W) {
-        vec<T> rows[W];
-        for (int l = 0; l < W; l++) rows[l] = load_anywhere(values[l] + k);
-        transpose<T>(rows);
-        for (int j = 0; j < W; j++) store_anywhere(into + (k + j) * W, rows[j]);
-    }
-    for (; k < count; k++)
-        for (int l = 0; l < W; l++) into[k * W + l] = k < counts[l] ? values[l][k] : T(0);
+    for (; k + W <= whole; k += W) lay_block<true>(values, counts, k, W, into);
+    for (; k < count; k += W) lay_block<false>(values, counts, k, count - k < W ? count - k : W, into);
 }
 
 template <class T>
@@ -149,8 +164,14 @@ inline void spread_block(const T* gradients, int64_t from, int64_t done, int64_t
     vec<T> rows[W];
     for (int j = 0; j < W; j++) rows[j] = load(gradients + (from + j) * W);
     transpose<T>(rows);
-    for (int l = 0; l < W; l++)
-        if (Whole || step < steps[l]) store_anywhere(into[l] + at + from, load_anywhere(into[l] + at + from) + where<T>(fresh, rows[l]));
+    vec<T> sum = vec<T>{};
+    for (int l = 0; l < W; l++) {
+        sum += rows[l];
+        if (l + 1 < W && into[l + 1] == into[l]) continue;  // neighbours often share a sequence
+        T* const place = into[l] + at + from;
+        if (Whole || step < steps[l]) store_anywhere(place, load_anywhere(place) + where<T>(fresh, sum));
+        sum = vec<T>{};
+    }
 }
 
 template <class T>

@@ -21,7 +21,8 @@ struct CoupledReturn {
     const T* weights;  // as CoupledCell's with states and units exchanged, `width` states at a time, gates n r z c
     const T* scales;   // (lane) the gradient by the distance, in the mean by the distance of every step
     T* states;         // (steps + 1, 2 × hidden, lane), the first are given
-    T* gates;          // (steps, 9 × hidden, lane): gradients n r z of what is added up from states, n by its input, of both; coupling
+    T* gates;          // (steps, 9 × hidden, lane), scratch; in the end the gradients by what goes into the gates: of x new state from
+                       // states, reset, update, new state from inputs, then those of y, then the coupling
     T* onward;         // (2 × hidden, lane) the gradient by the states after the stretch, then by those before it
     T* by_weights;     // (4 × hidden, hidden), gates n r z c
     T* by_biases;      // (2 × hidden), candidate and coupling
