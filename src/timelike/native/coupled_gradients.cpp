@@ -169,14 +169,13 @@ void all_gradients(const Task<T>& task, const Gradients<T>& into, int64_t budget
     threads = wanted(threads, double(task.pairs.count), double(std::max(longest(task.pairs.x), longest(task.pairs.y))), double(p.hidden));
     std::vector<Return<T>> desks;
     for (int worker = 0; worker < std::max(1, threads); worker++) desks.emplace_back(task.kernels.lanes, p.hidden);
-    std::vector<Buffer<T>> memories(static_cast<size_t>(places.chunks)), parts(static_cast<size_t>(places.chunks));
+    const int64_t size = 4 * p.hidden * p.hidden + 2 * p.hidden;
+    std::vector<Buffer<T>> memories, parts;  // made here, where a lack of memory is an exception and not the end
+    for (const int64_t some : places.sizes) memories.push_back(buffer<T>(some)), parts.push_back(buffer<T>(size));
     volatile bool stop = false;
     const auto work = [&](int64_t chunk, int worker) {
-        T* const memory = (memories[size_t(chunk)] = buffer<T>(places.sizes[size_t(chunk)])).get();
-        std::fill_n(memory, places.sizes[size_t(chunk)], T(0));
-        const int64_t size = 4 * p.hidden * p.hidden + 2 * p.hidden;
-        T* const part = (parts[size_t(chunk)] = buffer<T>(size)).get();
-        std::fill_n(part, size, T(0));
+        T *const memory = memories[size_t(chunk)].get(), *const part = parts[size_t(chunk)].get();
+        std::fill_n(memory, places.sizes[size_t(chunk)], T(0)), std::fill_n(part, size, T(0));
         const int64_t end = places.first(chunk + 1, task.registers.count);
         for (int64_t r = places.first(chunk, task.registers.count); r < end && !stop; r++)
             go_back(task, packed.cell, weights.get(), r, desks[size_t(worker)], places, chunk, memory, part, &stop);
