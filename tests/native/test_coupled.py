@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from timelike.metric import CoupledNetwork
-from timelike.native import coupled
+from timelike.native import coupled, coupled_rollout as rollout
 from timelike.native.buffers import Steps
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
@@ -54,6 +54,81 @@ def test_every_instruction_set_gives_the_numbers_of_torch(monkeypatch, isa, dtyp
     out = np.full(expected.size, np.nan, dtype)
     kernels.coupled_rows(*weights, mean, *x, *y, first, second, threads=1, out=out, report=None, isa=isa)
     np.testing.assert_array_equal(out.reshape(expected.shape), matrix(weights, x, y, mean=mean, isa=isa))
+
+
+def graded(weights, x, y, first, second, scales, *, mean, threads=1, isa=None, budget=1 << 28):
+    """Distances, then the gradients of Σ scales · distances by x, y and the weights."""
+    out, given = np.empty(len(first), x.values.dtype), (*weights, mean, *x, *y, first, second)
+    kept = kernels.coupled_rows(*given, keep=True, threads=threads, out=out, report=None, isa=isa)
+    found = [np.zeros_like(part) for part in (x.values, y.values, *weights)]
+    how = {"budget": budget, "threads": threads, "report": None, "isa": isa}
+    kernels.coupled_gradients(*given, scales, kept, *found, **how)
+    return out, *found
+
+
+def padded(steps):
+    out = np.zeros((len(steps.lengths), steps.lengths.max(), steps.values.shape[1]), steps.values.dtype)
+    for i, (begin, length) in enumerate(zip(steps.starts, steps.lengths, strict=True)):
+        out[i, :length] = steps.values[begin : begin + length]
+    return torch.from_numpy(out).requires_grad_()
+
+
+def graded_in_torch(weights, x, y, first, second, scales, mean):
+    sides, parts = (padded(x), padded(y)), [torch.from_numpy(part).requires_grad_() for part in weights]
+    chosen = [
+        rollout.Side(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
+        for values, steps, pairs in zip(sides, (x, y), (first, second), strict=True)
+    ]
+    out = rollout.distances(rollout.Cell(*parts), *chosen, mean=mean)
+    (out * torch.from_numpy(scales)).sum().backward()
+    packed = [
+        np.concatenate([grad[i, :n] for i, n in enumerate(steps.lengths)])
+        for grad, steps in ((side.grad.numpy(), steps) for side, steps in zip(sides, (x, y), strict=True))
+    ]
+    return out.detach().numpy(), *packed, *(part.grad.numpy() for part in parts)
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("hidden", [1, 5, 20, 23])
+@pytest.mark.parametrize("mean", [False, True])
+def test_every_instruction_set_gives_the_gradients_of_torch(isa, dtype, hidden, mean):
+    weights = cell(hidden, dtype)
+    x, y = inputs((5, 1, 32, 9, 70), hidden, dtype), inputs((4, 33, 64, 1, 7, 12, 65, 2), hidden, dtype, seed=1)
+    first, second = np.divmod(np.arange(40)[::-1].copy(), 8)
+    scales = np.random.default_rng(2).standard_normal(40).astype(dtype)
+    found = graded(weights, x, y, first, second, scales, mean=mean, isa=isa)
+    share = 1e-10 if dtype is np.float64 else 1e-4
+    for ours, theirs in zip(found, graded_in_torch(weights, x, y, first, second, scales, mean), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=share, atol=share * max(1, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+def test_gradients_do_not_depend_on_threads_and_hardly_on_memory(isa):
+    weights, x = cell(6, np.float32), inputs((40, 17, 40, 64, 3, 8) * 5, 6, np.float32)
+    first, second = (np.ascontiguousarray(side, np.int64) for side in np.tril_indices(30, -1))
+    scales = np.random.default_rng(2).standard_normal(len(first)).astype(np.float32)
+    how = {"mean": False, "isa": isa}
+    whole = graded(weights, x, x, first, second, scales, **how)
+    for threads in (2, 5):
+        for a, b in zip(whole, graded(weights, x, x, first, second, scales, threads=threads, **how), strict=True):
+            np.testing.assert_array_equal(a, b)
+    for a, b in zip(whole, graded(weights, x, x, first, second, scales, budget=1, **how), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_an_exception_stops_the_gradients():
+    weights, x = cell(20, np.float32), inputs((200,) * 60, 20, np.float32)
+    first, second = (np.ascontiguousarray(side, np.int64) for side in np.tril_indices(60, -1))
+    given, out = (*weights, False, *x, *x, first, second), np.empty(len(first), np.float32)
+    kept = kernels.coupled_rows(*given, keep=True, threads=1, out=out, report=None)
+    found = [np.zeros_like(part) for part in (x.values, *weights)]
+
+    def refuse(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kernels.coupled_gradients(*given, out, kept, found[0], None, *found[1:], budget=1, threads=1, report=refuse)
 
 
 @pytest.mark.parametrize("isa", kernels.isas())

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .. import native
 from ..align.layers.batches import checked_lengths
-from ..native import coupled as compiled
-from ..native.buffers import Steps
-from ..native.coupled_rollout import Cell, Side, apart, distances, states
+from ..native.coupled_rollout import Cell, Side, apart, states
 from ..sequences.arguments import one_of, real, whole
 from ..sequences.sampling import RandomState
+from . import coupled_distances
 from .comparer import Comparer, Prepared
 from .induced import gru_map, largest_exponent
 
@@ -105,29 +102,15 @@ class CoupledNetwork(Comparer):
 
     def rows(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
-        if not self._compiles(x, y):
-            return distances(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths), mean=self._mean)
-        every = np.arange(len(x))
-        how: Any = {"mean": self._mean, "threads": torch.get_num_threads()}
-        return torch.from_numpy(compiled.rows(self._arrays(), _steps(x), _steps(y), every, every, **how))
+        return coupled_distances.rows(self._cell(), x, y, mean=self._mean)
 
     def matrix(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
-        if self._compiles(x, y):
-            out = np.empty((len(x), len(y)), x.values.numpy(force=True).dtype)
-            how: Any = {"mean": self._mean, "symmetric": x is y, "threads": torch.get_num_threads(), "out": out}
-            compiled.matrix(self._arrays(), _steps(x), _steps(y), **how)
-            return torch.from_numpy(out)
-        if x is y and len(x):
-            return self._triangle(x)
-        sides = Side(x.values[:, None], x.lengths[:, None]), Side(y.values[None], y.lengths[None])
-        return distances(self._cell(), *sides, mean=self._mean)
+        return coupled_distances.matrix(self._cell(), x, y, mean=self._mean)
 
     def room(self, x_time: int, y_time: int) -> int:
-        """A number for a pair; in torch its gates, of every step where a gradient will be asked for."""
-        if not torch.is_grad_enabled():
-            return 1 if native.compiled() and self.weight_hh.device.type == "cpu" else 24 * self.hidden
-        return 16 * self.hidden * max(x_time, y_time)
+        """A number for a pair, or some of its states where a gradient will be asked for; in torch its gates."""
+        return coupled_distances.room(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
 
     def penalty(self) -> Tensor:
         """`coupling_penalty` · ‖W_hc‖, so that the twins couple only where it pays."""
@@ -189,29 +172,5 @@ class CoupledNetwork(Comparer):
     def _cell(self) -> Cell:
         return Cell(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
 
-    def _arrays(self) -> compiled.Cell:
-        return compiled.Cell(*(part.numpy(force=True) for part in self._cell()))
-
     def _states(self, x: Prepared, y: Prepared) -> Iterator[tuple[Tensor, Tensor]]:
         return states(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths))
-
-    def _triangle(self, x: Prepared) -> Tensor:
-        first, second = torch.tril_indices(len(x), len(x), -1, device=x.values.device)
-        out = x.values.new_zeros(len(x), len(x))
-        if not len(first):
-            return out
-        sides = Side(x.values, x.lengths, first), Side(x.values, x.lengths, second)
-        below = out.index_put((first, second), distances(self._cell(), *sides, mean=self._mean))
-        return below + below.T
-
-    def _compiles(self, x: Prepared, y: Prepared) -> bool:
-        parts = (x.values, y.values, *self.parameters())
-        plain = all(part.device.type == "cpu" and part.dtype == x.values.dtype for part in parts)
-        wanted = torch.is_grad_enabled() and any(part.requires_grad for part in parts)
-        return plain and not wanted and x.values.dtype in (torch.float32, torch.float64)
-
-
-def _steps(x: Prepared) -> Steps:
-    items, time, features = x.values.shape
-    values = np.ascontiguousarray(x.values.numpy(force=True)).reshape(items * time, features)
-    return Steps(values, np.arange(items) * time, np.ascontiguousarray(x.lengths.numpy(force=True), np.int64))

@@ -190,8 +190,21 @@ def coupled_rows(
     coupling_bias: _Array,
     mean: bool,
     *steps: _Array,
+    keep: bool = False,
     threads: int,
     out: _Array,
+    report: _Report,
+    isa: str | None = None,
+) -> _Array | None: ...
+def coupled_gradients(
+    recurrent: _Array,
+    coupling: _Array,
+    candidate: _Array,
+    coupling_bias: _Array,
+    mean: bool,
+    *steps: _Array | None,
+    budget: int,
+    threads: int,
     report: _Report,
     isa: str | None = None,
 ) -> None: ...

@@ -15,12 +15,14 @@ namespace nb = nanobind;
 using namespace timelike;
 
 namespace timelike {
-void define_convolve(nb::module_& module);   // convolve.cpp
-void define_coupled(nb::module_& module);    // coupled.cpp
-void define_soft(nb::module_& module);       // soft.cpp
-void define_stream(nb::module_& module);     // stream.cpp
-void define_transport(nb::module_& module);  // transport.cpp
-void define_warp(nb::module_& module);       // warp.cpp
+void define_convolve(nb::module_& module);           // convolve.cpp
+void define_coupled(nb::module_& module);            // coupled.cpp
+void define_coupled_gradients(nb::module_& module);  // coupled_gradients.cpp
+void define_coupled_pairs(nb::module_& module);      // coupled_pairs.cpp
+void define_soft(nb::module_& module);               // soft.cpp
+void define_stream(nb::module_& module);             // stream.cpp
+void define_transport(nb::module_& module);          // transport.cpp
+void define_warp(nb::module_& module);               // warp.cpp
 }  // namespace timelike
 
 template <class T> using Steps = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -129,6 +131,8 @@ NB_MODULE(_kernels, module) {
     define<double>(module);
     define_convolve(module);
     define_coupled(module);
+    define_coupled_gradients(module);
+    define_coupled_pairs(module);
     define_stream(module);
     define_soft(module);
     define_transport(module);

@@ -1,75 +1,29 @@
-// Coupled GRUs over all pairs, or over a list of them: lanes, scratch memory, threads, and Python's side of both.
+// Coupled GRUs over all pairs, without gradients: lanes, scratch memory, threads, and Python's side of both.
 #include "coupled.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-
 #include <algorithm>
-#include <cstring>
-#include <functional>
 #include <numeric>
-#include <optional>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "memory.hpp"
+#include "coupled_host.hpp"
 #include "pool.hpp"
-#include "watch.hpp"
 
 namespace timelike {
 namespace {
 
-using Poll = std::function<bool(int64_t, int64_t)>;
-
-const CoupledTable& coupled_for(const std::optional<std::string>& isa) {
-    const Table* table = isa ? named(isa->c_str()) : &chosen();
-    if (!table) throw std::invalid_argument("isa='" + *isa + "' is not built in or this processor cannot run it");
+const CoupledTable& coupled_for(const Isa& isa) {
 #if defined(TIMELIKE_HAS_v2)
-    if (!std::strcmp(table->name, "v4")) return v4::coupled_table;
-    return !std::strcmp(table->name, "v3") ? v3::coupled_table : v2::coupled_table;
+    const std::string name = name_of(isa);
+    if (name == "v4") return v4::coupled_table;
+    return name == "v3" ? v3::coupled_table : v2::coupled_table;
 #else
-    return generic::coupled_table;
+    return name_of(isa), generic::coupled_table;
 #endif
 }
 
 template <class T> const CoupledKernels<T>& kernels_of(const CoupledTable& table);
 template <> const CoupledKernels<float>& kernels_of(const CoupledTable& table) { return table.f32; }
 template <> const CoupledKernels<double>& kernels_of(const CoupledTable& table) { return table.f64; }
-
-// The parameters as torch lays them out: gates r z n, from weights (gate × hidden, hidden).
-template <class T>
-struct Parameters {
-    const T* recurrent;  // (3 × hidden, hidden)
-    const T* coupling;   // (hidden, hidden)
-    const T* candidate;  // (hidden)
-    const T* coupling_bias;
-    int64_t hidden;
-    bool mean;
-};
-
-// The weights in the order in which the kernels read them.
-template <class T>
-class Packed {
-  public:
-    Packed(const Parameters<T>& p, int block) : weights_(buffer<T>(4 * p.hidden * p.hidden)) {
-        T* into = weights_.get();
-        for (int64_t unit = 0, units; unit < p.hidden; unit += units) {
-            units = unit + block <= p.hidden ? block : 1;
-            for (int64_t k = 0; k < p.hidden; k++)
-                for (int64_t gate = 0; gate < 4; gate++)
-                    for (int64_t u = unit; u < unit + units; u++)
-                        *into++ = gate < 3 ? p.recurrent[(gate * p.hidden + u) * p.hidden + k] : p.coupling[u * p.hidden + k];
-        }
-        cell = {p.hidden, weights_.get(), p.candidate, p.coupling_bias, p.mean};
-    }
-    CoupledCell<T> cell;
-
-  private:
-    Buffer<T> weights_;
-};
 
 // Sequences side by side, one in each lane; lanes without one repeat the last. It grows with what is put in.
 template <class T>
@@ -108,8 +62,8 @@ class Side {
 template <class T>
 struct Desk {
     Desk(int lanes, int64_t hidden)
-        : x(lanes), y(lanes), repeated(size_t(lanes)), scratch(buffer<T>(4 * hidden * lanes)), distances(buffer<T>(lanes)) {}
-    Side<T> x, y;
+        : y(lanes), repeated(size_t(lanes)), scratch(buffer<T>(4 * hidden * lanes)), distances(buffer<T>(lanes)) {}
+    Side<T> y;
     std::vector<int64_t> repeated;
     Buffer<T> scratch, distances;
 };
@@ -120,12 +74,6 @@ std::vector<Desk<T>> desks(const CoupledKernels<T>& kernels, int64_t hidden, int
     for (int worker = 0; worker < std::max(1, threads); worker++) made.emplace_back(kernels.lanes, hidden);
     return made;
 }
-
-// Waking threads costs more than a few small pairs.
-int wanted(int threads, double pairs, double steps, double hidden) { return pairs * steps * hidden < 1e5 ? 0 : threads; }
-
-template <class T>
-int64_t longest(const Collection<T>& of) { return *std::max_element(of.lengths, of.lengths + of.count); }
 
 // Positions from the shortest sequence to the longest, so that the lanes of a register end together.
 template <class T>
@@ -174,7 +122,7 @@ void all_pairs(const Parameters<T>& p, const Matrix<T>& given, const CoupledKern
             std::fill(desk.repeated.begin(), desk.repeated.end(), length);
             kernels.roll(packed.cell,
                          {m.x.values + m.x.starts[i] * m.x.channels, desk.y.values(), desk.repeated.data(), desk.y.lengths.data(),
-                          length, desk.y.steps, true},
+                          length, desk.y.steps},
                          desk.scratch.get(), desk.distances.get(), &stop);
             for (int l = 0; l < used; l++) {
                 const int64_t j = y_order[size_t(first + l)];
@@ -186,52 +134,12 @@ void all_pairs(const Parameters<T>& p, const Matrix<T>& given, const CoupledKern
     run_tasks(groups * blocks, threads, work, [&](int64_t done) { return poll(done, groups * blocks); }, &stop);
 }
 
-template <class T>
-void listed_pairs(const Parameters<T>& p, const Collection<T>& x, const Collection<T>& y, const int64_t* first, const int64_t* second,
-                  int64_t count, T* out, const CoupledKernels<T>& kernels, int threads, const Poll& poll) {
-    const Packed<T> packed(p, kernels.block);
-    std::vector<int64_t> order(static_cast<size_t>(count));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-        return std::minmax(x.lengths[first[a]], y.lengths[second[a]]) < std::minmax(x.lengths[first[b]], y.lengths[second[b]]);
-    });
-    const int64_t groups = (count + kernels.lanes - 1) / kernels.lanes;
-    threads = wanted(threads, double(count), double(std::max(longest(x), longest(y))), double(p.hidden));
-    std::vector<Desk<T>> all = desks(kernels, p.hidden, threads);
-    volatile bool stop = false;
-    const auto work = [&](int64_t group, int worker) {
-        Desk<T>& desk = all[size_t(worker)];
-        const int64_t* pairs = order.data() + group * kernels.lanes;
-        const int used = int(std::min<int64_t>(kernels.lanes, count - group * kernels.lanes));
-        for (int l = 0; l < used; l++) desk.repeated[size_t(l)] = first[pairs[l]];
-        desk.x.fill(x, desk.repeated.data(), used);
-        for (int l = 0; l < used; l++) desk.repeated[size_t(l)] = second[pairs[l]];
-        desk.y.fill(y, desk.repeated.data(), used);
-        kernels.roll(packed.cell,
-                     {desk.x.values(), desk.y.values(), desk.x.lengths.data(), desk.y.lengths.data(), desk.x.steps, desk.y.steps, false},
-                     desk.scratch.get(), desk.distances.get(), &stop);
-        for (int l = 0; l < used; l++) out[pairs[l]] = desk.distances[size_t(l)];
-    };
-    run_tasks(groups, threads, work, [&](int64_t done) { return poll(done, groups); }, &stop);
-}
-
 }  // namespace
-
-namespace nb = nanobind;
-template <class T> using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Isa = std::optional<std::string>;
-
-template <class T>
-static Collection<T> collection(const Array2<const T>& values, const Array1<const int64_t>& starts, const Array1<const int64_t>& lengths) {
-    return {values.data(), starts.data(), lengths.data(), int64_t(lengths.size()), int64_t(values.shape(1))};
-}
 
 template <class T>
 static void define_for(nb::module_& module) {
     using Weights = Array2<const T>;
     using Line = Array1<const T>;
-    using Ids = Array1<const int64_t>;
     module.def(
         "coupled_matrix",
         [](Weights recurrent, Weights coupling, Line candidate, Line coupling_bias, bool mean, Array2<const T> x, Ids x_starts,
@@ -247,22 +155,6 @@ static void define_for(nb::module_& module) {
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
         nb::kw_only(), nb::arg("symmetric"), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("report").none(),
         nb::arg("isa") = nb::none());
-    module.def(
-        "coupled_rows",
-        [](Weights recurrent, Weights coupling, Line candidate, Line coupling_bias, bool mean, Array2<const T> x, Ids x_starts,
-           Ids x_lengths, Array2<const T> y, Ids y_starts, Ids y_lengths, Ids first, Ids second, int threads, Array1<T> out,
-           nb::object report, Isa isa) {
-            const Parameters<T> p{recurrent.data(), coupling.data(), candidate.data(), coupling_bias.data(), int64_t(candidate.size()), mean};
-            const CoupledKernels<T>& kernels = kernels_of<T>(coupled_for(isa));
-            Watch{report, {}}.over([&](const Poll& poll) {
-                listed_pairs(p, collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), first.data(),
-                             second.data(), int64_t(first.size()), out.data(), kernels, threads, poll);
-            });
-        },
-        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().noconvert(),
-        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
-        nb::arg("report").none(), nb::arg("isa") = nb::none());
 }
 
 void define_coupled(nb::module_& module) {

@@ -17,8 +17,8 @@ struct CoupledCell {
     bool mean;          // the distance is that of the states averaged over time, else of the last ones
 };
 
-// A register full of pairs. Inputs are (step, 3 × hidden, lane), those of x (step, 3 × hidden) where all lanes share it; in the steps
-// past a length are any numbers.
+// A register full of pairs that share x, with inputs (step, 3 × hidden); those of y are (step, 3 × hidden, lane), any numbers past a
+// length.
 template <class T>
 struct CoupledPairs {
     const T* x;
@@ -26,7 +26,6 @@ struct CoupledPairs {
     const int64_t* x_lengths;  // (lane), all at least 1
     const int64_t* y_lengths;
     int64_t x_steps, y_steps;  // of the longest, so many there are
-    bool shared;               // all lanes have one x
 };
 
 template <class T>

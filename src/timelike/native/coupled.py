@@ -1,4 +1,4 @@
-"""Distances by coupled GRUs without gradients: compiled, or by the rollout in torch."""
+"""Distances by coupled GRUs, compiled or by the rollout in torch, and their gradients, compiled."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from . import Report, _kernels, _use_kernels
 from .buffers import Steps
 
+STRETCH = 32  # steps between the states that are kept for gradients, as in coupled_pairs.hpp
+_BUDGET = 1 << 27  # bytes of sums in the making, for gradients by sequences that many pairs share
 _PAIRS = 4096  # rolled out at once in torch: their states stay in the cache
 
 
@@ -75,6 +77,42 @@ def rows(
     for p in range(0, len(first), _PAIRS):
         out[p : p + _PAIRS] = _rolled(cell, x, y, first[p : p + _PAIRS], second[p : p + _PAIRS], mean=mean)
     return out
+
+
+def keep(
+    cell: Cell, x: Steps, y: Steps, first: NDArray[np.int64], second: NDArray[np.int64], *, mean: bool, threads: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The distances, as of `rows`, and the states from which `gradients` begin. Kernels only."""
+    out = np.empty(len(first), x.values.dtype)
+    if not len(out):
+        return out, out
+    how: Any = {"threads": threads, "out": out, "report": None}
+    return out, np.asarray(_kernels.coupled_rows(*cell, mean, *x, *y, first, second, keep=True, **how))
+
+
+def gradients(
+    cell: Cell,
+    x: Steps,
+    y: Steps,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    scales: NDArray[Any],
+    kept: NDArray[Any],
+    *,
+    mean: bool,
+    threads: int,
+) -> tuple[NDArray[Any], NDArray[Any] | None, Cell]:
+    """The gradient of Σ scales · distances by the values of x and of y and by the cell, with what `keep` kept.
+
+    Where y is x, the gradient by both is the first, and the second None. Sequences must not overlap. Kernels only.
+    """
+    by_x, by_y = np.zeros_like(x.values), None if y is x else np.zeros_like(y.values)
+    by_cell = Cell(*map(np.zeros_like, cell))
+    if len(first):
+        how: Any = {"budget": _BUDGET, "threads": threads, "report": None}
+        given = (*cell, mean, *x, *y, first, second, scales, kept)
+        _kernels.coupled_gradients(*given, by_x, by_y, *by_cell, **how)
+    return by_x, by_y, by_cell
 
 
 def _rolled(
