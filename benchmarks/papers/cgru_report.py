@@ -57,8 +57,8 @@ Weights are those of the epoch with the best MAP of a fifth of the training user
 
 ## Test (table 1b)
 
-± is the deviation over seeds; the paper's over 5 runs. All networks train for {METHODS["siamese"].epochs} epochs at most, and {METHODS["siamese"].patience}
-without a better validation.
+± is the deviation over seeds; the paper's over 5 runs. All networks train for
+{METHODS["siamese"].epochs} epochs at most, and {METHODS["siamese"].patience} without a better validation.
 
 {on_test(rows)}
 
