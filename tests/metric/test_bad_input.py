@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
+from timelike.metric import losses
+from timelike.metric.losses.finding import KNOWN
 from toys import MAKERS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
@@ -164,3 +167,38 @@ def test_what_the_aligner_refuses_is_refused_after_a_map_too():
     narrow = tl.metric.ElementWise(aligner=tl.DTW(window=1), hidden=4, max_steps=1, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="window=1 admits no path"):
         narrow.pairwise([X[0], X[1][:2]])
+
+
+@pytest.mark.parametrize("name", ["siamese", "tap"])
+def test_a_value_too_large_is_named_with_its_argument(name, fitted, test):
+    metric, large = fitted(name), np.asarray(test[1]) * 1e100
+    for call, said in [
+        (lambda: metric.distance(test[0], large), "y: sequence 0"),
+        (lambda: metric.distance(large, test[0]), "x: sequence 0"),
+        (lambda: metric.pairwise([np.asarray(test[0]), large]), "X: sequence 1"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+@pytest.mark.parametrize("kind", [tl.metric.TAPNetwork, tl.metric.CoupledNetwork, tl.metric.SiameseNetwork])
+def test_impossible_lengths_are_refused_by_the_modules(kind):
+    network, x = kind(2), torch.randn(2, 5, 2)
+    for wrong in (torch.tensor([0, 5]), torch.tensor([5, 6]), torch.tensor([1.0, 2.0]), torch.tensor([5])):
+        with pytest.raises(ValueError, match="x_lengths"):
+            network(x, x, wrong)
+        with pytest.raises(ValueError, match="y_lengths"):
+            network(x, x, None, wrong)
+
+
+@pytest.mark.parametrize("loss", list(KNOWN))
+def test_no_loss_swallows_a_distance_that_is_not_a_number(loss):
+    distances = torch.tensor([[torch.nan, 1.0, 2.0], [0.5, 1.0, 0.1]])
+    assert losses.find(loss)(distances, torch.tensor([0, 1]), torch.tensor([0, 1, 0])).isnan()
+
+
+def test_tiny_values_are_not_constant():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((16, 10, 2)), [0, 1] * 8
+    large, tiny = (tl.SiameseGRU(hidden=4, max_epochs=2, random_state=0).fit(X * by, y) for by in (1.0, 1e-170))
+    np.testing.assert_allclose(tiny.pairwise(X * 1e-170), large.pairwise(X), rtol=1e-3)

@@ -1,5 +1,6 @@
 """Learned metrics saved, copied, and inside other estimators."""
 
+import copy
 import json
 
 import numpy as np
@@ -110,3 +111,54 @@ def test_learned_distances_cluster_and_make_kernels(name, fitted, train):
     assert np.mean(together == (train.labels[:, None] == train.labels)) > 0.8
     model = make_pipeline(tl.ElasticKernel(fitted(name)), SVC(kernel="precomputed")).fit(train, train.labels)
     assert model.score(train, train.labels) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("siamese", {"hidden": 5}),
+        ("coupled", {"sync": "mean"}),
+        ("tap", {"symmetrize": True}),
+        ("tap", {"normalize": False}),
+        ("rvsml", {"aligner": "opw"}),
+        ("deep", {"hidden": 5}),
+    ],
+)
+def test_a_parameter_that_was_set_after_the_fit_is_not_saved(name, changed, fitted, tmp_path):
+    metric = copy.deepcopy(fitted(name))
+    (option,) = changed
+    before = getattr(metric, option)
+    metric.set_params(**changed)
+    with pytest.raises(ValueError, match=rf"{option}=.* was {before!r} when .* set_params\({option}={before!r}\)"):
+        metric.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    metric.set_params(**{option: before}).save(tmp_path / "model")
+    with pytest.raises(ValueError, match="when this"):
+        tl.load_model(tmp_path / "model").set_params(**changed).save(tmp_path / "other")
+
+
+def test_what_only_training_depends_on_may_be_set_before_saving(fitted, tmp_path):
+    copy.deepcopy(fitted("siamese")).set_params(learning_rate=0.5, loss="lifted").save(tmp_path / "model")
+
+
+def test_a_loss_of_your_own_is_not_saved_and_the_way_out_works(train, tmp_path):
+    class Gap(tl.metric.losses.Loss):
+        def queries(self, pairs):
+            return (pairs.largest_positive - pairs.smallest_negative)[:, 0]
+
+    metric = tl.SiameseGRU(hidden=3, loss=Gap(), max_epochs=1, random_state=0).fit(train)
+    with pytest.raises(TypeError, match="loss is a Gap"):
+        metric.save(tmp_path / "model")
+    metric.set_params(loss="triplet").save(tmp_path / "model")
+
+
+def test_options_of_values_are_parameters():
+    metric = tl.TAP(aligner=tl.SoftDTW(gamma=0.5), loss=tl.metric.losses.Triplet(margin=0.3))
+    assert metric.get_params()["aligner__gamma"] == 0.5
+    metric.set_params(aligner__gamma=0.1, loss__margin=0.2)
+    assert (metric.aligner.gamma, metric.loss.margin) == (0.1, 0.2)
+    with pytest.raises(ValueError, match="aligner has no option 'delta': SoftDTW has gamma"):
+        metric.set_params(aligner__delta=1)
+    assert clone(metric).get_params()["loss__margin"] == 0.2
+    neighbors = tl.Neighbors(metric).set_params(metric__aligner__gamma=0.7)
+    assert neighbors.metric.aligner.gamma == 0.7

@@ -24,10 +24,14 @@ from .streaming import Stream
 
 @contextmanager
 def as_before_if_it_fails(model: Any) -> Iterator[None]:
-    """A fit that breaks off leaves neither half a model nor parts of two: everything is as before it."""
+    """A fit that breaks off leaves neither half a model nor parts of two: everything is as before it.
+
+    One that succeeds leaves a note of the parameters that it had, see `Savable`.
+    """
     before = dict(vars(model))
     try:
         yield
+        model._note_parameters()
     except BaseException:
         vars(model).clear()
         vars(model).update(before)

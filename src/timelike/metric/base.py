@@ -26,6 +26,7 @@ from .blocks import fill
 from .comparer import Comparer
 from .estimator import MetricEstimator
 from .learning import ByPairs, Judged
+from .losses.finding import KNOWN
 from .threads import torch_threads
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
@@ -191,6 +192,11 @@ class LearnedMetric(MetricEstimator):
 
     def _learned(self) -> tuple[dict[str, Tensor], Any]:
         self._require_fitted()
+        if not isinstance(self.loss, str) and type(self.loss) not in KNOWN.values():
+            raise TypeError(
+                f"loss is a {type(self.loss).__name__}, which no file can hold: distances no longer depend on it, so "
+                "set_params(loss='triplet') and save again"
+            )
         moments = {"mean": torch.from_numpy(self.moments_.mean), "scale": torch.from_numpy(self.moments_.scale)}
         weights = {f"network.{name}": tensor for name, tensor in self.network_.state_dict().items()}
         classes = None if not hasattr(self, "classes_") else self.classes_.tolist()

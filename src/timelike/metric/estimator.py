@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,27 @@ class MetricEstimator(Savable, BaseEstimator, Metric):  # type: ignore[misc]
     classes_: NDArray[Any]
 
     __repr__ = BaseEstimator.__repr__
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, and the options of those that are values, such as `aligner__gamma` and `loss__margin`."""
+        own: dict[str, Any] = super().get_params(deep=deep)
+        for name, value in list(own.items()) if deep else ():
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                own |= {f"{name}__{field.name}": getattr(value, field.name) for field in dataclasses.fields(value)}
+        return own
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; an option of a value puts a new value in its place."""
+        for name in [name for name in params if "__" in name]:
+            outer, _, option = name.partition("__")
+            value = params.get(outer, getattr(self, outer, None))
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                if option not in {field.name for field in dataclasses.fields(value)}:
+                    known = ", ".join(field.name for field in dataclasses.fields(value))
+                    raise ValueError(f"{outer} has no option {option!r}: {type(value).__name__} has {known}")
+                params[outer] = dataclasses.replace(value, **{option: params.pop(name)})
+        super().set_params(**params)
+        return self
 
     def _read(self, X: Any) -> Sequences:
         sequences = read(X)
@@ -61,6 +83,9 @@ class MetricEstimator(Savable, BaseEstimator, Metric):  # type: ignore[misc]
                 f"{names[0]} has frames of shape {x.frame}: this {type(self).__name__} was fitted on {expected}; "
                 'an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
+        for side, name in zip((x, y), names, strict=True):
+            if side is not None and side.frame == expected:
+                self.moments_.refuse(side, name)
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

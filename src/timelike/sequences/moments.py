@@ -48,6 +48,14 @@ class Moments(NamedTuple):
         """Those that change nothing."""
         return cls(np.zeros(frame), np.ones(frame))
 
+    def refuse(self, sequences: Sequences, name: str) -> None:
+        """An error that names the argument, if some value will be too large."""
+        ends = np.stack([sequences.values.min(0, initial=0), sequences.values.max(0, initial=0)])
+        with np.errstate(over="ignore", invalid="ignore"):
+            large = np.abs((ends - self.mean) / self.scale) > np.finfo(np.float32).max
+        if large.any():
+            self.applied(sequences, name)
+
     def applied(self, sequences: Sequences, name: str | None = None) -> Sequences:
         """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest.
 
