@@ -1,7 +1,10 @@
 """Errors of learned metrics name the argument, what came, what was expected and the way out."""
 
+import datetime
+
 import numpy as np
 import pytest
+import torch
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
@@ -48,6 +51,53 @@ def test_classes_are_needed_and_two_of_them(name):
         MAKERS[name]().fit(X, [0.0, np.nan] * 4)
 
 
+@pytest.mark.parametrize("y", [["a", np.nan] * 4, np.array(["a", np.nan] * 4, object), [["a"], [np.nan]] * 4])
+def test_a_nan_among_words_is_no_class(y):
+    with pytest.raises(ValueError, match=r"y\[1\] is nan \(NaN or missing\): expected the class of every sequence"):
+        MAKERS["rvsml"]().fit(X, y)
+
+
+@pytest.mark.parametrize("y", [[1, "a"] * 4, np.array([1, "1"] * 4, object), [True, "a"] * 4])
+def test_labels_that_mix_numbers_and_text_are_refused(y):
+    with pytest.raises(TypeError, match=r"y mixes numbers and text, y\[1\] is '.' but y\[0\] is .*write the numbers as"):
+        MAKERS["rvsml"]().fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [tl.Neighbors, tl.metric.RVSML, tl.SiameseGRU])
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([b"a", b"b"], "bytes"),
+        (np.array(["2020-01-01", "2020-01-02"], "datetime64"), "date"),
+        (np.array([1, 2], "timedelta64[s]"), "timedelta"),
+        ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], "date"),
+        ([object(), object()], "object"),
+        ([1j, 2j], "complex"),
+        ([(0, 1), (1,)], "tuple"),
+    ],
+)
+def test_labels_that_no_model_folder_holds_are_refused_by_fit(estimator, labels, kind):
+    y = np.tile(labels, 4) if isinstance(labels, np.ndarray) else labels * 4
+    with pytest.raises(TypeError, match=rf"y\[0\] is .* \({kind}\): expected all numbers .*write them as text"):
+        estimator().fit(X, y)
+
+
+@pytest.mark.parametrize("y", ["ab" * 4, b"ab", {0, 1}, dict(enumerate(Y)), (i % 2 for i in range(8)), 5])
+def test_labels_that_are_no_list_are_refused(y):
+    with pytest.raises(TypeError, match=rf"y is a {type(y).__name__}: expected a list or an array with the class"):
+        MAKERS["rvsml"]().fit(X, y)
+
+
+def test_labels_with_a_gradient_are_taken_without_it():
+    metric = MAKERS["rvsml"]().fit(X, torch.tensor([0.0, 1.0] * 4, requires_grad=True))
+    assert metric.classes_.tolist() == [0, 1]
+
+
+def test_masked_labels_are_refused():
+    with pytest.raises(ValueError, match="y is masked at some sequence: expected the class of every one"):
+        MAKERS["rvsml"]().fit(X, np.ma.array(Y, mask=[1] + 7 * [0]))
+
+
 @EVERY
 def test_some_classes_with_one_member_are_no_failure(name):
     short = {"max_steps": 2} if name == "elements" else {} if name.startswith("rvsml") else {"max_epochs": 1}
@@ -72,7 +122,7 @@ def test_other_channels_than_learned_are_refused(name, fitted):
         fitted(name).pairwise(X)
     with pytest.raises(ValueError, match=r"x has frames of shape \(4,\) and y of \(2,\): expected the same channels"):
         fitted(name).distance(np.zeros((3, 4)), np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="channels"):
+    with pytest.raises(ValueError, match=r"the same channels; .*use Sequences\(X, layout=\"nct\"\)"):
         MAKERS[name]().fit([np.zeros((3, 2)), np.zeros((3, 1))], [0, 1])
 
 
