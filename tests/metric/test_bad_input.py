@@ -11,6 +11,7 @@ import timelike as tl
 from toys import MAKERS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
+TRAINED = ["siamese", "coupled", "tap", "deep", "elements"]
 NETWORK = pytest.mark.parametrize("name", ["siamese", "coupled", "tap"])
 X = np.random.default_rng(0).standard_normal((8, 5, 2))
 Y = [0, 1] * 4
@@ -41,8 +42,12 @@ def test_before_fitting_there_is_nothing_to_look_into():
 def test_classes_are_needed_and_two_of_them(name):
     with pytest.raises(ValueError, match="requires y to be passed.*give the class of every sequence"):
         MAKERS[name]().fit(X)
-    with pytest.raises(ValueError, match=r"y holds one class, .*'a'.*two or more.*fit_pairs\(X, pairs, same\)"):
-        MAKERS[name]().fit(X, ["a"] * 8)
+    metric = MAKERS[name]()
+    with pytest.raises(ValueError, match=r"y holds one class, 'a': .*two or more") as caught:
+        metric.fit(X, ["a"] * 8)
+    assert ("fit_pairs(X, pairs, same)" in str(caught.value)) == hasattr(metric, "fit_pairs")
+    with pytest.raises(ValueError, match=r"y holds one class, 0.0:"):
+        metric.fit(X, np.zeros(8))
     with pytest.raises(ValueError, match=r"every class has one member only \(8 classes\).*give some class two"):
         MAKERS[name]().fit(X, range(8))
     with pytest.raises(ValueError, match=r"y has shape \(3,\) for 8 sequences: expected one class each"):
@@ -59,7 +64,9 @@ def test_a_nan_among_words_is_no_class(y):
 
 @pytest.mark.parametrize("y", [[1, "a"] * 4, np.array([1, "1"] * 4, object), [True, "a"] * 4])
 def test_labels_that_mix_numbers_and_text_are_refused(y):
-    with pytest.raises(TypeError, match=r"y mixes numbers and text, y\[1\] is '.' but y\[0\] is .*write the numbers as"):
+    with pytest.raises(
+        TypeError, match=r"y mixes numbers and text, y\[1\] is '.' but y\[0\] is .*write the numbers as"
+    ):
         MAKERS["rvsml"]().fit(X, y)
 
 
@@ -152,16 +159,22 @@ def test_a_loss_that_is_not_known_lists_the_known(name):
     [
         ([[0, 8]], [1], r"pairs\[0\] is \[0, 8\]: expected positions 0 to 7 in X"),
         ([[0, 1], [-1, 2]], [1, 0], r"pairs\[1\] is \[-1, 2\]"),
-        ([0, 1], [1, 0], r"pairs has shape \(2,\) of int64: expected \(pair, 2\)"),
-        ([[0.5, 1.0]], [1], "pairs has shape .*float64: expected"),
-        (np.empty((0, 2), int), [], "pairs has shape"),
+        ([0, 1], [1, 0], r"pairs has shape \(2,\): expected \(pair, 2\)"),
+        ([[0, 1], [2]], [1, 0], r"pairs and same are no \(pair, 2\) positions in X"),
+        ([[0.5, 1.0]], [1], "pairs has dtype float64: expected whole numbers"),
+        ([[0.0, 1.0]], [1], "pairs has dtype float64: expected whole numbers"),
+        (np.empty((0, 2), int), [], r"pairs is empty: expected \(pair, 2\)"),
+        ([], [], r"pairs is empty: expected \(pair, 2\)"),
         ([[0, 1], [1, 2]], [1], r"same has shape \(1,\): expected True or False for each of the 2 pairs"),
-        ([[0, 1], [1, 2]], [1, 5], "same has"),
+        ([[0, 1], [1, 2]], [1, 5], r"same\[1\] is 5: expected True \(or 1\) or False \(or 0\)"),
+        ([[0, 1], [1, 2]], [-1, 1], r"same\[0\] is -1: expected True"),
+        ([[0, 1], [1, 2]], ["yes", "no"], r"same\[0\] is 'yes': expected True"),
+        ([[0, 1], [1, 2]], [1, np.nan], r"same\[1\] is nan: expected True"),
         ([[0, 1], [1, 2]], [1, 1], "same is the same for all pairs: expected some that are alike"),
     ],
 )
 def test_pairs_that_make_no_sense_are_refused(name, pairs, same, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         MAKERS[name](loss="contrastive").fit_pairs(X, pairs, same)
 
 
@@ -178,6 +191,9 @@ def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
         ("siamese", {"per_class": 1}, "per_class=1: expected at least 2"),
         ("siamese", {"validation": 1.0}, "validation=1.0: expected"),
         ("siamese", {"learning_rate": 0.0}, "learning_rate=0.0: expected"),
+        *((name, {"learning_rate": 1e38}, "learning_rate=1e.38: expected .*at most 1e.30") for name in TRAINED),
+        ("siamese", {"checkpoint": 3}, "checkpoint=3: expected the path of a folder"),
+        ("siamese", {"checkpoint": ""}, "checkpoint='': expected the path of a folder; the current one is '.'"),
         ("siamese", {"max_epochs": 0}, "max_epochs=0: expected"),
         ("siamese", {"standardize": "no"}, "standardize='no': expected True or False"),
         ("siamese", {"random_state": "x"}, "random_state is a str: expected"),
@@ -214,3 +230,12 @@ def test_what_the_aligner_refuses_is_refused_after_a_map_too():
     narrow = tl.metric.ElementWise(aligner=tl.DTW(window=1), hidden=4, max_steps=1, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="window=1 admits no path"):
         narrow.pairwise([X[0], X[1][:2]])
+
+
+@pytest.mark.parametrize("name", ["rvsml", "deep"])
+def test_an_aligner_too_narrow_for_the_virtual_sequence_is_told_of_it(name):
+    short = [x[:5] for x in X]
+    with pytest.raises(
+        ValueError, match=r"aligner=.*5 steps with the virtual one.*virtual=3 steps: window=0.1 admits no"
+    ):
+        MAKERS[name](aligner=tl.DTW(window=0.1)).fit(short, Y)

@@ -56,7 +56,9 @@ def interval(values: Any, *, confidence: float = 0.95) -> Interval:
         raise ValueError(f"confidence={confidence}: expected a number between 0 and 1, such as 0.95")
     array = plain_array(values, "values").astype(np.float64)
     if array.ndim != 1:
-        raise ValueError(f"values has shape {array.shape}: expected (item,), a number for each; for one mean of all, ravel()")
+        raise ValueError(
+            f"values has shape {array.shape}: expected (item,), a number for each; for one mean of all, ravel()"
+        )
     if np.isinf(array).any():
         bad = int(np.flatnonzero(np.isinf(array))[0])
         raise ValueError(f"values[{bad}] is {array[bad]}: expected finite numbers, or nan for those that do not count")

@@ -154,7 +154,8 @@ def _opened(
     if (queries.dtype.kind == "U") != (gallery.dtype.kind == "U"):  # as text, 0 would be found among "0"
         one, other = (labels.tolist()[0] for labels in (queries, gallery))
         raise TypeError(
-            f"query_labels and gallery_labels mix numbers and text, {one!r} and {other!r}: expected the same kind in both"
+            f"query_labels and gallery_labels mix numbers and text, {one!r} and {other!r}: expected the same kind in "
+            "both"
         )
     _, codes = np.unique(np.concatenate([queries, gallery]), return_inverse=True)
     return distances, codes[: len(queries)], codes[len(queries) :]

@@ -32,9 +32,7 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
     if array.dtype == object:
         array = _from_objects(array, name)
     if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} has dtype {array.dtype}: expected numbers, real ones; convert text with astype(float)"
-        )
+        raise TypeError(f"{name} has dtype {array.dtype}: expected numbers, real ones; convert text with astype(float)")
     if array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -217,20 +215,20 @@ def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
 
 
 def of_one_kind(entries: Sequence[Any], name: str) -> NDArray[Any]:
-    """All numbers or all text, since 1 and "1" are two classes; bytes and dates, which no model folder holds, are neither."""
+    """All numbers or all text: 1 and "1" would be one class to NumPy, and bytes and dates no model folder holds."""
     if all(isinstance(entry, str) for entry in entries):
         return np.array(entries, dtype=str)
     for i, entry in enumerate(entries):
         if not isinstance(entry, str | int | float | np.integer | np.floating | np.bool_):
             raise TypeError(
-                f"{name}[{i}] is {entry!r:.60} ({type(entry).__name__}): expected all numbers or all strings; write them "
-                "as text"
+                f"{name}[{i}] is {entry!r:.60} ({type(entry).__name__}): expected all numbers or all strings; write "
+                "them as text"
             )
     odd = next((i for i, entry in enumerate(entries) if isinstance(entry, str) != isinstance(entries[0], str)), None)
     if odd is not None:
         raise TypeError(
-            f"{name} mixes numbers and text, {name}[{odd}] is {entries[odd]!r} but {name}[0] is {entries[0]!r}: expected "
-            "all numbers or all strings; write the numbers as text"
+            f"{name} mixes numbers and text, {name}[{odd}] is {entries[odd]!r} but {name}[0] is {entries[0]!r}: "
+            "expected all numbers or all strings; write the numbers as text"
         )
     return np.array(entries)
 
