@@ -121,7 +121,7 @@ def test_dtype_follows_the_input():
         (lambda: tl.DTW().distance("abc", [1.0]), TypeError, "x is a str"),
         (lambda: tl.DTW().pairwise(np.zeros(4)), ValueError, r"X has shape \(4,\): expected \(item, time\)"),
         (lambda: tl.DTW().pairwise([]), ValueError, "X is empty"),
-        (lambda: tl.DTW().pairwise(np.zeros((2, 3)), n_jobs=0), ValueError, "n_jobs=0: expected a positive number"),
+        (lambda: tl.DTW().pairwise(np.zeros((2, 3)), n_jobs=0), ValueError, "n_jobs=0: expected a positive number of threads, or None or -1"),
         (lambda: tl.DTW().pairwise(np.zeros((2, 3)), out=np.zeros((2, 3))), ValueError,
          r"out is \(2, 3\) float64: expected \(2, 2\) float64"),
         (lambda: tl.DTW().neighbors(np.zeros((2, 3)), np.zeros((1, 3)), k=3), ValueError, "k=3: expected 1 to 2"),

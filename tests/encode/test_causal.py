@@ -103,7 +103,7 @@ def test_a_checkpoint_of_other_sequences_or_other_crops_is_refused(ragged, tmp_p
     moved[3][5, 1] += 1e-9
     one_less = [*moved[:3], ragged[3], *moved[4:5], ragged[5][:-1]]
     for other in (moved, one_less, ragged[:5], ragged[::-1]):
-        with pytest.raises(ValueError, match="the checkpoint in .*pause has another data, .*by removing it"):
+        with pytest.raises(ValueError, match="the checkpoint in .*pause has other sequences: .*remove this one"):
             tl.CausalEncoder(**options).fit(other)
     for changed in ({"n_negatives": 3}, {"batch_size": 2}):
         with pytest.raises(ValueError, match=f"has another {next(iter(changed))}, "):
@@ -116,7 +116,7 @@ def test_a_checkpoint_of_other_sequences_or_other_crops_is_refused(ragged, tmp_p
 def test_folds_do_not_continue_from_each_others_checkpoint(waves, tmp_path):
     model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "pause"), head="1nn")
     model.fit(waves[:30])
-    with pytest.raises(ValueError, match="has another data"):
+    with pytest.raises(ValueError, match="has other sequences"):
         clone(model).fit(waves[30:])
     with pytest.raises(ValueError, match="several have checkpoint=.*: give every one a folder of its own"):
         tl.combine([tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "one")] * 2)

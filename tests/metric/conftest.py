@@ -3,6 +3,7 @@
 import pytest
 
 from timelike import native
+from timelike.train import interrupts
 from toys import MAKERS, turning
 
 
@@ -10,6 +11,12 @@ from toys import MAKERS, turning
 def one_core(monkeypatch):
     """Threads that wait for each other are slow on a busy machine, and nothing here is large."""
     monkeypatch.setattr(native, "cores", lambda: 1)
+
+
+@pytest.fixture(autouse=True)
+def no_ctrl_c_before(monkeypatch):
+    """One test's Ctrl-C is not the first of two of another."""
+    monkeypatch.setattr(interrupts, "_ended", float("-inf"))
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,7 @@
 """Errors of learned metrics name the argument, what came, what was expected and the way out."""
 
+import datetime
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from timelike.metric.losses.finding import KNOWN
 from toys import MAKERS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
+TRAINED = ["siamese", "coupled", "tap", "deep", "elements"]
 NETWORK = pytest.mark.parametrize("name", ["siamese", "coupled", "tap"])
 X = np.random.default_rng(0).standard_normal((8, 5, 2))
 Y = [0, 1] * 4
@@ -41,14 +44,67 @@ def test_before_fitting_there_is_nothing_to_look_into():
 def test_classes_are_needed_and_two_of_them(name):
     with pytest.raises(ValueError, match="requires y to be passed.*give the class of every sequence"):
         MAKERS[name]().fit(X)
-    with pytest.raises(ValueError, match=r"y holds one class, .*'a'.*two or more.*fit_pairs\(X, pairs, same\)"):
-        MAKERS[name]().fit(X, ["a"] * 8)
+    metric = MAKERS[name]()
+    with pytest.raises(ValueError, match=r"y holds one class, 'a': .*two or more") as caught:
+        metric.fit(X, ["a"] * 8)
+    assert ("fit_pairs(X, pairs, same)" in str(caught.value)) == hasattr(metric, "fit_pairs")
+    with pytest.raises(ValueError, match=r"y holds one class, 0.0:"):
+        metric.fit(X, np.zeros(8))
     with pytest.raises(ValueError, match=r"every class has one member only \(8 classes\).*give some class two"):
         MAKERS[name]().fit(X, range(8))
     with pytest.raises(ValueError, match=r"y has shape \(3,\) for 8 sequences: expected one class each"):
         MAKERS[name]().fit(X, [0, 1, 0])
     with pytest.raises(ValueError, match=r"y\[1\] is nan"):
         MAKERS[name]().fit(X, [0.0, np.nan] * 4)
+
+
+@pytest.mark.parametrize("y", [["a", np.nan] * 4, np.array(["a", np.nan] * 4, object), [["a"], [np.nan]] * 4])
+def test_a_nan_among_words_is_no_class(y):
+    with pytest.raises(ValueError, match=r"y\[1\] is nan \(NaN or missing\): expected the class of every sequence"):
+        MAKERS["rvsml"]().fit(X, y)
+
+
+@pytest.mark.parametrize("y", [[1, "a"] * 4, np.array([1, "1"] * 4, object), [True, "a"] * 4])
+def test_labels_that_mix_numbers_and_text_are_refused(y):
+    with pytest.raises(
+        TypeError, match=r"y mixes numbers and text, y\[1\] is '.' but y\[0\] is .*write the numbers as"
+    ):
+        MAKERS["rvsml"]().fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [tl.Neighbors, tl.metric.RVSML, tl.SiameseGRU])
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([b"a", b"b"], "bytes"),
+        (np.array(["2020-01-01", "2020-01-02"], "datetime64"), "date"),
+        (np.array([1, 2], "timedelta64[s]"), "timedelta"),
+        ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], "date"),
+        ([object(), object()], "object"),
+        ([1j, 2j], "complex"),
+        ([(0, 1), (1,)], "tuple"),
+    ],
+)
+def test_labels_that_no_model_folder_holds_are_refused_by_fit(estimator, labels, kind):
+    y = np.tile(labels, 4) if isinstance(labels, np.ndarray) else labels * 4
+    with pytest.raises(TypeError, match=rf"y\[0\] is .* \({kind}\): expected all numbers .*write them as text"):
+        estimator().fit(X, y)
+
+
+@pytest.mark.parametrize("y", ["ab" * 4, b"ab", {0, 1}, dict(enumerate(Y)), (i % 2 for i in range(8)), 5])
+def test_labels_that_are_no_list_are_refused(y):
+    with pytest.raises(TypeError, match=rf"y is a {type(y).__name__}: expected a list or an array with the class"):
+        MAKERS["rvsml"]().fit(X, y)
+
+
+def test_labels_with_a_gradient_are_taken_without_it():
+    metric = MAKERS["rvsml"]().fit(X, torch.tensor([0.0, 1.0] * 4, requires_grad=True))
+    assert metric.classes_.tolist() == [0, 1]
+
+
+def test_masked_labels_are_refused():
+    with pytest.raises(ValueError, match="y is masked at some sequence: expected the class of every one"):
+        MAKERS["rvsml"]().fit(X, np.ma.array(Y, mask=[1] + 7 * [0]))
 
 
 @EVERY
@@ -75,7 +131,7 @@ def test_other_channels_than_learned_are_refused(name, fitted):
         fitted(name).pairwise(X)
     with pytest.raises(ValueError, match=r"x has frames of shape \(4,\) and y of \(2,\): expected the same channels"):
         fitted(name).distance(np.zeros((3, 4)), np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="channels"):
+    with pytest.raises(ValueError, match=r"the same channels; .*use Sequences\(X, layout=\"nct\"\)"):
         MAKERS[name]().fit([np.zeros((3, 2)), np.zeros((3, 1))], [0, 1])
 
 
@@ -105,16 +161,22 @@ def test_a_loss_that_is_not_known_lists_the_known(name):
     [
         ([[0, 8]], [1], r"pairs\[0\] is \[0, 8\]: expected positions 0 to 7 in X"),
         ([[0, 1], [-1, 2]], [1, 0], r"pairs\[1\] is \[-1, 2\]"),
-        ([0, 1], [1, 0], r"pairs has shape \(2,\) of int64: expected \(pair, 2\)"),
-        ([[0.5, 1.0]], [1], "pairs has shape .*float64: expected"),
-        (np.empty((0, 2), int), [], "pairs has shape"),
+        ([0, 1], [1, 0], r"pairs has shape \(2,\): expected \(pair, 2\)"),
+        ([[0, 1], [2]], [1, 0], r"pairs and same are no \(pair, 2\) positions in X"),
+        ([[0.5, 1.0]], [1], "pairs has dtype float64: expected whole numbers"),
+        ([[0.0, 1.0]], [1], "pairs has dtype float64: expected whole numbers"),
+        (np.empty((0, 2), int), [], r"pairs is empty: expected \(pair, 2\)"),
+        ([], [], r"pairs is empty: expected \(pair, 2\)"),
         ([[0, 1], [1, 2]], [1], r"same has shape \(1,\): expected True or False for each of the 2 pairs"),
-        ([[0, 1], [1, 2]], [1, 5], "same has"),
+        ([[0, 1], [1, 2]], [1, 5], r"same\[1\] is 5: expected True \(or 1\) or False \(or 0\)"),
+        ([[0, 1], [1, 2]], [-1, 1], r"same\[0\] is -1: expected True"),
+        ([[0, 1], [1, 2]], ["yes", "no"], r"same\[0\] is 'yes': expected True"),
+        ([[0, 1], [1, 2]], [1, np.nan], r"same\[1\] is nan: expected True"),
         ([[0, 1], [1, 2]], [1, 1], "same is the same for all pairs: expected some that are alike"),
     ],
 )
 def test_pairs_that_make_no_sense_are_refused(name, pairs, same, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         MAKERS[name](loss="contrastive").fit_pairs(X, pairs, same)
 
 
@@ -131,6 +193,9 @@ def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
         ("siamese", {"per_class": 1}, "per_class=1: expected at least 2"),
         ("siamese", {"validation": 1.0}, "validation=1.0: expected"),
         ("siamese", {"learning_rate": 0.0}, "learning_rate=0.0: expected"),
+        *((name, {"learning_rate": 1e38}, "learning_rate=1e.38: expected .*at most 1e.30") for name in TRAINED),
+        ("siamese", {"checkpoint": 3}, "checkpoint=3: expected the path of a folder"),
+        ("siamese", {"checkpoint": ""}, "checkpoint='': expected the path of a folder; the current one is '.'"),
         ("siamese", {"max_epochs": 0}, "max_epochs=0: expected"),
         ("siamese", {"standardize": "no"}, "standardize='no': expected True or False"),
         ("siamese", {"random_state": "x"}, "random_state is a str: expected"),
@@ -202,3 +267,12 @@ def test_tiny_values_are_not_constant():
     X, y = rng.standard_normal((16, 10, 2)), [0, 1] * 8
     large, tiny = (tl.SiameseGRU(hidden=4, max_epochs=2, random_state=0).fit(X * by, y) for by in (1.0, 1e-170))
     np.testing.assert_allclose(tiny.pairwise(X * 1e-170), large.pairwise(X), rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["rvsml", "deep"])
+def test_an_aligner_too_narrow_for_the_virtual_sequence_is_told_of_it(name):
+    short = [x[:5] for x in X]
+    with pytest.raises(
+        ValueError, match=r"aligner=.*5 steps with the virtual one.*virtual=3 steps: window=0.1 admits no"
+    ):
+        MAKERS[name](aligner=tl.DTW(window=0.1)).fit(short, Y)

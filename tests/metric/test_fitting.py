@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import average_precision_score
+from sklearn.model_selection import cross_val_score
 
 import timelike as tl
 from timelike.metric import base, learning
-from toys import MAKERS, NETWORKS, turning
+from timelike.train import Diverged
+from toys import MAKERS, turning
 
 SHORT = {"max_epochs": 2}
 FITS = ["siamese", "coupled", "tap", "deep", "elements"]
@@ -109,27 +111,30 @@ def test_without_a_seed_a_training_continues_with_the_same_sequences_held_out(tr
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"hidden": 9}, "hidden"),
+        ({"hidden": 9}, "hidden, 8 there and 9 here"),
         ({"loss": tl.metric.losses.Triplet(margin=0.3)}, "loss"),
-        ({"per_class": 4}, "batch_size"),
-        ({"validation": 0.5}, "held_out"),
-        ({"validation": 0.0}, "labels"),
+        ({"per_class": 4}, "per_class, 6 there and 4 here"),
+        ({"validation": 0.5}, "other held-out sequences"),
+        ({"validation": 0.0}, "other held-out sequences"),
         ({"standardize": False}, "standardize"),
         ({"cell": "lstm"}, "cell"),
     ],
 )
 def test_a_checkpoint_of_another_training_is_refused(change, word, train, tmp_path):
     short("siamese", checkpoint=tmp_path / "kept").fit(train)
-    with pytest.raises(ValueError, match=f"{word}.*resume=False"):
+    with pytest.raises(ValueError, match=f"{word}.*: .*give another folder, or remove this one") as caught:
         short("siamese", checkpoint=tmp_path / "kept", **change).fit(train)
+    assert "resume" not in str(caught.value)  # which no estimator takes
 
 
 def test_a_checkpoint_of_other_sequences_or_classes_is_refused(train, tmp_path):
     short("tap", checkpoint=tmp_path / "kept").fit(train)
-    with pytest.raises(ValueError, match="data"):
+    with pytest.raises(ValueError, match="kept has other sequences: it is"):
         short("tap", checkpoint=tmp_path / "kept").fit(turning(36, 8))
-    with pytest.raises(ValueError, match="labels"):
-        short("tap", checkpoint=tmp_path / "kept", validation=0.0).fit(train, np.arange(36) % 2)
+    with pytest.raises(ValueError, match="kept has other labels: it is"):
+        short("tap", checkpoint=tmp_path / "kept").fit(train, np.arange(36) % 2)
+    with pytest.raises(ValueError, match="another supervision, labels there and pairs here"):
+        short("tap", checkpoint=tmp_path / "kept", loss="contrastive").fit_pairs(train, [[0, 1], [0, 3]], [0, 1])
 
 
 def test_the_learning_rate_and_the_length_may_change_in_a_pause(train, tmp_path):
@@ -185,10 +190,85 @@ def weights_of(module):
     return torch.cat([p.detach().flatten() for p in module.parameters()]).clone()
 
 
-@pytest.mark.parametrize("name", NETWORKS[:1])
-def test_a_bar_shows_how_far_training_is(name, train, capsys):
-    short(name, progress=True).fit(train)
-    assert capsys.readouterr().err
+@pytest.mark.parametrize("name", FITS)
+def test_a_bar_has_the_name_of_the_estimator_and_shows_how_far_it_is(name, train, capsys):
+    metric = short(name, progress=True).fit(train)
+    shown = capsys.readouterr().err
+    assert f"{type(metric).__name__}: 100%" in shown
+    assert ("3/3" if name == "elements" else "2/2") in shown
+    assert "loss=" in shown
+
+
+class Breaking(tl.metric.losses.Triplet):
+    def __call__(self, distances, labels, gallery_labels=None, *, valid=None):
+        return distances.sum() * torch.nan
+
+
+def test_a_training_that_diverges_names_the_sequences_as_they_were_given(train):
+    metric = MAKERS["siamese"](loss=Breaking())
+    held_out = metric._held_out(train, np.unique(train.labels, return_inverse=True)[1], metric._rng())
+    with pytest.raises(Diverged, match="in the batch of the sequences .*lower the learning rate") as caught:
+        metric.fit(train)
+    assert set(caught.value.ids) <= set(range(36)) - set(held_out.tolist())
+    assert max(caught.value.ids) > 36 - len(held_out)  # so they are not counted among those that are left
+    assert "gradient_clip" not in str(caught.value)  # which no metric takes
+
+
+@pytest.mark.parametrize("name", ["elements", "deep"])
+def test_where_frames_are_learned_from_it_is_their_sequences_that_are_named(name, train):
+    with pytest.raises(Diverged, match="in the batch of the sequences") as caught:
+        short(name, learning_rate=1e20).fit(train)
+    assert max(caught.value.ids) < len(train)
+    assert len(set(caught.value.ids)) == len(caught.value.ids)
+
+
+@pytest.mark.parametrize(("name", "once"), [("elements", {"max_steps": 1}), ("deep", {"max_epochs": 1})])
+def test_a_last_step_that_diverges_is_noticed_too(name, once, train):
+    with pytest.raises(Diverged, match=r"frames of the sequence 0 after step \d+, the last: lower the learning rate"):
+        MAKERS[name](learning_rate=1e25, **once).fit(train[:12])  # whose frames make one batch
+
+
+def test_pairs_that_diverge_are_called_pairs(train):
+    class Nowhere(tl.metric.losses.Contrastive):
+        def pairs(self, distances, same):
+            return distances.sum() * torch.nan
+
+    with pytest.raises(Diverged, match="in the batch of the pairs [01], [01]:"):
+        MAKERS["siamese"](loss=Nowhere()).fit_pairs(train, [[0, 1], [0, 3]], [0, 1])
+
+
+def test_a_checkpoint_that_is_further_than_asked_for_is_kept_with_a_warning(train, tmp_path):
+    first = short("siamese", checkpoint=tmp_path / "kept").fit(train)
+    with pytest.warns(
+        UserWarning, match="max_epochs=1, but the checkpoint has been trained for 2 epochs.*another folder"
+    ):
+        again = short("siamese", checkpoint=tmp_path / "kept", max_epochs=1).fit(train)
+    assert torch.equal(weights(first), weights(again))
+
+
+def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
+    fits = []
+
+    def pressed(self, batch):  # by an impatient user, once in every training
+        if self.pressed != fits[-1]:
+            self.pressed = fits[-1]
+            signal.raise_signal(signal.SIGINT)
+        return plain(self, batch)
+
+    def counted(*args, **kwargs):
+        fits.append(len(fits))
+        return begin(*args, **kwargs)
+
+    plain, begin = learning.Judged.loss, base.fit
+    monkeypatch.setattr(learning.Judged, "pressed", None, raising=False)
+    monkeypatch.setattr(learning.Judged, "loss", pressed)
+    monkeypatch.setattr(base, "fit", counted)
+    with (
+        pytest.warns(UserWarning, match="press it twice to stop what called this too"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        cross_val_score(tl.Neighbors(MAKERS["siamese"](max_epochs=30, patience=None)), train, train.labels, cv=5)
+    assert len(fits) == 2
 
 
 def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train):

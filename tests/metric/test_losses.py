@@ -473,3 +473,23 @@ def test_without_the_extra_the_way_out_is_named():
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert 'pip install "timelike[metric-losses]"' in printed
+
+
+@pytest.mark.parametrize(
+    "loss", [losses.find(name) for name in losses.finding.KNOWN], ids=lambda loss: type(loss).__name__
+)
+def test_arrays_in_the_place_of_tensors_are_named(loss):
+    distances, labels = np.zeros((3, 3)), np.array([0, 0, 1])
+    with pytest.raises(
+        TypeError, match=r"distances is a ndarray: expected a tensor, such as torch.as_tensor\(distances\)"
+    ):
+        loss(distances, labels)
+    with pytest.raises(TypeError, match="labels is a ndarray: expected a tensor"):
+        loss(torch.zeros(3, 3), labels)
+    with pytest.raises(TypeError, match="gallery_labels is a list: expected a tensor"):
+        loss(torch.zeros(3, 3), torch.tensor([0, 0, 1]), [0, 0, 1])
+
+
+def test_single_pairs_in_arrays_are_named():
+    with pytest.raises(TypeError, match="same is a list: expected a tensor"):
+        Contrastive().pairs(torch.zeros(2), [True, False])

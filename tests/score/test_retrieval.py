@@ -1,6 +1,7 @@
 """Retrieval scores: scikit-learn's as the independent check, by hand, ties, bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
@@ -101,6 +102,39 @@ def test_bad_input_is_named():
     distances[3, 4] = np.nan
     with pytest.raises(ValueError, match="nan in row 3"):
         score.mean_average_precision(distances, queries, gallery)
+
+
+@pytest.mark.parametrize(
+    ("queries", "gallery", "error", "words"),
+    [
+        ([0, 1], ["0", "1", "0"], TypeError, "mix numbers and text, 0 and '0': expected the same kind in both"),
+        ([b"a", b"b"], ["a", "b", "a"], TypeError, r"query_labels\[0\] is b'a' \(bytes\)"),
+        ([np.nan, 1.0], [np.nan, 1.0, 1.0], ValueError, r"query_labels\[0\] is nan"),
+        ([0, 1], [0, None, 1], ValueError, r"gallery_labels\[1\] is None \(NaN or missing\)"),
+        (["a", None], ["a", "b", "a"], ValueError, r"query_labels\[1\] is None"),
+    ],
+)
+def test_labels_of_different_kinds_or_missing_match_nothing(queries, gallery, error, words):
+    with pytest.raises(error, match=words):
+        score.nearest_accuracy([[0.1, 0.2, 0.3]] * 2, queries, gallery)
+
+
+def test_distances_may_be_a_table():
+    distances, queries, gallery = problem(3)
+    found = score.average_precision(pd.DataFrame(distances), queries, gallery)
+    np.testing.assert_array_equal(found, score.average_precision(distances, queries, gallery))
+
+
+def test_complex_distances_are_not_asked_for_missing_values():
+    with pytest.raises(TypeError, match="distances has dtype complex128: expected numbers, real ones") as caught:
+        score.nearest_accuracy(np.full((1, 2), 1j), [0], [0, 1])
+    assert "nan" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, np.inf], [-np.inf], [[1.0, 2.0], [3.0, 4.0]], 3.0])
+def test_an_interval_needs_a_finite_number_for_each_item(values):
+    with pytest.raises(ValueError, match=r"values(\[\d\] is -?inf: expected finite| has shape .*: expected \(item,\))"):
+        score.interval(values)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 1000])

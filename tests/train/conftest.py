@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from timelike.train import interrupts
+
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -11,3 +13,9 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def no_ctrl_c_before(monkeypatch):
+    """One test's Ctrl-C is not the first of two of another."""
+    monkeypatch.setattr(interrupts, "_ended", float("-inf"))

@@ -184,9 +184,10 @@ def test_a_checkpoint_says_what_it_belongs_to(tmp_path):
     assert asked == [one, one]
     objective = Known()
     before = {name: tensor.clone() for name, tensor in objective.module.state_dict().items()}
-    for Known.about, word in ((other, "data"), (one | {"size": 9}, "size, 8 there and 9 here")):
-        with pytest.raises(ValueError, match=f"has another {word}.*use another folder, or start anew in this one with"):
+    for Known.about, word in ((other, "other data"), (one | {"size": 9}, "another size, 8 there and 9 here")):
+        with pytest.raises(ValueError, match=f"run has {word}: .*give another folder, or remove this one") as caught:
             fit(objective, max_steps=12, checkpoint=tmp_path / "run", random_state=0)
+        assert str(one["data"]) not in str(caught.value)
     assert all(torch.equal(before[name], tensor) for name, tensor in objective.module.state_dict().items())
     assert fit(objective, max_steps=3, checkpoint=tmp_path / "run", resume=False, random_state=0).n_steps == 3
 
@@ -243,3 +244,11 @@ def test_states_that_no_file_can_hold_are_named():
     tree = {"a": (1, [2.5, None]), 3: {"b": True}, "__odd__": "x", "n": float("-inf")}
     skeleton, tensors = trees.flatten(tree, "state")
     assert trees.unflatten(json.loads(json.dumps(skeleton)), tensors) == tree
+
+
+def test_a_checkpoint_that_is_further_than_the_limit_is_returned_with_a_warning(tmp_path):
+    first, again = Line(), Line()
+    fit(first, max_steps=9, checkpoint=tmp_path)
+    with pytest.warns(UserWarning, match="max_steps=3, but the checkpoint has been trained for 9 steps"):
+        assert fit(again, max_steps=3, checkpoint=tmp_path).n_steps == 9
+    assert torch.equal(weights(first.module), weights(again.module))

@@ -105,7 +105,20 @@ def test_what_is_no_model_is_not_replaced(tmp_path, saved):
         save_model(notes / "thesis.tex", method="DTW", parameters={})
     with pytest.raises(FileNotFoundError, match="the folder .*nowhere does not exist: make it first"):
         save_model(tmp_path / "nowhere" / "model", method="DTW", parameters={})
+    with pytest.raises(NotADirectoryError, match=r"thesis.tex is a file, so there can be no .*model: save elsewhere"):
+        save_model(notes / "thesis.tex" / "model", method="DTW", parameters={})
     assert (notes / "thesis.tex").read_text() == "years of work"
+    link = tmp_path / "link"
+    link.symlink_to(saved)
+    with pytest.raises(FileExistsError, match=f"link is a link, .*: save to {saved.resolve()} itself"):
+        save_model(link, method="DTW", parameters={})
+
+
+@pytest.mark.parametrize("folder", [None, 5, ""])
+def test_what_is_no_path_is_named(folder):
+    for ask in (lambda: save_model(folder, method="DTW", parameters={}), lambda: tl.load_model(folder)):
+        with pytest.raises((TypeError, ValueError), match=f"folder={folder!r}: expected the path of a folder"):
+            ask()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from timelike.train import Batch, Callback, Diverged, History, Objective, fit, per_class, seeded, shuffled
+from timelike.train import Batch, Callback, Diverged, History, Objective, fit, interrupts, per_class, seeded, shuffled
 from train.objectives import Contest, Judged, Line, weights
 
 
@@ -277,6 +277,30 @@ def test_a_second_ctrl_c_interrupts_at_once():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_second_ctrl_c_in_the_next_training_interrupts_that_one(monkeypatch):
+    with pytest.warns(UserWarning, match="Ctrl-C after step 2.*; press it twice to stop what called this too"):
+        fit(Line(), max_epochs=5, callbacks=[Presses(2)])
+    with pytest.raises(KeyboardInterrupt):
+        fit(Line(), max_epochs=5, callbacks=[Presses(2)])
+    monkeypatch.setattr(interrupts, "_ended", interrupts._ended - 3.0)  # as if three seconds had passed
+    with pytest.warns(UserWarning, match="Ctrl-C after step 2"):
+        assert fit(Line(), max_epochs=5, callbacks=[Presses(2)]).stopped == "Ctrl-C"
+
+
+def test_ctrl_c_before_anything_was_learned_interrupts(tmp_path, monkeypatch):
+    class Early(Callback):
+        def started(self, run):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(Line(), max_epochs=5, callbacks=[Early()], checkpoint=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(interrupts, "_ended", interrupts._ended - 3.0)
+    fit(Line(), max_steps=3, checkpoint=tmp_path)
+    with pytest.warns(UserWarning, match="Ctrl-C after step 3"):  # of a checkpoint there is something to keep
+        fit(Line(), max_epochs=5, callbacks=[Early()], checkpoint=tmp_path)
+
+
 def test_callbacks_hear_every_moment_and_may_stop(tmp_path):
     heard = []
 
@@ -312,6 +336,16 @@ def test_the_progress_bar_shows_loss_and_score(capsys):
     assert "12/12" in shown
     assert "loss=" in shown
     assert "score=" in shown
+
+
+def test_a_bar_counts_epochs_where_only_these_are_limited_and_has_the_name_of_the_estimator(capsys):
+    objective = Judged()
+    objective.owner = "SiameseGRU"
+    fit(objective, max_epochs=2, progress=True, random_state=0)
+    shown = capsys.readouterr().err
+    assert "SiameseGRU: 100%" in shown
+    assert "2/2" in shown
+    assert "Judged" not in shown
 
 
 def test_parts_that_are_frozen_stay_in_their_mode():
@@ -368,6 +402,8 @@ def test_a_history_draws_itself():
         ({"max_steps": 1, "strategy": "fsdp"}, "strategy='fsdp': expected one of 'auto', 'ddp'"),
         ({"max_steps": 1, "schedule": "cosine"}, "schedule is a str: expected a Schedule such as Cosine()"),
         ({"max_steps": 1, "resume": True}, "resume=True needs a checkpoint: give the folder it is in"),
+        ({"max_steps": 1, "checkpoint": 3}, "checkpoint=3: expected the path of a folder"),
+        ({"max_steps": 1, "checkpoint": ""}, "checkpoint='': expected the path of a folder; the current one is '.'"),
         ({"max_steps": 1, "resume": "yes"}, "resume='yes': expected 'auto', True or False"),
         ({"max_steps": 1, "random_state": -1}, "random_state=-1: expected a seed of at least 0"),
     ],

@@ -191,7 +191,7 @@ def _threads(n_jobs: int | None) -> int:
     if n_jobs is None or n_jobs == -1:
         return native.cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
-        raise ValueError(f"n_jobs={n_jobs!r}: expected a positive number of threads, or None for all cores")
+        raise ValueError(f"n_jobs={n_jobs!r}: expected a positive number of threads, or None or -1 for all cores")
     return int(n_jobs)
 
 

@@ -40,7 +40,8 @@ class CausalEncoder(TLossEncoder):
         A backward pass for every term of the loss: slower, but memory does not grow with K. None for series longer than
         10 000 steps.
     checkpoint : path or None
-        A folder to continue from after a pause.
+        A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
+        `learning_rate` is another now or `max_steps` smaller.
     random_state : int, Generator or None
         Repeats initial weights and training.
 

@@ -59,6 +59,7 @@ class TLossEncoder(Savable, Encoder):
             learning_rate=self.learning_rate,
             by_terms=bool(sequences.lengths.max() > LONG) if self.by_terms is None else self.by_terms,
             original=sequences,
+            owner=type(self).__name__,
         )
         steps = (2000 if self.n_negatives >= 10 else 1500) if self.max_steps is None else self.max_steps
         self.history_: History = fit(

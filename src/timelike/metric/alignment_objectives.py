@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -24,22 +25,26 @@ class Comparing(Objective):
     """What all of them share: a comparer, sequences of flat frames, Adam with weight decay."""
 
     module: Comparer
+    supervision: ClassVar[str]
+    """What is learned from, in a word."""
 
     def __init__(
         self, module: Comparer, sequences: Sequences, *, batch_size: int, learning_rate: float, weight_decay: float
     ) -> None:
         self.module, self.sequences = module, sequences
         self.batch_size, self.learning_rate, self.weight_decay = batch_size, learning_rate, weight_decay
+        self.places = np.arange(len(sequences))
+        """Where the sequences are in what the caller gave, of which they may be a part."""
         self.original = sequences
         """What a checkpoint is recognised by: before standardizing, which another machine rounds otherwise."""
         self.settings: dict[str, str | int] = {}
         """What else it must have in common, in the words of whoever made the module."""
 
     def identity(self) -> dict[str, str | int]:
-        """How and what is learned from, and what decides about batches."""
+        """How and what is learned from, and what decides about batches: what others follow from comes first."""
         data = fingerprint(self.original.lengths, self.original.values)
-        common: dict[str, str | int] = {"learning": type(self).__name__, "data": data, "batch_size": self.batch_size}
-        return common | self._more() | self.settings
+        common: dict[str, str | int] = {"supervision": self.supervision, "sequences": data}
+        return common | self._more() | {"batch_size": self.batch_size} | self.settings
 
     def _more(self) -> dict[str, str | int]:
         """What else decides about what is learned."""
@@ -51,6 +56,9 @@ class Comparing(Objective):
 
     def _parameters(self) -> list[nn.Parameter]:
         return list(self.module.parameters())
+
+    def _batch(self, ids: NDArray[np.int64], **known: Any) -> Batch:
+        return Batch(self.places[ids], **Batch.of(self.sequences, ids, **known).tensors)
 
     def _prepared(self, batch: Batch, name: str = "x") -> Prepared:
         return self.module.prepare(batch[name], batch["lengths" if name == "x" else f"{name}_lengths"])
@@ -82,6 +90,8 @@ class Supervised(Comparing):
     3
     """
 
+    supervision = "labels"
+
     def __init__(
         self,
         module: Comparer,
@@ -101,19 +111,23 @@ class Supervised(Comparing):
             module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
         )
         self.classes, self.codes = np.unique(np.asarray(labels), return_inverse=True)
+        self.labels = self.codes
+        """Of all sequences, where these are a part of them."""
+        self.held_out = np.empty(0, np.int64)
         self.metric_loss, self.augmentation = loss, augmentation
         self.consistency, self.alignment, self.n_per_class = consistency, alignment, n_per_class
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Batches with their augmentations."""
         for ids in self._ids(rng):
-            batch = Batch.of(self.sequences, ids, labels=self.codes)
+            batch = self._batch(ids, labels=self.codes)
             yield batch if self.augmentation is None else self._with_augmentation(batch, self.augmentation, rng)
 
     def _more(self) -> dict[str, str | int]:
-        size = {} if self.n_per_class is None else {"n_per_class": self.n_per_class}
+        size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
         augmented = {"augmentation": repr(self.augmentation), "loss": said(self.metric_loss)}
-        return {"labels": fingerprint(self.codes.astype(np.int64)), **augmented, **size}
+        known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
+        return {**known, **augmented, **size}
 
     def _ids(self, rng: np.random.Generator) -> Iterator[Any]:
         if self.n_per_class is None:
@@ -148,6 +162,8 @@ class SelfSupervised(Comparing):
     without negatives the distances would make all frames the same, and that is what `joint=True` shows (SoftDTW* of
     tables 6 and 7).
     """
+
+    supervision = "augmentation"
 
     def __init__(
         self,
@@ -187,7 +203,7 @@ class SelfSupervised(Comparing):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Random batches with their augmentations."""
         for ids in shuffled(len(self.sequences), self.batch_size, rng):
-            yield self._with_augmentation(Batch.of(self.sequences, ids), self.augmentation, rng)
+            yield self._with_augmentation(self._batch(ids), self.augmentation, rng)
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 10."""
@@ -200,6 +216,8 @@ class Episodes(Comparing):
 
     A batch is one task. The paper trains with SGD at 1e-3, from a pretrained network for frames: `optimizer="sgd"`.
     """
+
+    supervision = "episodes"
 
     def __init__(
         self,

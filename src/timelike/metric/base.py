@@ -123,7 +123,7 @@ class LearnedMetric(MetricEstimator):
         }
 
     def _train(self, objective: Comparing, original: Sequences, *, judged: bool) -> None:
-        objective.original = original
+        objective.original, objective.owner = original, type(self).__name__
         options = self.get_params(deep=False).items()
         objective.settings = {name: repr(value) for name, value in options if name not in _NO_IDENTITY}
         epochs = self._epochs if self.max_epochs is None else self.max_epochs
@@ -232,14 +232,24 @@ def _of_every_class(classes: NDArray[np.int64], share: float, rng: np.random.Gen
 
 
 def _checked_pairs(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    given, alike = np.asarray(pairs), np.asarray(same)
-    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu" or len(given) == 0:
-        raise ValueError(f"pairs has shape {given.shape} of {given.dtype}: expected (pair, 2), two positions in X each")
+    try:
+        given, alike = np.asarray(pairs), np.asarray(same)
+    except ValueError as error:
+        raise ValueError(f"pairs and same are no (pair, 2) positions in X and a True or False each: {error}") from None
+    if given.size == 0:
+        raise ValueError("pairs is empty: expected (pair, 2), two positions in X for each of some pairs")
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"pairs has shape {given.shape}: expected (pair, 2), two positions in X each")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"pairs has dtype {given.dtype}: expected whole numbers, two positions in X each")
     if given.min() < 0 or given.max() >= count:
         at = int(np.flatnonzero((given < 0).any(1) | (given >= count).any(1))[0])
         raise ValueError(f"pairs[{at}] is {given[at].tolist()}: expected positions 0 to {count - 1} in X")
-    if alike.shape != (len(given),) or not np.isin(alike, (0, 1)).all():
+    if alike.shape != (len(given),):
         raise ValueError(f"same has shape {alike.shape}: expected True or False for each of the {len(given)} pairs")
+    odd = np.flatnonzero(~np.isin(alike, (0, 1)))
+    if len(odd):
+        raise ValueError(f"same[{odd[0]}] is {alike.tolist()[odd[0]]!r}: expected True (or 1) or False (or 0)")
     if alike.all() or not alike.any():
         raise ValueError("same is the same for all pairs: expected some that are alike and some that are not")
     return given.astype(np.int64), alike.astype(bool)

@@ -15,6 +15,7 @@ from ..sequences.arguments import real, store, whole
 from ..sequences.sampling import RandomState
 from ..train import Batch, Objective, fit, per_class
 from . import losses
+from .divergence import refuse_diverged
 from .frame_distances import rowwise
 from .ground import GroundMetric
 from .transformation import perceptron
@@ -81,8 +82,9 @@ class ElementWise(GroundMetric):
     def _learn(self, ready: Sequences, classes: NDArray[np.int64]) -> nn.Module:
         network = self._empty(ready.frame[0], max(2, ready.frame[0]))
         objective = _Frames(network, ready, classes, self)
-        fit(objective, max_steps=self.max_steps, progress=self.progress, random_state=self.random_state)
-        return network.eval()
+        history = fit(objective, max_steps=self.max_steps, progress=self.progress, random_state=self.random_state)
+        refuse_diverged(network.eval(), ready, history)
+        return network
 
     def _empty(self, n_channels: int, n_outputs: int) -> nn.Module:
         return nn.Sequential(perceptron(n_channels, self.hidden, n_outputs), UnitLength())
@@ -99,7 +101,8 @@ class UnitLength(nn.Module):
 class _Frames(Objective):
     def __init__(self, network: nn.Module, ready: Sequences, classes: NDArray[np.int64], how: ElementWise) -> None:
         self.module, self.frames, self.how = network, ready.values, how
-        self.classes = np.repeat(classes, ready.lengths)
+        self.owner = type(how).__name__
+        self.classes, self.places = (np.repeat(each, ready.lengths) for each in (classes, np.arange(len(ready))))
         self.criterion = losses.find(how.loss)
 
     def optimizers(self) -> torch.optim.Optimizer:
@@ -109,7 +112,7 @@ class _Frames(Objective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Some frames of each class."""
         for ids in per_class(self.classes, self.how.per_class, rng):
-            yield Batch(ids, x=self.frames[ids], classes=self.classes[ids])
+            yield Batch(self.places[ids], x=self.frames[ids], classes=self.classes[ids])
 
     def loss(self, batch: Batch) -> Tensor:
         """The criterion on all pairs of frames."""

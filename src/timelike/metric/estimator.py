@@ -58,9 +58,11 @@ class MetricEstimator(Savable, BaseEstimator, Metric):  # type: ignore[misc]
         labels = read_targets(self, sequences, y, "class")
         self.classes_, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         if len(counts) < 2:
+            pairs = (
+                "; without classes, fit_pairs(X, pairs, same) learns from pairs" if hasattr(self, "fit_pairs") else ""
+            )
             raise ValueError(
-                f"y holds one class, {self.classes_[0]!r}: a distance is learned from two or more; without classes, "
-                "fit_pairs(X, pairs, same) learns from pairs"
+                f"y holds one class, {self.classes_.tolist()[0]!r}: a distance is learned from two or more{pairs}"
             )
         if counts.max() < 2:
             raise ValueError(

@@ -36,12 +36,12 @@ class Judged(Supervised):
         used = np.setdiff1d(np.arange(len(sequences)), held_out)
         super().__init__(module, sequences[used], classes[used], loss, **options)
         queries, gallery = (_some(ids, most, rng) for ids, most in zip((held_out, used), _JUDGED, strict=True))
-        self.held_out = held_out
+        self.places, self.labels, self.held_out = used, classes, held_out
         self.queries, self.gallery = sequences[queries], sequences[gallery]
         self.query_classes, self.gallery_classes = classes[queries], classes[gallery]
 
     def _more(self) -> dict[str, str | int]:
-        return super()._more() | {"held_out": fingerprint(self.held_out), "score": "map"}
+        return super()._more() | {"score": "map"}
 
     def validate(self) -> float:
         """Mean average precision of those held out among the others.
@@ -56,6 +56,8 @@ class Judged(Supervised):
 
 class ByPairs(Comparing):
     """Given pairs, of which it is known whether the two are the same: weak supervision."""
+
+    supervision, item = "pairs", "pair"
 
     def __init__(
         self,

@@ -107,6 +107,7 @@ def paired(
 
 
 def _check(distances: Tensor, labels: Tensor, gallery_labels: Tensor, valid: Tensor | None, own: bool) -> None:
+    refuse_arrays(distances=distances, labels=labels, gallery_labels=gallery_labels, valid=valid)
     expected = (labels.numel(), gallery_labels.numel())
     if distances.ndim != 2 or labels.ndim != 1 or gallery_labels.ndim != 1 or distances.shape != expected:
         gallery = "; give gallery_labels if the gallery is another" if own else ""
@@ -121,6 +122,13 @@ def _check(distances: Tensor, labels: Tensor, gallery_labels: Tensor, valid: Ten
             f"valid is {valid.dtype} of shape {tuple(valid.shape)}: expected torch.bool of the shape of distances, "
             f"{tuple(distances.shape)}"
         )
+
+
+def refuse_arrays(**given: object) -> None:
+    """A loss is there for its gradient, which arrays and lists have none of."""
+    for name, value in given.items():
+        if not (value is None or isinstance(value, Tensor)):
+            raise TypeError(f"{name} is a {type(value).__name__}: expected a tensor, such as torch.as_tensor({name})")
 
 
 def mean_where(values: Tensor, mask: Tensor) -> Tensor:

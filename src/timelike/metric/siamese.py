@@ -38,7 +38,8 @@ class SiameseGRU(LearnedMetric):
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
     checkpoint : path or None
-        A folder to continue from after a pause.
+        A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
+        `learning_rate` is another now or `max_epochs` smaller.
     random_state : int, Generator or None
         Repeats initial weights and training.
 

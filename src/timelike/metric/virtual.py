@@ -15,6 +15,7 @@ from ..sequences import Sequences
 from ..sequences.arguments import real, store, whole
 from ..sequences.sampling import RandomState
 from ..train import Batch, Objective, fit, shuffled
+from .divergence import refuse_diverged
 from .ground import GroundMetric, mapped_frames
 from .transformation import perceptron
 
@@ -48,7 +49,13 @@ class Virtual:
     def align(self, mapped: Floats, aligner: Aligner) -> None:
         """Align every sequence, whose frames are mapped, to the virtual one of its class."""
         for begin, end, kind in zip(self.offsets[:-1], self.offsets[1:], self.classes.tolist(), strict=True):
-            found = aligner.align(mapped[begin:end], self.frames(kind))
+            try:
+                found = aligner.align(mapped[begin:end], self.frames(kind))
+            except ValueError as error:
+                raise ValueError(
+                    f"aligner={aligner!r} cannot align a sequence of {end - begin} steps with the virtual one of its "
+                    f"class, which has virtual={self.size} steps: {error}"
+                ) from None
             if found.path is None:
                 self.weights[begin:end] = found.plan
             else:
@@ -202,8 +209,10 @@ class DeepRVSML(RVSML):
         virtual = Virtual(ready, classes, self.virtual)
         network = self._empty(ready.frame[0], virtual.n_outputs)
         objective = _Regression(network, ready, virtual, self._aligner(), self.learning_rate)
-        fit(objective, max_epochs=self.max_epochs, progress=self.progress, random_state=self.random_state)
-        return network.eval()
+        objective.owner = type(self).__name__
+        history = fit(objective, max_epochs=self.max_epochs, progress=self.progress, random_state=self.random_state)
+        refuse_diverged(network.eval(), ready, history)
+        return network
 
     def _empty(self, n_channels: int, n_outputs: int) -> nn.Module:
         return perceptron(n_channels, self.hidden, n_outputs)
@@ -214,6 +223,7 @@ class _Regression(Objective):
 
     def __init__(self, network: nn.Module, ready: Sequences, virtual: Virtual, aligner: Aligner, rate: float) -> None:
         self.module, self.ready, self.virtual, self.aligner, self.rate = network, ready, virtual, aligner, rate
+        self.places = np.repeat(np.arange(len(ready)), ready.lengths)
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam."""
@@ -222,11 +232,13 @@ class _Regression(Objective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Frames in any order."""
         if epoch:
-            self.virtual.align(mapped_frames(self.module, self.ready).astype(np.float64), self.aligner)
+            mapped = mapped_frames(self.module, self.ready)
+            if np.isfinite(mapped).all():  # otherwise the loss of these frames will say that training has diverged
+                self.virtual.align(mapped.astype(np.float64), self.aligner)
         targets, frames = self.virtual.targets().astype(np.float32), self.ready.values
         total = self.virtual.weights.sum(axis=1).astype(np.float32)
         for ids in shuffled(len(frames), 256, rng):
-            yield Batch(ids, x=frames[ids], targets=targets[ids], total=total[ids])
+            yield Batch(self.places[ids], x=frames[ids], targets=targets[ids], total=total[ids])
 
     def loss(self, batch: Batch) -> Tensor:
         """Σ_j T_ij ‖f(x_i) − v_j‖², averaged over frames."""

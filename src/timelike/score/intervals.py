@@ -54,7 +54,14 @@ def interval(values: Any, *, confidence: float = 0.95) -> Interval:
     real(confidence, "confidence", above=0.0)
     if confidence >= 1:
         raise ValueError(f"confidence={confidence}: expected a number between 0 and 1, such as 0.95")
-    array = plain_array(values, "values").astype(np.float64).ravel()
+    array = plain_array(values, "values").astype(np.float64)
+    if array.ndim != 1:
+        raise ValueError(
+            f"values has shape {array.shape}: expected (item,), a number for each; for one mean of all, ravel()"
+        )
+    if np.isinf(array).any():
+        bad = int(np.flatnonzero(np.isinf(array))[0])
+        raise ValueError(f"values[{bad}] is {array[bad]}: expected finite numbers, or nan for those that do not count")
     array = array[~np.isnan(array)]
     if not len(array):
         raise ValueError("values holds no number: there is no mean")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..sequences.arguments import whole
 from ..sequences.check import plain_array
+from ..sequences.reading import read_labels
 
 
 def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
@@ -142,17 +143,19 @@ def _opened(
     distances: Any, query_labels: Any, gallery_labels: Any
 ) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
     """Plain arrays, with labels as numbers from 0."""
-    distances = plain_array(distances, "distances")
-    queries = _labels(query_labels)
-    gallery = queries if gallery_labels is None else _labels(gallery_labels)
+    distances = plain_array(np.asarray(distances) if hasattr(distances, "columns") else distances, "distances")
+    queries = read_labels(query_labels, "query_labels", "class")
+    gallery = queries if gallery_labels is None else read_labels(gallery_labels, "gallery_labels", "class")
     if queries.ndim != 1 or gallery.ndim != 1 or distances.shape != (len(queries), len(gallery)) or not distances.size:
         raise ValueError(
             f"distances has shape {distances.shape} with labels of shapes {queries.shape} and {gallery.shape}: "
             "expected (query, gallery), (query,) and (gallery,), none of them empty"
         )
+    if (queries.dtype.kind == "U") != (gallery.dtype.kind == "U"):  # as text, 0 would be found among "0"
+        one, other = (labels.tolist()[0] for labels in (queries, gallery))
+        raise TypeError(
+            f"query_labels and gallery_labels mix numbers and text, {one!r} and {other!r}: expected the same kind in "
+            "both"
+        )
     _, codes = np.unique(np.concatenate([queries, gallery]), return_inverse=True)
     return distances, codes[: len(queries)], codes[len(queries) :]
-
-
-def _labels(labels: Any) -> NDArray[Any]:
-    return np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)

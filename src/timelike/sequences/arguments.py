@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,15 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
     return str(value)
+
+
+def folder(value: Any, name: str) -> Path:
+    """The path of a folder; nothing at all would be the current one, which is rarely meant."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name}={value!r}: expected the path of a folder")
+    if not os.fspath(value):
+        raise ValueError(f"{name}={value!r}: expected the path of a folder; the current one is '.'")
+    return Path(value)
 
 
 def store(owner: object, given: Mapping[str, Any]) -> None:

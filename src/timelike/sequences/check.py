@@ -32,9 +32,7 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
     if array.dtype == object:
         array = _from_objects(array, name)
     if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} has dtype {array.dtype}: expected numbers; convert text with astype(float) and use nan for missing"
-        )
+        raise TypeError(f"{name} has dtype {array.dtype}: expected numbers, real ones; convert text with astype(float)")
     if array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -142,7 +140,7 @@ def _packed_list(items: list[Any], layout: Layout, name: str) -> tuple[NDArray[A
         if array.shape[1:] != frame:
             raise ValueError(
                 f"{name}[{i}] has frames of shape {array.shape[1:]} but {name}[0] has {frame}: all need the same "
-                'channels; if your arrays are (channel, time), pass layout="nct"'
+                f'channels; if your arrays are (channel, time), use Sequences({name}, layout="nct")'
             )
     lengths = np.array([len(a) for a in arrays], np.int64)
     return np.ascontiguousarray(arrays[0]) if len(arrays) == 1 else locked(np.concatenate(arrays)), lengths
@@ -207,7 +205,7 @@ def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
         raise ValueError(f"{name} has shape {array.shape} for {n_items} sequences: expected one entry per sequence")
     if array.dtype.kind in "OT" or (array.dtype.kind == "U" and entries is not None):
         # NumPy turns [1, "1"] into strings, so the list itself is looked at
-        array = _from_entries(array.tolist() if entries is None else entries, name)
+        array = of_one_kind(array.tolist() if entries is None else entries, name)
     if array.dtype.kind not in "biufU":
         raise TypeError(f"{name} has dtype {array.dtype}: expected numbers or strings")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -216,16 +214,21 @@ def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
     return locked(array)
 
 
-def _from_entries(entries: Sequence[Any], name: str) -> NDArray[Any]:
+def of_one_kind(entries: Sequence[Any], name: str) -> NDArray[Any]:
+    """All numbers or all text: 1 and "1" would be one class to NumPy, and bytes and dates no model folder holds."""
     if all(isinstance(entry, str) for entry in entries):
         return np.array(entries, dtype=str)
     for i, entry in enumerate(entries):
-        if not isinstance(entry, str | int | float | np.number | np.bool_):
-            raise TypeError(f"{name}[{i}] is {entry!r} ({type(entry).__name__}): expected all numbers or all strings")
+        if not isinstance(entry, str | int | float | np.integer | np.floating | np.bool_):
+            raise TypeError(
+                f"{name}[{i}] is {entry!r:.60} ({type(entry).__name__}): expected all numbers or all strings; write "
+                "them as text"
+            )
     odd = next((i for i, entry in enumerate(entries) if isinstance(entry, str) != isinstance(entries[0], str)), None)
     if odd is not None:
         raise TypeError(
-            f"{name}[{odd}] is {entries[odd]!r} but {name}[0] is {entries[0]!r}: expected all numbers or all strings"
+            f"{name} mixes numbers and text, {name}[{odd}] is {entries[odd]!r} but {name}[0] is {entries[0]!r}: "
+            "expected all numbers or all strings; write the numbers as text"
         )
     return np.array(entries)
 

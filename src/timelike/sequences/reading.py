@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from . import Sequences, as_sequences
+from . import Sequences, as_sequences, check
 
 
 def read(X: Any) -> Sequences:
@@ -47,24 +48,49 @@ def read_targets(estimator: Any, sequences: Sequences, y: Any, what: str) -> NDA
             f"{type(estimator).__name__} requires y to be passed, but the target y is None and X carries no labels: "
             f"give the {what} of every sequence"
         )
-    targets: NDArray[Any] = np.asarray(sequences.labels) if y is None else column_or_1d(y, warn=True)
-    if targets.dtype == object:
-        entries = targets.tolist()
-        missing = next((i for i, entry in enumerate(entries) if _is_missing(entry)), None)
-        if missing is not None:  # NumPy would make the word 'nan' or 'None' of it, and that a class
-            raise ValueError(
-                f"y[{missing}] is {entries[missing]} (NaN or missing): expected the {what} of every sequence"
-            )
-        targets = np.array(entries)  # numbers or strings in a column of a table
+    given = sequences.labels if y is None else column_or_1d(read_labels(y, "y", what), warn=True)
+    targets: NDArray[Any] = np.asarray(given)
     if len(targets) != len(sequences):
         raise ValueError(
             f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
             "(inconsistent numbers of samples)"
         )
-    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-        bad = int(np.flatnonzero(~np.isfinite(targets))[0])
-        raise ValueError(f"y[{bad}] is {targets[bad]} (NaN or infinity): expected finite numbers")
     return targets
+
+
+def read_labels(values: Any, name: str, what: str) -> NDArray[Any]:
+    """All numbers or all text, as they were given: NumPy alone would make the word 'nan' of a NaN among words.
+
+    >>> read_labels(["up", "down"], "y", "class")
+    array(['up', 'down'], dtype='<U4')
+    """
+    if hasattr(values, "detach"):
+        values = check.from_torch(values, name)
+    if isinstance(values, str | bytes) or not (hasattr(values, "__array__") or isinstance(values, Sequence)):
+        kind = type(values).__name__
+        raise TypeError(f"{name} is a {kind}: expected a list or an array with the {what} of every sequence")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} is masked at some sequence: expected the {what} of every one; drop those without")
+    try:
+        labels = np.asarray(values)
+    except ValueError:  # lists of different lengths, of which the first is named below
+        labels = np.array(values, dtype=object)
+    if labels.dtype.kind not in "biufU" or (labels.dtype.kind == "U" and isinstance(values, Sequence)):
+        entries = np.array(values, dtype=object)
+        labels = _of_one_kind(entries.ravel().tolist(), name, what).reshape(entries.shape)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        bad = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise ValueError(f"{name}[{bad}] is {labels.flat[bad]} (NaN or infinity): expected finite numbers")
+    return labels
+
+
+def _of_one_kind(entries: list[Any], name: str, what: str) -> NDArray[Any]:
+    missing = next((i for i, entry in enumerate(entries) if _is_missing(entry)), None)
+    if missing is not None:
+        raise ValueError(
+            f"{name}[{missing}] is {entries[missing]} (NaN or missing): expected the {what} of every sequence"
+        )
+    return check.of_one_kind(entries, name)
 
 
 def _is_missing(entry: Any) -> bool:

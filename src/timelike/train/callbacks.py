@@ -41,10 +41,11 @@ class Callback:
 
 
 class ProgressBar(Callback):
-    """A bar of the steps with the loss (a running mean) and the last score."""
+    """A bar of the steps, or of the epochs where only their number is known, with the loss and the last score."""
 
-    def __init__(self, total: int | None) -> None:
-        self._total = total
+    def __init__(self, max_steps: int | None, max_epochs: int | None) -> None:
+        self._by_epochs = max_steps is None and max_epochs is not None
+        self._total = max_epochs if self._by_epochs else max_steps
         self._bar: Any = None
         self._loss: float | None = None
 
@@ -52,18 +53,24 @@ class ProgressBar(Callback):
         """Draw the bar, where the run is."""
         from tqdm.auto import tqdm
 
-        name = type(run.objective).__name__
-        self._bar = tqdm(total=self._total, initial=run.step, desc=name, unit="step", dynamic_ncols=True)
+        name = run.objective.owner or type(run.objective).__name__
+        done, unit = (run.epoch, "epoch") if self._by_epochs else (run.step, "step")
+        # with miniters=0 the loss is shown anew in the middle of an epoch too
+        self._bar = tqdm(total=self._total, initial=done, desc=name, unit=unit, miniters=0, dynamic_ncols=True)
 
     def stepped(self, run: Run) -> None:
-        """Move it by one."""
+        """Show the loss, a running mean."""
         loss = run.history.last("loss")
         self._loss = loss if self._loss is None else 0.95 * self._loss + 0.05 * loss
         words = {"loss": f"{self._loss:.4g}"}
         if len(run.history.scores):
             words["score"] = f"{run.history.last('score'):.4g}"
         self._bar.set_postfix(words, refresh=False)
-        self._bar.update()
+        self._bar.update(0 if self._by_epochs else 1)
+
+    def epoch_ended(self, run: Run) -> None:
+        """Move a bar of epochs by one."""
+        self._bar.update(1 if self._by_epochs else 0)
 
     def ended(self, run: Run) -> None:
         """Leave it as it is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,9 @@ from torch.optim import Optimizer
 
 from .batches import Batch
 from .processes import Processes
+
+if TYPE_CHECKING:
+    from .run import Run
 
 _SHOWN = 20  # ids in a message
 
@@ -93,34 +96,39 @@ class Descent:
         return float(norm)
 
 
-def diverged(error: NotFinite, batch: Batch, step: int, rate: float, clip: float | None) -> Diverged:
+def diverged(error: NotFinite, batch: Batch, run: Run, rate: float, clip: float | None) -> Diverged:
     """The error in words: where, which sequences, what to do."""
-    clipping = "gradient_clip=1.0" if clip is None else f"a gradient_clip below {clip:g}"
+    item, step = run.objective.item, run.step + 1
+    clipping = f"clip the gradient ({'gradient_clip=1.0' if clip is None else f'a gradient_clip below {clip:g}'}), "
     message = (
-        f"{error} at step {step}, in the batch of the sequences {listed(batch)}: {_blame(batch)}lower the learning "
-        f"rate (now {rate:g}), clip the gradient ({clipping}), or standardize the sequences first. "
+        f"{error} at step {step}, in the batch of the {item}s {listed(batch)}: {_blame(batch, item)}lower the learning "
+        f"rate (now {rate:g}), {'' if run.objective.owner else clipping}or standardize the sequences first. "
         "The module keeps the weights it had before"
     )
-    return Diverged(message, step, batch.ids.tolist())
+    return Diverged(message, step, _distinct(batch))
 
 
 def listed(batch: Batch) -> str:
-    """The ids of a batch, for a message.
+    """The ids of a batch, each once, for a message.
 
     >>> listed(Batch(range(50)))[-20:]
     '8, 19, … (50 in all)'
     """
-    ids = batch.ids.tolist()
+    ids = _distinct(batch)
     return ", ".join(map(str, ids[:_SHOWN])) + (f", … ({len(ids)} in all)" if len(ids) > _SHOWN else "")
 
 
-def _blame(batch: Batch) -> str:
+def _distinct(batch: Batch) -> list[int]:
+    return list(dict.fromkeys(batch.ids.tolist()))
+
+
+def _blame(batch: Batch, item: str) -> str:
     """The first sequence that was not finite to begin with, if there is one."""
     for name, tensor in batch.tensors.items():
         if tensor.is_floating_point() and tensor.ndim and len(tensor) == len(batch):
             bad = (~torch.isfinite(tensor)).reshape(len(batch), -1).any(1).nonzero()
             if len(bad):
-                return f"{name} of the sequence {batch.ids[int(bad[0])]} holds NaN or infinity, mend that first; else "
+                return f"{name} of the {item} {batch.ids[int(bad[0])]} holds NaN or infinity, mend that first; else "
     return ""
 
 

@@ -63,7 +63,8 @@ def fit(
     patience : int, optional
         Stop after so many validations without a better score. The module ends with the weights of the best one.
     checkpoint : path, optional
-        A folder for checkpoints: the last two are kept.
+        A folder for checkpoints: the last two are kept. A training that is at its end there is returned as it is, also
+        if the learning rate is another now or `max_epochs` smaller.
     checkpoint_every : int or timedelta
         Steps or time between two of them. One is written at the end, too, and after Ctrl-C.
     resume : "auto" or bool
@@ -84,10 +85,11 @@ def fit(
     clip = None if gradient_clip is None else real(gradient_clip, "gradient_clip", above=0)
     seed = randomness.drawn_seed(random_state)
     processes = Processes.start(accelerator, devices, strategy, precision)
-    bars = [ProgressBar(max_steps)] if progress and processes.first else []
+    bars = [ProgressBar(max_steps, max_epochs)] if progress and processes.first else []
     with randomness.untouched(), interrupts.noticed() as interrupted:
         run = Run(objective, processes, processes.agreed(seed))
         saving.restore(run, random_state is not None)
+        limits.warn_if_passed(run)
         loop = Loop(run, limits, schedules, saving, clip, [*callbacks, *bars], interrupted)
         loop.go()
     return run.history

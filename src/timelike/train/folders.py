@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from ..sequences import arguments
 from . import atomic, registry, trees
 from .identity import checksum
 from .parameters import from_json, to_json
@@ -55,7 +56,7 @@ def save_model(
     extra : optional
         What else was learned and is no tensor: class names, shapes, settings.
     """
-    path = Path(folder)
+    path = arguments.folder(folder, "folder")
     _refuse_to_replace(path)
     registry.find(method)
     learned = {name: torch.as_tensor(tensor) for name, tensor in (tensors or {}).items()}
@@ -80,7 +81,7 @@ def save_model(
 
 def read_model(folder: str | Path) -> SavedModel:
     """What a folder holds, whatever version wrote it."""
-    path = Path(folder)
+    path = arguments.folder(folder, "folder")
     config = _migrated(_read_config(path), path / CONFIG)
     try:
         tensors = load_file(path / TENSORS)
@@ -121,9 +122,13 @@ def load_model(folder: str | Path) -> Any:
 
 def _refuse_to_replace(path: Path) -> None:
     """Only a model may be replaced, and only if nothing else is in its folder."""
+    if path.parent.exists() and not path.parent.is_dir():
+        raise NotADirectoryError(f"{path.parent} is a file, so there can be no {path}: save elsewhere")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first, or save elsewhere")
-    if path.is_symlink() or (path.exists() and not path.is_dir()):
+    if path.is_symlink():
+        raise FileExistsError(f"{path} is a link, which a save does not replace: save to {path.resolve()} itself")
+    if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is a file: expected the name of a folder for the model")
     if not path.exists():
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -52,6 +53,16 @@ class Limits:
             name = "patience" if patience else "validate_every"
             raise ValueError(f"{name} needs a score: {type(objective).__name__} does not define validate()")
         return cls(max_steps, max_epochs, seconds, validates, validate_every, patience)
+
+    def warn_if_passed(self, run: Run) -> None:
+        """Before the first step: a checkpoint may be older than it was asked to become."""
+        for name, done, most in (("epochs", run.epoch, self.max_epochs), ("steps", run.step, self.max_steps)):
+            if most is not None and done > most and run.processes.first:
+                warnings.warn(
+                    f"max_{name}={most}, but the checkpoint has been trained for {done} {name} and is kept as it is: "
+                    "give another folder to train for fewer",
+                    stacklevel=4,
+                )
 
     def reached(self, run: Run, seconds: float) -> str | None:
         """The limit at which the run has arrived."""

@@ -57,6 +57,8 @@ class Loop:
         try:
             while not self._stops():
                 self._epoch()
+            if run.stopping == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
+                raise KeyboardInterrupt
             history.stopped = run.stopping
             if self.saving.folder is not None and not self.saving.current(run):
                 self._save()
@@ -70,7 +72,11 @@ class Loop:
             self._call("ended")
         if run.stopping == "Ctrl-C" and self.processes.first:
             kept = f", and {self.saving.folder} has a checkpoint to continue from" if self.saving.folder else ""
-            warnings.warn(f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}", stacklevel=3)
+            warnings.warn(
+                f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}; press it twice to stop "
+                "what called this too",
+                stacklevel=3,
+            )
 
     def _epoch(self) -> None:
         """The rest of an epoch: its steps until there are no more or something says stop."""
@@ -112,9 +118,9 @@ class Loop:
                 numbers = self.objective.step(part.like(run.module), descent)
         except NotFinite as error:
             _put_back(run.module, buffers)
-            raise diverged(error, batch, run.step + 1, next(iter(rates.values())), self.clip) from None
+            raise diverged(error, batch, run, next(iter(rates.values())), self.clip) from None
         except Exception as error:
-            error.add_note(f"at step {run.step + 1}, in the batch of the sequences {listed(batch)}")
+            error.add_note(f"at step {run.step + 1}, in the batch of the {self.objective.item}s {listed(batch)}")
             raise
         if descent.updates == updates:
             name = type(self.objective).__name__

@@ -52,6 +52,12 @@ class Objective(ABC):
     higher_is_better: bool = True
     """Whether a greater score of `validate` is a better one."""
 
+    item: str = "sequence"
+    """What the ids of a batch are the positions of, in one word for messages."""
+
+    owner: str | None = None
+    """The estimator that learns by it: a progress bar has its name, and messages leave out what only `fit` takes."""
+
     steps_per_epoch: int | None = None
     """Where to cut an epoch. A source without an end needs it to have epochs, and to continue quickly after a pause."""
 

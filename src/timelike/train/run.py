@@ -9,8 +9,10 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from ..sequences.arguments import real
 from . import checkpoints, trees
 from .history import History
+from .identity import Fingerprint
 from .objective import Objective
 from .processes import Processes
 
@@ -23,6 +25,7 @@ class Run:
         self.module: nn.Module = objective.module
         processes.place(self.module)
         self.optimizers = named_optimizers(objective)
+        _refuse_rates(self.optimizers)
         self.rates = {name: [g["lr"] for g in one.param_groups] for name, one in self.optimizers.items()}
         self._options = {name: _options(one) for name, one in self.optimizers.items()}
         self.history = History(higher_is_better=objective.higher_is_better)
@@ -89,9 +92,8 @@ class Run:
         return {"state": self.optimizers[name].state_dict()["state"], "changed": changed}
 
 
-_OTHER = (
-    "it is from another training, so use another folder, or start anew in this one with resume=False or by removing it"
-)
+_GREATEST_RATE = 1e30
+_OTHER = "it is from another training, so give another folder, or remove this one to start anew"
 
 
 def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
@@ -112,6 +114,13 @@ def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
     return found
 
 
+def _refuse_rates(optimizers: Mapping[str, Optimizer]) -> None:
+    """An optimiser divides its rate by small numbers before it makes a float32 of it."""
+    for one in optimizers.values():
+        for group in one.param_groups:
+            real(float(group["lr"]), "learning_rate", most=_GREATEST_RATE)
+
+
 def _options(optimizer: Optimizer) -> list[dict[str, Any]]:
     """Everything in its groups but the parameters, and the learning rate, which is the schedule's."""
     return [{k: v for k, v in group.items() if k not in ("params", "lr")} for group in optimizer.param_groups]
@@ -119,10 +128,11 @@ def _options(optimizer: Optimizer) -> list[dict[str, Any]]:
 
 def _refuse_other(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
     """Before anything is loaded; what only one of the two knows of itself says nothing."""
-    for name in sorted(own.keys() & theirs.keys()):
-        if own[name] != theirs[name]:
-            differ = f"{theirs[name]!r} there and {own[name]!r} here"
-            raise ValueError(f"the checkpoint in {folder} has another {name}, {differ}: {_OTHER}")
+    for name, here in own.items():
+        if (there := theirs.get(name, here)) != here:
+            letters = isinstance(here, Fingerprint)  # which tell nobody anything
+            differ = f"other {name}" if letters else f"another {name}, {there} there and {here} here"
+            raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER}")
 
 
 def _load_weights(module: nn.Module, weights: dict[str, Tensor], folder: Path) -> None:

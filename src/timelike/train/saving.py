@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
+from ..sequences import arguments
 from ..sequences.arguments import real, whole
 from . import checkpoints
 from .run import Run
@@ -32,10 +33,10 @@ class Saving:
             raise ValueError(f"resume={resume!r}: expected 'auto', True or False")
         if folder is None and resume is True:
             raise ValueError("resume=True needs a checkpoint: give the folder it is in")
+        path = None if folder is None else arguments.folder(folder, "checkpoint")
         if isinstance(every, timedelta):
-            seconds = real(every.total_seconds(), "checkpoint_every (in seconds)", above=0)
-            return cls(None if folder is None else Path(folder), None, seconds, resume)
-        return cls(None if folder is None else Path(folder), whole(every, "checkpoint_every", 1), None, resume)
+            return cls(path, None, real(every.total_seconds(), "checkpoint_every (in seconds)", above=0), resume)
+        return cls(path, whole(every, "checkpoint_every", 1), None, resume)
 
     def restore(self, run: Run, seed_given: bool) -> None:
         """Bring the run to where its last checkpoint is."""
@@ -54,7 +55,7 @@ class Saving:
             if seed_given and run.seed != found.state["seed"]:
                 raise ValueError(
                     f"the checkpoint in {self.folder} was made with another random_state: give the same or None to "
-                    "continue, resume=False to start anew, or another folder"
+                    "continue; to start anew, give another folder or remove this one"
                 )
             run.seed = found.state["seed"]
             run.load(found, self.folder)

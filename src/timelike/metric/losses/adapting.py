@@ -157,7 +157,9 @@ def _known_distance() -> Any:
             self.asked = True
             index = stand_ins[:, 0].long() if stand_ins.shape[1:] == (2,) else None
             if index is None or bool((stand_ins != torch.stack([index, _check_number(index)], 1)).any()):
-                raise TypeError("the loss compares embeddings that it made itself, and here there are only distances")
+                raise TypeError(
+                    "the loss or its miner compares embeddings that it made itself, and here there are only distances"
+                )
             return index
 
     return Known

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...sequences.arguments import real
-from ..mining import Pairs, mean_where, paired
+from ..mining import Pairs, mean_where, paired, refuse_arrays
 
 
 class Loss(abc.ABC):
@@ -63,6 +63,7 @@ class Loss(abc.ABC):
 
 def single(distances: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Distances (item,) and the two kinds of single pairs, checked."""
+    refuse_arrays(distances=distances, same=same)
     if distances.ndim != 1 or same.shape != distances.shape or same.dtype != torch.bool:
         raise ValueError(
             f"distances has shape {tuple(distances.shape)} and same is {same.dtype} of shape {tuple(same.shape)}: "
