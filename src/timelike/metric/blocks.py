@@ -37,14 +37,14 @@ class Part(NamedTuple):
         return Part(self.ids[some], self.prepared.take(some))
 
 
-def parts(network: Comparer, sequences: Sequences) -> list[Part]:
+def parts(network: Comparer, sequences: Sequences, *, exact: bool = True) -> list[Part]:
     """The sequences, sorted by length and cut so that there is little padding.
 
-    They are prepared in double precision and then rounded: a product of matrices rounds each row as the number of rows
-    suggests, and a sequence would not be quite itself in other company.
+    If `exact` they are prepared in double precision and then rounded: a product of matrices rounds each row as the
+    number of rows suggests, and a sequence would not be quite itself in other company.
     """
-    exact = copy.deepcopy(network).double()
     dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
+    preparing = copy.deepcopy(network).double() if exact else network
     order = np.argsort(sequences.lengths, kind="stable")
     lengths, found, begin = sequences.lengths[order], [], 0
     while begin < len(order):
@@ -53,7 +53,7 @@ def parts(network: Comparer, sequences: Sequences) -> list[Part]:
         end = begin + max(1, int(np.count_nonzero((steps <= _STEPS_AT_ONCE) & alike)))
         ids = order[begin:end]
         values, own = sequences[ids].tensor()
-        made = exact.prepare(values.double(), own)
+        made = preparing.prepare(values.double() if exact else values, own)
         found.append(Part(ids, Prepared(_rounded(made.values, dtype, ids), made.lengths)))
         begin = end
     return found
@@ -73,12 +73,14 @@ def fill(
     y: Sequences | None,
     out: NDArray[Any],
     report: Callable[[int, int], Any] | None = None,
+    *,
+    exact: bool = True,
 ) -> None:
     """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough."""
     once = y is None and network.symmetric
     with torch.no_grad():
-        rows = parts(network, x)
-        columns = rows if y is None or y is x else parts(network, y)
+        rows = parts(network, x, exact=exact)
+        columns = rows if y is None or y is x else parts(network, y, exact=exact)
         done = 0
         for a, b in _blocks(network, rows, columns, once):
             found = network.matrix(a.prepared, b.prepared).numpy()

@@ -50,7 +50,7 @@ class Judged(Supervised):
         thrown away.
         """
         distances = np.empty((len(self.queries), len(self.gallery)))
-        fill(self.module, self.queries, self.gallery, distances)
+        fill(self.module, self.queries, self.gallery, distances, exact=False)
         return mean_average_precision(distances, self.query_classes, self.gallery_classes)
 
 
