@@ -50,6 +50,11 @@ class Table(NamedTuple):
         return Table(self.distances.mT, self.positions.mT, self.y_lengths, self.x_lengths, inside)
 
 
+def finest(x: Tensor) -> torch.dtype:
+    """What sums are taken in, so that their order does not matter when they are rounded."""
+    return torch.float32 if x.device.type == "mps" else torch.float64  # which Apple's processors do not have
+
+
 def rowwise(x: Tensor, y: Tensor) -> Tensor:
     """Distances (item, n, m) of the frames of x[0] and y[0], x[1] and y[1] …; x is (item, n, feature), y likewise.
 
@@ -69,7 +74,7 @@ def crosswise(x: Tensor, y: Tensor) -> Tensor:
 
 def _euclidean(x: Tensor, y: Tensor) -> Tensor:
     """‖x_i − y_j‖, not squared, with the gradient 0 where both are the same."""
-    if x.dtype != torch.float32 or x.device.type == "mps":  # no float64 there
+    if x.dtype != torch.float32 or finest(x) == torch.float32:
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
     # a product of matrices is many times faster than differences; in double precision it cancels no digit that counts
     a, b = x.double(), y.double()

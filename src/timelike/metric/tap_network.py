@@ -10,7 +10,7 @@ from torch import Tensor
 from .aligning import Aligning
 from .alignment_prediction import SIZES, Attention, Convolutions, Scores, Variant
 from .comparer import Prepared
-from .frame_distances import Between, Table, crosswise, rowwise
+from .frame_distances import Between, Table, crosswise, finest, rowwise
 from .transformation import Transformation
 
 AT_ONCE = 1 << 26  # numbers of a stripe of a long pair, without gradients
@@ -102,7 +102,7 @@ class TAPNetwork(Aligning):
         attention = self._attention(table, self._apart(x, y, rowwise))
         if table.inside is not None:
             attention = attention * table.inside
-        return _cost(attention, table), attention
+        return _cost(attention, table), attention.to(table.distances.dtype)
 
     def plan(self, x: Prepared, y: Prepared) -> Tensor:
         """The alignment T (item, n, m) that is predicted: its entries sum to 1, and ⟨T, D⟩ is the distance."""
@@ -142,7 +142,7 @@ class TAPNetwork(Aligning):
         if table.inside is not None:
             past = torch.arange(scores.shape[2], device=scores.device) >= table.y_lengths[:, None]
             scores = scores.masked_fill(past[:, None], -torch.inf)
-        return torch.softmax(scores, -1)
+        return torch.softmax(scores, -1, dtype=None if torch.is_grad_enabled() else finest(scores))
 
     def _distances(self, x: Prepared, y: Prepared, between: Between) -> Tensor:
         table = self._table(x, y, between)
@@ -156,14 +156,14 @@ class TAPNetwork(Aligning):
         """A row of the attention depends on few others, so that memory need not hold all of a long pair."""
         (frames, extra), (n, m) = self._parts(x), (x.values.shape[1], y.values.shape[1])
         steps = max(1, AT_ONCE // (len(x) * m * self.scores.room()))
-        total = x.values.new_zeros(len(x), dtype=torch.float64)
+        total = x.values.new_zeros(len(x), dtype=finest(x.values))
         for start in range(0, n, steps):
             first = max(0, start - self.scores.reach)
             some, own = slice(first, start + steps + self.scores.reach), slice(start - first, start - first + steps)
             table = Table.of(rowwise(frames[:, some], self._parts(y)[0]), x.lengths, y.lengths, first)
             attention = self._attention(table, self.scores.apart(extra[:, some], self._parts(y)[1], rowwise))
-            total += (attention[:, own] * table.distances[:, own]).sum((1, 2), dtype=torch.float64)
-        return total.to(x.values.dtype) / x.lengths
+            total += (attention[:, own] * table.distances[:, own]).sum((1, 2), dtype=total.dtype)
+        return (total / x.lengths).to(x.values.dtype)
 
     def tile(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of all pairs, (item of x, item of y), at once."""
@@ -174,5 +174,5 @@ class TAPNetwork(Aligning):
 
 def _cost(attention: Tensor, table: Table) -> Tensor:
     """⟨A, D⟩ / n; rows of padding have an attention, but no distance."""
-    total = (attention * table.distances).sum((1, 2), dtype=torch.float64)  # in whatever order torch adds them up
-    return total.to(attention.dtype) / table.x_lengths
+    total = (attention * table.distances).sum((1, 2), dtype=finest(attention))
+    return (total / table.x_lengths).to(table.distances.dtype)
