@@ -1,4 +1,4 @@
-"""How fast learned metrics compare all pairs, beside simpler ways to do the same in the same run.
+"""How fast learned metrics compare all pairs and learn, beside simpler ways to do the same in the same run.
 
     python benchmarks/speed/metrics.py
     python benchmarks/speed/metrics.py --only coupled-loop --threads 2
@@ -10,9 +10,10 @@ of the pairs and extrapolated, and the rollout of all pairs at once as one would
 sequences projected for every pair at every step (in one batch, or in blocks of pairs that stay in the cache,
 whichever is faster). TAP (30 kernels, 1024 units) has a loop over pairs whose frames are transformed already, timed on
 a sample and extrapolated, the rate of a convolution that the machine is good at, and soft-DTW. The loops and the
-rollout are first seen to give our distances. Nobody takes gradients; a time is the best of several after a first call
-that does not count. The row of UCI HAR is one run in a process of its own, all its test sequences against all its
-training ones, with `--threads` or two threads.
+rollout are first seen to give our distances. Nobody takes gradients, but in the two rows of training, whose peer is
+timelike without its kernels; there the gradients are first seen to be the same. A time is the best of several after a
+first call that does not count. The row of UCI HAR is one run in a process of its own, all its test sequences against
+all its training ones, with `--threads` or two threads.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
 
-from benchmarks.speed import metrics_coupled, metrics_tap
+from benchmarks.speed import metrics_coupled, metrics_tap, metrics_training
 from benchmarks.speed.table import HEAD, Row, arguments, load, page, setting, shown
 
-JOBS = metrics_tap.JOBS | metrics_coupled.JOBS
+JOBS = metrics_tap.JOBS | metrics_coupled.JOBS | metrics_training.JOBS
 
 
 def rows(given: argparse.Namespace) -> Iterator[Row]:
