@@ -30,12 +30,10 @@ def without_kernels() -> Iterator[None]:
 
 def step(network: Comparer, x: Tensor) -> list[Tensor]:
     """Distances of all pairs, and the gradients of a loss by the weights."""
-    network.zero_grad()
     prepared = network.prepare(x, torch.full((len(x),), x.shape[1]))
     distances = network.matrix(prepared, prepared)
     loss = distances.square().mean() + network.penalty()
-    loss.backward()
-    return [distances.detach(), *(weight.grad.clone() for weight in network.parameters() if weight.grad is not None)]
+    return [distances.detach(), *torch.autograd.grad(loss, list(network.parameters()))]
 
 
 def beside_torch(name: str, peer: str, make: Callable[[], Comparer], x: Tensor) -> Row:
