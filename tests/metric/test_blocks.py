@@ -235,3 +235,25 @@ def test_large_values_stay_apart(name, fitted, test):
     found = fitted(name).pairwise(large)
     assert np.isfinite(found).all()
     assert name == "siamese" or (found[~np.eye(4, dtype=bool)] > 0).all()  # there all gates are shut or open
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_gallery_is_prepared_once_and_finds_what_the_metric_finds(name, fitted, train, test, monkeypatch):
+    metric = fitted(name)
+    gallery, seen = metric.prepared(train), []
+    kind = type(metric.network_)
+    prepare = kind.prepare
+    monkeypatch.setattr(kind, "prepare", lambda net, x, n: seen.append(len(x)) or prepare(net, x, n))
+    found = gallery.neighbors(test[:5], k=3)
+    assert sum(seen) == 5
+    expected = metric.neighbors(train, test[:5], k=3)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    assert_same(found.distances, expected.distances)
+
+
+def test_a_gallery_keeps_the_metric_that_prepared_it(train, test):
+    metric = MAKERS["siamese"]().fit(train)
+    gallery = metric.prepared(train)
+    before = gallery.neighbors(test[:3]).distances
+    metric.set_params(random_state=5).fit(train)
+    np.testing.assert_array_equal(gallery.neighbors(test[:3]).distances, before)

@@ -68,7 +68,7 @@ class Metric(abc.ABC):
         self._refuse(first, second, ("x", "y"))
         out = np.empty((1, 1), computed(first, second))
         self._fill(first, second, out, 1, None)
-        _refuse_nonfinite(out, ("x", "y"))
+        refuse_nonfinite(out, ("x", "y"))
         return float(out[0, 0])
 
     def pairwise(
@@ -87,7 +87,7 @@ class Metric(abc.ABC):
         x = as_sequences(X, "X")
         y = None if Y is None else as_sequences(Y, "Y")
         with _bar(progress) as report:
-            return self._filled(x, y, ("X", "Y"), threads=_threads(n_jobs), out=out, report=report)
+            return self._filled(x, y, ("X", "Y"), threads=threads_of(n_jobs), out=out, report=report)
 
     def _filled(
         self,
@@ -105,7 +105,7 @@ class Metric(abc.ABC):
         other = y if y is not None or self.symmetric else x
         if not spread.over_cluster(self, x, other, out):
             self._fill(x, other, out, threads, report)
-        _refuse_nonfinite(out, names if y is not None else (names[0], names[0]))
+        refuse_nonfinite(out, names if y is not None else (names[0], names[0]))
         return out
 
     def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
@@ -125,7 +125,7 @@ class Metric(abc.ABC):
         """The k sequences of X nearest to every query; equal distances in the order of X."""
         collection, asked = as_sequences(X, "X"), as_sequences(queries, "queries")
         self._refuse_search(collection, asked, k)
-        found = self._nearest(collection, asked, k, _threads(n_jobs))
+        found = self._nearest(collection, asked, k, threads_of(n_jobs))
         return self._brute_force(collection, asked, k, n_jobs) if found is None else found
 
     def prepared(self, X: Any) -> Gallery:
@@ -163,7 +163,7 @@ class Aligner(Metric):
         first, second = as_one(x, "x"), as_one(y, "y")
         self._refuse(first, second, ("x", "y"))
         found = self._align(first, second)
-        _refuse_nonfinite(np.array([[found.cost]]), ("x", "y"))
+        refuse_nonfinite(np.array([[found.cost]]), ("x", "y"))
         if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
             return found
         return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
@@ -187,7 +187,7 @@ def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
     return computed_dtype(x.dtype, y.dtype)
 
 
-def _threads(n_jobs: int | None) -> int:
+def threads_of(n_jobs: int | None) -> int:
     if n_jobs is None or n_jobs == -1:
         return native.cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
@@ -241,7 +241,7 @@ def _bar(progress: bool) -> Iterator[Report]:
         bar.update(1.0 - bar.n)
 
 
-def _refuse_nonfinite(out: NDArray[Any], names: tuple[str, str]) -> None:
+def refuse_nonfinite(out: NDArray[Any], names: tuple[str, str]) -> None:
     if np.isfinite(out.max()):  # max sees inf and nan without a matrix of flags
         return
     row, column = np.argwhere(~np.isfinite(out))[0]

@@ -14,7 +14,7 @@ from ..native import warps
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, real, whole
 from .alignment import Alignment, Warp
-from .base import Aligner, Report, _threads
+from .base import Aligner, Report, threads_of
 from .warping import Side, conflict_message, pair_limits
 
 _KNOTS_AT_ONCE = 1 << 20  # of all pairs solved in one call, so that memory stays bounded
@@ -134,7 +134,7 @@ class GDTW(Aligner):
         if len(x) != len(y):
             raise ValueError(f"X has {len(x)} sequences and Y {len(y)}: expected one of Y for each of X")
         sides, ids = (Side.of(x), Side.of(y)), np.arange(len(x))
-        found = self._solve(*sides, ids, ids, _threads(n_jobs), None)
+        found = self._solve(*sides, ids, ids, threads_of(n_jobs), None)
         phis = np.split(found.phi, np.cumsum(x.lengths)[:-1])
         costs = found.objective.tolist()
         return [self._alignment(*sides, i, i, phis[i], costs[i], x[i], y[i]) for i in range(len(x))]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..align.base import Report
 from ..encode.base import as_before_if_it_fails
-from ..sequences import Sequences
+from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import flag, real, whole
 from ..sequences.moments import Moments
 from ..sequences.reading import keep_size
@@ -25,6 +25,7 @@ from .alignment_objectives import Comparing, Supervised
 from .blocks import fill
 from .comparer import Comparer
 from .estimator import MetricEstimator
+from .gallery import PreparedGallery
 from .learning import ByPairs, Judged
 from .losses.finding import KNOWN
 from .threads import torch_threads
@@ -183,6 +184,10 @@ class LearnedMetric(MetricEstimator):
         self.moments_ = moments
         with seeded(self.random_state):
             self.network_ = self._network(math.prod(moments.mean.shape))
+
+    def prepared(self, X: Any) -> PreparedGallery:
+        """X made ready for many searches: what the network computes of X alone is computed once."""
+        return PreparedGallery(self, as_sequences(X, "X"))
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         first = self.moments_.applied(x)

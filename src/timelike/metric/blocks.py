@@ -77,20 +77,32 @@ def fill(
     exact: bool = True,
 ) -> None:
     """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough."""
-    once = y is None and network.symmetric
     with torch.no_grad():
         rows = parts(network, x, exact=exact)
         columns = rows if y is None or y is x else parts(network, y, exact=exact)
-        done = 0
-        for a, b in _blocks(network, rows, columns, once):
-            found = network.matrix(a.prepared, b.prepared).numpy()
-            out[np.ix_(a.ids, b.ids)] = found
+        compare(network, rows, columns, out, report, once=y is None and network.symmetric)
+
+
+def compare(
+    network: Comparer,
+    rows: list[Part],
+    columns: list[Part],
+    out: NDArray[Any],
+    report: Callable[[int, int], Any] | None = None,
+    *,
+    once: bool = False,
+) -> None:
+    """Distances of all that is prepared into `out`; with `once` the columns are the rows, and each pair is one."""
+    done = 0
+    for a, b in _blocks(network, rows, columns, once):
+        found = network.matrix(a.prepared, b.prepared).numpy()
+        out[np.ix_(a.ids, b.ids)] = found
+        done += found.size
+        if once and a.ids[0] != b.ids[0]:
+            out[np.ix_(b.ids, a.ids)] = found.T
             done += found.size
-            if once and a.ids[0] != b.ids[0]:
-                out[np.ix_(b.ids, a.ids)] = found.T
-                done += found.size
-            if report is not None:
-                report(done, out.size)
+        if report is not None:
+            report(done, out.size)
 
 
 def _blocks(network: Comparer, rows: list[Part], columns: list[Part], once: bool) -> Iterator[tuple[Part, Part]]:
