@@ -299,3 +299,9 @@ def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
         average_precision_score(classes[others] == classes[q], -row) for q, row in zip(held_out, apart, strict=True)
     ]
     np.testing.assert_allclose(judged.validate(), np.mean(each), rtol=1e-6)
+
+
+@pytest.mark.parametrize("rate", [1e12, 1e20])
+def test_a_network_that_diverges_just_before_its_validation_says_so(rate, train):
+    with pytest.raises(Diverged, match="lower the learning rate"):
+        MAKERS["tap"](learning_rate=rate, batch_size=36, per_class=None, max_epochs=2).fit(train)

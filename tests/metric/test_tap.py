@@ -8,6 +8,7 @@ from naive import tap as naive
 from timelike import native
 from timelike.metric import Aligned, Prepared, TAPNetwork, tap_network, tiles
 from timelike.metric.frame_distances import crosswise, rowwise
+from timelike.native import convolve
 from timelike.train import seeded
 
 VARIANTS = ["cnn", "l", "d", "attention"]
@@ -178,14 +179,15 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
 def test_stripes_of_a_long_pair_give_the_same_distances(variant, symmetrize, dtype, rows, monkeypatch):
     net = network(variant, dtype, symmetrize=symmetrize)
     x, y = prepared(net, dtype=dtype)
+    striped, heights = net._striped, []
+    monkeypatch.setattr(net, "_striped", lambda *sides: heights.append(len(sides[0])) or striped(*sides))
     with torch.no_grad():
         whole = net.rows(x, y)
-        monkeypatch.setattr(tap_network, "AT_ONCE", rows * 4 * 5 * net.scores.room())
-        stripes = net._striped(x, y)
+        monkeypatch.setattr(tap_network, "AT_ONCE", rows * 5 * net.scores.room())
         found = net.rows(x, y)
     tolerance = {"rtol": 1e-12, "atol": 1e-14} if dtype == torch.float64 else {"rtol": 1e-5, "atol": 1e-6}
     torch.testing.assert_close(found, whole, **tolerance)
-    assert symmetrize or torch.equal(stripes, found)  # it was by stripes
+    assert heights == [1] * (8 if symmetrize else 4)
 
 
 def derivatives(net, order):
@@ -310,3 +312,58 @@ def test_mean_pooling_counts_steps_and_no_padding(variant):
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         TAPNetwork(3, **options)
+
+
+def test_nothing_is_kept_for_gradients_that_nobody_will_ask_for(monkeypatch):
+    if not native.compiled():
+        pytest.skip("no kernels here")
+    net, seen, forward = network("cnn", torch.float32), [], convolve.forward
+    monkeypatch.setattr(
+        convolve, "forward", lambda *a, keep, threads: seen.append(keep) or forward(*a, keep=keep, threads=threads)
+    )
+    x, y = batch(dtype=torch.float32)
+    with torch.no_grad():
+        net(x, y, N, M)
+    with torch.inference_mode():
+        net(x, y, N, M)
+    net.requires_grad_(False)(x, y, N, M)
+    net.requires_grad_(True)(x, y, N, M)
+    assert seen == [False, False, False, True]
+
+
+def test_many_short_pairs_are_cut_by_pairs_and_not_into_stripes(monkeypatch):
+    net = network()
+    x, y = prepared(net)
+    with torch.no_grad():
+        whole = net.rows(x, y)
+        monkeypatch.setattr(tap_network, "AT_ONCE", 2 * net.room(7, 5))
+        monkeypatch.setattr(net, "_striped", lambda *sides: pytest.fail("stripes of what fits"))
+        torch.testing.assert_close(net.rows(x, y), whole, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_weight_that_serves_twice_has_one_gradient(dtype):
+    net = network("d", dtype)
+    net.scores.layers[2] = net.scores.layers[1]
+    x, y = batch(dtype=dtype)
+    plain, graph = (
+        torch.autograd.grad(net(x, y, N, M).sum(), net.scores.layers[1].weight, create_graph=graph)[0]
+        for graph in (False, True)
+    )
+    torch.testing.assert_close(plain, graph.detach(), rtol=1e-4, atol=1e-6)
+
+
+def test_gradients_of_functions_are_those_of_modules():
+    net = network("cnn", torch.float32)
+    x, y = batch(dtype=torch.float32)
+    weights = dict(net.named_parameters())
+    found = torch.func.grad(lambda w: torch.func.functional_call(net, w, (x, y, N, M)).sum())(weights)
+    expected = torch.autograd.grad(net(x, y, N, M).sum(), list(weights.values()))
+    for one, two in zip(found.values(), expected, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-6)
+
+
+def test_a_time_axis_without_steps_is_refused():
+    for sides in [(torch.randn(2, 5, 3), torch.zeros(2, 0, 3)), (torch.zeros(2, 0, 3), torch.randn(2, 5, 3))]:
+        with pytest.raises(ValueError, match=r"has shape \(2, 0, 3\): expected .* with steps"):
+            network("cnn", torch.float32)(*sides)

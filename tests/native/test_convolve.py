@@ -32,7 +32,7 @@ def tables(rows, columns, seed=0, fill=np.nan):
 
 def forward(stack, tables, *, isa=None, threads=1):
     out = np.zeros_like(tables.distances)
-    kernels.convolve_forward(*stack, *tables, None, tables.rows, threads=threads, out=out, isa=isa)
+    kernels.convolve_forward(*stack, *tables, None, None, threads=threads, out=out, isa=isa)
     return out
 
 

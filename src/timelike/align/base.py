@@ -248,8 +248,8 @@ def refuse_nonfinite(out: NDArray[Any], names: tuple[str, str]) -> None:
     what = f"the distance of {names[0]}[{row}] and {names[1]}[{column}] is"
     if np.isnan(out[row, column]):
         raise ValueError(
-            f"{what} nan, because the array the sequences were made from was changed afterwards: keep a "
-            "Sequences.copy() of it"
+            f"{what} nan, because the array the sequences were made from was changed afterwards (keep a "
+            "Sequences.copy() of it), or because a network that was learned has weights that are not finite"
         )
     raise ValueError(
         f"{what} too large for {out.dtype}: standardize() the sequences"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,22 +18,6 @@ from ..sequences.arguments import whole
 from ..sequences.reading import keep_size, read
 from .gallery import EncodedGallery, nearest_vectors
 from .streaming import Stream
-
-
-@contextmanager
-def as_before_if_it_fails(model: Any) -> Iterator[None]:
-    """A fit that breaks off leaves neither half a model nor parts of two: everything is as before it.
-
-    One that succeeds leaves a note of the parameters that it had, see `Savable`.
-    """
-    before = dict(vars(model))
-    try:
-        yield
-        model._note_parameters()
-    except BaseException:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Metric):  # type: ignore[misc]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..sequences import Sequences
 from ..train import Savable
-from .base import Encoder, as_before_if_it_fails
+from .base import Encoder
 from .nesting import packed, unpacked
 from .streaming import Floats, Stream
 
@@ -49,7 +49,7 @@ class CombinedEncoder(Savable, Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a copy of every encoder to the sequences X."""
         self._refuse_options()
-        with as_before_if_it_fails(self):
+        with self._fitting():
             sequences = self._learn_from(X)
             self.encoders_ = [clone(encoder).fit(sequences, y) for encoder in self.encoders]
         return self

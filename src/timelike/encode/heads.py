@@ -16,7 +16,7 @@ from ..sequences.arguments import flag, one_of, store
 from ..sequences.reading import keep_size, read, read_targets
 from ..sequences.sampling import RandomState
 from ..train import Savable, trees
-from .base import Encoder, as_before_if_it_fails
+from .base import Encoder
 from .causal import CausalEncoder
 from .decisions import Linear, Logistic, Nearest, SupportVectors, arrays
 from .nesting import packed, unpacked
@@ -150,7 +150,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         sequences = self._learn_from(X)
         labels = read_targets(self, sequences, y, "class")
         _refuse_as_classes(labels)
-        with as_before_if_it_fails(self):
+        with self._fitting():
             vectors = self._fit_encoder(sequences)
             self.classes_, codes = np.unique(labels, return_inverse=True)
             self.head_ = self._heads[self.head](vectors, codes.astype(np.int64))
@@ -215,7 +215,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         targets = read_targets(self, sequences, y, "target")
         if targets.dtype.kind not in "biuf":
             raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use EmbeddingClassifier")
-        with as_before_if_it_fails(self):
+        with self._fitting():
             self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets.astype(np.float64))
         return self
 

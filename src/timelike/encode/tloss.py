@@ -16,7 +16,7 @@ from ..sequences.arguments import flag, real, whole
 from ..sequences.moments import RESCALE, Moments
 from ..sequences.sampling import RandomState
 from ..train import History, Savable, fit, seeded
-from .base import Encoder, as_before_if_it_fails
+from .base import Encoder
 from .contrast import LONG, Contrast
 
 
@@ -45,7 +45,7 @@ class TLossEncoder(Savable, Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the sequences X; labels are not looked at."""
         self._refuse_options()
-        with as_before_if_it_fails(self):
+        with self._fitting():
             self._train(self._learn_from(X))
         return self
 

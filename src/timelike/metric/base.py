@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..align.base import Report
-from ..encode.base import as_before_if_it_fails
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import flag, real, whole
 from ..sequences.moments import Moments
@@ -73,7 +72,7 @@ class LearnedMetric(MetricEstimator):
         """
         self._refuse_options()
         sequences = self._read(X)
-        with as_before_if_it_fails(self):
+        with self._fitting():
             classes = self._classes(sequences, y)
             ready = self._start(sequences)
             rng = self._rng()
@@ -92,7 +91,7 @@ class LearnedMetric(MetricEstimator):
         given, alike = _checked_pairs(pairs, same, len(sequences))
         if type(criterion).pairs is losses.Loss.pairs:
             criterion.pairs(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
-        with as_before_if_it_fails(self):
+        with self._fitting():
             self._no_classes()
             ready = self._start(sequences)
             rates: dict[str, Any] = {"learning_rate": self.learning_rate, "weight_decay": self.weight_decay}

@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..sequences import Sequences
-from ..sequences.moments import RESCALE
 from .comparer import Comparer, Prepared
 
 NUMBERS_AT_ONCE = 1 << 25  # of all pairs of a block together: 128 MB in float32
-_STEPS_AT_ONCE = 1 << 16  # of a part whose sequences are prepared together: a layer of 1024 units has 256 MB of them
+_STEPS_AT_ONCE = 1 << 15  # of a part whose sequences are prepared together: a layer of 1024 units has 256 MB of them
 
 
 class Part(NamedTuple):
@@ -37,14 +35,19 @@ class Part(NamedTuple):
         return Part(self.ids[some], self.prepared.take(some))
 
 
-def parts(network: Comparer, sequences: Sequences, *, exact: bool = True) -> list[Part]:
-    """The sequences, sorted by length and cut so that there is little padding.
+def exactly(network: Comparer) -> Comparer:
+    """A copy that prepares in double precision, of which `parts` rounds the results.
 
-    If `exact` they are prepared in double precision and then rounded: a product of matrices rounds each row as the
-    number of rows suggests, and a sequence would not be quite itself in other company.
+    A product of matrices rounds each row as the number of rows suggests, and a sequence would not be quite itself in
+    other company.
     """
+    return copy.deepcopy(network).double()
+
+
+@torch.no_grad()
+def parts(network: Comparer, sequences: Sequences) -> list[Part]:
+    """The sequences, sorted by length and cut so that there is little padding; prepared, and rounded to float32."""
     dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
-    preparing = copy.deepcopy(network).double() if exact else network
     order = np.argsort(sequences.lengths, kind="stable")
     lengths, found, begin = sequences.lengths[order], [], 0
     while begin < len(order):
@@ -53,18 +56,10 @@ def parts(network: Comparer, sequences: Sequences, *, exact: bool = True) -> lis
         end = begin + max(1, int(np.count_nonzero((steps <= _STEPS_AT_ONCE) & alike)))
         ids = order[begin:end]
         values, own = sequences[ids].tensor()
-        made = preparing.prepare(values.double() if exact else values, own)
-        found.append(Part(ids, Prepared(_rounded(made.values, dtype, ids), made.lengths)))
+        made = network.prepare(values.to(dtype), own)
+        found.append(Part(ids, Prepared(made.values.float(), made.lengths)))
         begin = end
     return found
-
-
-def _rounded(values: Tensor, dtype: torch.dtype, ids: NDArray[np.int64]) -> Tensor:
-    rounded = values.to(dtype)
-    if not bool(torch.isfinite(rounded).all()):
-        item = int(ids[int(torch.nonzero(~torch.isfinite(rounded).flatten(1).all(1))[0])])
-        raise ValueError(f"sequence {item} has values so large that the network overflows: {RESCALE}")
-    return rounded
 
 
 def fill(
@@ -77,12 +72,13 @@ def fill(
     exact: bool = True,
 ) -> None:
     """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough."""
-    with torch.no_grad():
-        rows = parts(network, x, exact=exact)
-        columns = rows if y is None or y is x else parts(network, y, exact=exact)
-        compare(network, rows, columns, out, report, once=y is None and network.symmetric)
+    preparing = exactly(network) if exact else network
+    rows = parts(preparing, x)
+    columns = rows if y is None or y is x else parts(preparing, y)
+    compare(network, rows, columns, out, report, once=y is None and network.symmetric)
 
 
+@torch.no_grad()
 def compare(
     network: Comparer,
     rows: list[Part],

@@ -19,10 +19,13 @@ def convolved(table: Table, layers: list[nn.Conv2d]) -> Tensor:
     A ReLU follows every layer but the last. To every layer the padding looks like the zeros beyond a matrix without it.
     """
     weights, biases = [layer.weight for layer in layers], [_bias(layer) for layer in layers]
-    if _compiles(table, weights):
-        found: Tensor = _Convolved.apply(table, len(layers), table.distances, *weights, *biases)  # type: ignore[no-untyped-call]
-        return found
-    return _by_torch(table, weights, biases)
+    if not _compiles(table, weights):
+        return _by_torch(table, weights, biases)
+    if not torch.is_grad_enabled() or not any(part.requires_grad for part in (table.distances, *weights, *biases)):
+        found, _ = compiled.forward(*_arrays(table, weights, biases), keep=False, threads=torch.get_num_threads())
+        return torch.from_numpy(found)
+    graded: Tensor = _Convolved.apply(*table, len(layers), *weights, *biases)[0]  # type: ignore[no-untyped-call]
+    return graded
 
 
 def _bias(layer: nn.Conv2d) -> Tensor:
@@ -61,37 +64,57 @@ def _to_one(z: Tensor, weight: Tensor) -> Tensor:
 
 
 class _Convolved(torch.autograd.Function):
-    """The compiled layers; what is differentiated twice is torch's."""
+    """The compiled layers, and what their gradients need; what is differentiated twice is torch's."""
 
     @staticmethod
-    def forward(ctx: Any, table: Table, layers: int, distances: Tensor, *parameters: Tensor) -> Tensor:
-        keep = any(ctx.needs_input_grad)
-        stack, tables = _arrays(table, layers, parameters)
-        found, kept = compiled.forward(stack, tables, keep=keep, threads=torch.get_num_threads())
-        ctx.rest, ctx.layers = table[1:], layers
+    def forward(*given: Any) -> tuple[Tensor, Tensor, Tensor]:
+        table, weights, biases = _taken_apart(given)
+        found, kept = compiled.forward(*_arrays(table, weights, biases), keep=True, threads=torch.get_num_threads())
+        assert kept is not None
+        return torch.from_numpy(found), torch.from_numpy(kept.values), torch.from_numpy(kept.starts)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.plain = {place: part for place, part in enumerate(inputs) if not isinstance(part, Tensor)}
         # as tensors, so that a checkpoint can throw them away and make them again
-        ctx.save_for_backward(*map(torch.from_numpy, kept or ()), distances, *parameters)
-        return torch.from_numpy(found)
+        ctx.save_for_backward(*output[1:], *(part for part in inputs if isinstance(part, Tensor)))
+        ctx.mark_non_differentiable(*output[1:])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        values, starts, distances, *parameters = ctx.saved_tensors
-        table, layers = Table(distances, *ctx.rest), ctx.layers
-        if torch.is_grad_enabled():
-            found = _by_torch(table, list(parameters[:layers]), list(parameters[layers:]))
-            asked = [part for part in (distances, *parameters) if part.requires_grad]
-            given = iter(torch.autograd.grad(found, asked, gradients[0], create_graph=True))
-            return None, None, *(next(given) if part.requires_grad else None for part in (distances, *parameters))
-        stack, tables = _arrays(table, layers, parameters)
+        values, starts, *tensors = ctx.saved_tensors
+        saved = iter(tensors)
+        given = [ctx.plain[place] if place in ctx.plain else next(saved) for place in range(len(ctx.needs_input_grad))]
+        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+            return _gradients_in_torch(given, ctx.needs_input_grad, gradients[0])
+        arrays, kept = _arrays(*_taken_apart(given)), compiled.Kept(values.numpy(), starts.numpy())
         outside = np.ascontiguousarray(gradients[0].numpy(force=True))
-        kept = compiled.Kept(values.numpy(), starts.numpy())
-        out, weights, biases = compiled.backward(stack, tables, kept, outside, threads=torch.get_num_threads())
-        return None, None, *map(torch.from_numpy, (out, *weights, *biases))
+        out, weights, biases = compiled.backward(*arrays, kept, outside, threads=torch.get_num_threads())
+        rest = len(given) - 1 - len(weights) - len(biases)
+        return torch.from_numpy(out), *(None,) * rest, *map(torch.from_numpy, (*weights, *biases))
 
 
-def _arrays(table: Table, layers: int, parameters: Any) -> tuple[compiled.Stack, compiled.Tables]:
-    arrays = [np.ascontiguousarray(part.numpy(force=True)) for part in parameters]
-    sides = (table.distances, table.positions)
-    distances, positions = (np.ascontiguousarray(part.numpy(force=True)) for part in sides)
-    lengths = (np.ascontiguousarray(part.numpy(force=True), np.int64) for part in (table.rows(), table.y_lengths))
-    return compiled.Stack(arrays[:layers], arrays[layers:]), compiled.Tables(distances, positions, *lengths)
+def _taken_apart(given: Any) -> tuple[Table, list[Tensor], list[Tensor]]:
+    """Table, weights and biases from the fields of a table, the number of layers, weights and biases."""
+    size = len(Table._fields)
+    layers = given[size]
+    return Table(*given[:size]), list(given[size + 1 : size + 1 + layers]), list(given[size + 1 + layers :])
+
+
+def _gradients_in_torch(given: list[Any], needed: tuple[bool, ...], gradient: Tensor) -> tuple[Tensor | None, ...]:
+    with torch.enable_grad():
+        # views, because one tensor may be given twice
+        views = [part.view_as(part) if isinstance(part, Tensor) else part for part in given]
+        found = _by_torch(*_taken_apart(views))
+        asked = [part for part, wanted in zip(views, needed, strict=True) if wanted]
+        by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=True))
+    return tuple(next(by_asked) if wanted else None for wanted in needed)
+
+
+def _arrays(table: Table, weights: list[Tensor], biases: list[Tensor]) -> tuple[compiled.Stack, compiled.Tables]:
+    def plain(part: Tensor, dtype: Any = np.float32) -> Any:
+        return np.ascontiguousarray(part.numpy(force=True), dtype)
+
+    lengths = (plain(part, np.int64) for part in (table.rows(), table.y_lengths))
+    stack = compiled.Stack([plain(part) for part in weights], [plain(part) for part in biases])
+    return stack, compiled.Tables(plain(table.distances), plain(table.positions), *lengths)

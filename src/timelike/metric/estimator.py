@@ -38,6 +38,11 @@ class MetricEstimator(Savable, BaseEstimator, Metric):  # type: ignore[misc]
         for name in [name for name in params if "__" in name]:
             outer, _, option = name.partition("__")
             value = params.get(outer, getattr(self, outer, None))
+            if isinstance(value, str):
+                raise ValueError(
+                    f"{name}={params[name]!r}: {outer}={value!r} is a word, and words have no options: give {outer} as "
+                    "a value first, such as loss=losses.Triplet(margin=0.3) or aligner=tl.SoftDTW(gamma=0.1)"
+                )
             if dataclasses.is_dataclass(value) and not isinstance(value, type):
                 if option not in {field.name for field in dataclasses.fields(value)}:
                     known = ", ".join(field.name for field in dataclasses.fields(value))

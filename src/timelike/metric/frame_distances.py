@@ -45,7 +45,8 @@ class Table(NamedTuple):
         return (self.x_lengths - self.first).clamp(0, self.distances.shape[1])
 
     def reversed(self) -> Table:
-        """The same pairs the other way round."""
+        """The same pairs the other way round; not of a stripe."""
+        assert self.first == 0
         inside = None if self.inside is None else self.inside.mT
         return Table(self.distances.mT, self.positions.mT, self.y_lengths, self.x_lengths, inside)
 

@@ -6,13 +6,12 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..align import Gallery, Matches
 from ..align.base import computed, nearest_of_blocks, refuse_nonfinite, threads_of
 from ..sequences import Sequences, as_sequences
-from .blocks import compare, parts
+from .blocks import compare, exactly, parts
 from .threads import torch_threads
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ class PreparedGallery(Gallery):
         metric._refuse(collection, None, ("X", "X"))
         # a copy: a metric that is fitted again later would compare queries of another kind with these
         super().__init__(copy.deepcopy(metric), collection)
-        with torch.no_grad():
-            self.parts = parts(self.metric.network_.eval(), self.metric.moments_.applied(collection))
+        self.exact = exactly(self.metric.network_.eval())
+        self.parts = parts(self.exact, self.metric.moments_.applied(collection))
 
     def neighbors(self, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
         """The k nearest to every query; equal distances in the order of the collection."""
@@ -40,9 +39,9 @@ class PreparedGallery(Gallery):
         def block(rows: slice) -> NDArray[Any]:
             some = ready[rows]
             out = np.empty((len(some), len(self.collection)), computed(asked, self.collection))
-            compare(network, parts(network, some), self.parts, out)
+            compare(network, parts(self.exact, some), self.parts, out)
             refuse_nonfinite(out, ("queries", "X"))
             return out
 
-        with torch_threads(threads_of(n_jobs)), torch.no_grad():
+        with torch_threads(threads_of(n_jobs)):
             return nearest_of_blocks(block, len(asked), len(self.collection), k)

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from ..align import DTW, OPW, Aligner
 from ..align.base import Report
-from ..encode.base import as_before_if_it_fails
 from ..sequences import Sequences
 from ..sequences.arguments import flag, one_of
 from ..sequences.moments import Moments
@@ -38,7 +37,7 @@ class GroundMetric(MetricEstimator):
         """Learn from sequences and their classes, those of X unless y is given."""
         self._refuse_options()
         sequences = self._read(X)
-        with as_before_if_it_fails(self):
+        with self._fitting():
             classes = self._classes(sequences, y)
             keep_size(self, sequences)
             self.moments_ = Moments.of(sequences) if self.standardize else Moments.none(sequences.frame)

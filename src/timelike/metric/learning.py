@@ -12,6 +12,7 @@ from torch import Tensor
 from ..score import mean_average_precision
 from ..sequences import Sequences
 from ..train import Batch, fingerprint, shuffled
+from ..train.descent import NotFinite
 from .alignment_objectives import Comparing, Supervised, said
 from .blocks import fill
 from .comparer import Comparer
@@ -51,6 +52,8 @@ class Judged(Supervised):
         """
         distances = np.empty((len(self.queries), len(self.gallery)))
         fill(self.module, self.queries, self.gallery, distances, exact=False)
+        if not np.isfinite(distances).all():
+            raise NotFinite("some of the distances of a validation are not finite")
         return mean_average_precision(distances, self.query_classes, self.gallery_classes)
 
 

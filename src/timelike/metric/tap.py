@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..align import Aligner, Alignment
-from ..encode.base import as_before_if_it_fails
 from ..sequences import Sequences
 from ..sequences.arguments import flag, one_of, store, whole
 from ..sequences.sampling import RandomState
@@ -23,7 +22,7 @@ from .aligning import Aligning
 from .alignment_objectives import Episodes, SelfSupervised
 from .augmentation import BLUR_OR_MERGE
 from .base import LearnedMetric
-from .blocks import parts
+from .blocks import exactly, parts
 from .comparer import Comparer
 from .tap_network import TAPNetwork
 
@@ -149,7 +148,7 @@ class TAP(LearnedMetric, Aligner):
             return super().fit(X, y)
         self._refuse_options()
         sequences = self._read(X)
-        with as_before_if_it_fails(self):
+        with self._fitting():
             self._no_classes()
             ready = self._start(sequences)
             self._refuse_nothing_to_learn()
@@ -266,8 +265,9 @@ class TAP(LearnedMetric, Aligner):
         return bool(self.network_.symmetric) if hasattr(self, "network_") else self.symmetrize
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        exact = exactly(self.network_.eval())
+        sides = [parts(exact, self.moments_.applied(side))[0].prepared for side in (x, y)]
         with torch.no_grad():
-            sides = [parts(self.network_, self.moments_.applied(side))[0].prepared for side in (x, y)]
-            cost = float(self.network_.eval().rows(*sides)[0])
+            cost = float(self.network_.rows(*sides)[0])
             plan = self.network_.plan(*sides)[0].double().numpy()
         return Alignment(cost, None, x[0], y[0], weights=plan)

@@ -87,8 +87,12 @@ class TAPNetwork(Aligning):
 
     def rows(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,); of long ones a stripe at a time."""
-        if torch.is_grad_enabled() or len(x) * self.room(x.values.shape[1], y.values.shape[1]) <= AT_ONCE:
+        at_once = AT_ONCE // self.room(x.values.shape[1], y.values.shape[1])
+        if torch.is_grad_enabled() or len(x) <= at_once:
             return self._distances(x, y, rowwise)
+        if len(x) > 1:
+            some = [slice(first, first + max(1, at_once)) for first in range(0, len(x), max(1, at_once))]
+            return torch.cat([self.rows(x.take(part), y.take(part)) for part in some])
         forth = self._striped(x, y)
         return (forth + self._striped(y, x)) / 2 if self.symmetric else forth
 

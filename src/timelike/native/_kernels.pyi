@@ -219,7 +219,7 @@ def convolve_forward(
     rows: _Array,
     columns: _Array,
     kept: _Array | None,
-    starts: _Array,
+    starts: _Array | None,
     *,
     threads: int,
     out: _Array,

@@ -1,51 +1,50 @@
 // Stacks of convolutions over the tables of many pairs: weights at the points, threads, and Python's side of it.
 #include "convolve.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
-#include <optional>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
+#include "host.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
-#include "watch.hpp"
 
 namespace timelike {
 namespace {
 
-using Poll = std::function<bool(int64_t, int64_t)>;
 using Numbers = std::vector<float>;
 
-const ConvolveTable& convolve_for(const std::optional<std::string>& isa) {
-    const Table* table = isa ? named(isa->c_str()) : &chosen();
-    if (!table) throw std::invalid_argument("isa='" + *isa + "' is not built in or this processor cannot run it");
+const ConvolveTable& convolve_for(const Isa& isa) {
 #if defined(TIMELIKE_HAS_v2)
-    if (!std::strcmp(table->name, "v4")) return v4::convolve_table;
-    return !std::strcmp(table->name, "v3") ? v3::convolve_table : v2::convolve_table;
+    const std::string name = name_of(isa);
+    return name == "v4" ? v4::convolve_table : name == "v3" ? v3::convolve_table : v2::convolve_table;
 #else
-    return generic::convolve_table;
+    return name_of(isa), generic::convolve_table;
 #endif
 }
 
-// x^k divided by Π (x − other points), for 0, ±1, ±2, ±½; at ∞ the last coefficient
-double value_at(int point, int64_t power, int64_t size) {
-    constexpr double where[points - 1] = {0, 1, -1, 2, -2, 0.5, -0.5};
-    if (point == points - 1) return power == size - 1;
-    double divisor = 1, value = 1;
-    for (int other = 0; other < points - 1; other++)
-        if (other != point) divisor *= where[point] - where[other];
-    for (int64_t k = 0; k < power; k++) value *= where[point];
-    return value / divisor;
-}
+// x^k divided by Π (x − other points), for 0, ±1, ±2, ±½ and k below `size`; at ∞ the last coefficient
+class Values {
+  public:
+    explicit Values(int64_t size) : size_(size) {
+        constexpr double where[points - 1] = {0, 1, -1, 2, -2, 0.5, -0.5};
+        for (int point = 0; point < points; point++) {
+            double value = 1;
+            for (int other = 0; point < points - 1 && other < points - 1; other++)
+                if (other != point) value /= where[point] - where[other];
+            for (int64_t k = 0; k < size; k++) {
+                at_.push_back(point < points - 1 ? value : double(k == size - 1));
+                if (point < points - 1) value *= where[point];
+            }
+        }
+    }
+    double operator()(int point, int64_t power) const { return at_[size_t(point * size_ + power)]; }
+
+  private:
+    int64_t size_;
+    std::vector<double> at_;
+};
 
 // The weights of a layer, (output, input, row, column).
 struct Weights {
@@ -58,6 +57,7 @@ struct Weights {
 // (point, group of outputs, row, input, output of the group) of weights that are read by a function (output, input, row, column)
 template <class Read>
 Numbers arranged(int64_t outputs, int64_t inputs, int64_t size, int group, const Read& read) {
+    const Values value(size);
     Numbers out;
     out.reserve(size_t(points * outputs * inputs * size));
     for (int p = 0; p < points; p++)
@@ -66,17 +66,17 @@ Numbers arranged(int64_t outputs, int64_t inputs, int64_t size, int group, const
                 for (int64_t i = 0; i < inputs; i++)
                     for (int64_t o = first; o < std::min(outputs, first + group); o++) {
                         double sum = 0;
-                        for (int64_t kx = 0; kx < size; kx++) sum += value_at(p, kx, size) * double(read(o, i, ky, kx));
+                        for (int64_t kx = 0; kx < size; kx++) sum += value(p, kx) * double(read(o, i, ky, kx));
                         out.push_back(float(sum));
                     }
     return out;
 }
 
-// What a stack needs, in the order in which the kernels read it.
+// What a stack needs, in the order in which the kernels read it; the way back reads no weights as they are.
 class Packed {
   public:
-    Packed(const std::vector<Weights>& layers, std::vector<const float*> biases, int group) : biases_(std::move(biases)) {
-        for (size_t l = 0; l + 1 < layers.size(); l++) {
+    Packed(const std::vector<Weights>& layers, std::vector<const float*> biases, int group, bool forwards) : biases_(std::move(biases)) {
+        for (size_t l = 0; forwards && l + 1 < layers.size(); l++) {
             const Weights& w = layers[l];
             forwards_.push_back(arranged(w.outputs, w.inputs, w.size, group, [&](auto o, auto i, auto ky, auto kx) { return w.at(o, i, ky, kx); }));
         }
@@ -116,7 +116,8 @@ struct Tables {
 
 std::vector<Buffer<float>> desks(const ConvolveTable& kernels, const Stack& stack, const Tables& tables, bool gradients, int threads) {
     int64_t most = 0;
-    for (int64_t p = 0; p < tables.pairs; p++) most = std::max(most, kernels.scratch(stack, tables.rows[p], tables.columns[p], gradients));
+    for (int64_t p = 0; p < tables.pairs; p++)
+        if (tables.columns[p] > 0) most = std::max(most, kernels.scratch(stack, tables.rows[p], tables.columns[p], gradients));
     std::vector<Buffer<float>> made;
     for (int worker = 0; worker < std::max(1, threads); worker++) made.push_back(buffer<float>(most));
     return made;
@@ -130,7 +131,7 @@ void forward(const ConvolveTable& kernels, const Stack& stack, const Tables& tab
     std::vector<Task> tasks;
     for (int64_t p = 0; p < tables.pairs; p++) {
         const int64_t rows = kept ? tables.rows[p] : kernels.block(stack, tables.rows[p], tables.columns[p]);
-        for (int64_t y = 0; y < tables.rows[p]; y += rows) tasks.push_back({p, y});
+        for (int64_t y = 0; y < tables.rows[p] && tables.columns[p] > 0; y += rows) tasks.push_back({p, y});
     }
     const std::vector<Buffer<float>> all = desks(kernels, stack, tables, kept != nullptr, threads);
     volatile bool stop = false;
@@ -157,11 +158,14 @@ class Sums {
     Numbers last;
 };
 
-std::vector<float*> addresses(std::vector<Numbers>& of) {
-    std::vector<float*> out;
-    for (Numbers& one : of) out.push_back(one.data());
-    return out;
-}
+struct Addresses {
+    Addresses(Sums& of) : last(of.last.data()) {
+        for (Numbers& one : of.at_points) at_points.push_back(one.data());
+        for (Numbers& one : of.biases) biases.push_back(one.data());
+    }
+    std::vector<float*> at_points, biases;
+    float* last;
+};
 
 // Where the gradients of a layer go.
 struct Wanted {
@@ -186,6 +190,7 @@ void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, 
         const int64_t padded = (w.outputs + lanes - 1) / lanes * lanes;
         Numbers whole(sums[0].at_points[l].size());
         summed([&](const Sums& one) { return one.at_points[l].data(); }, whole.size(), whole.data());
+        const Values value(w.size);
         float* into = wanted[l].weights;
         for (int64_t o = 0; o < w.outputs; o++)
             for (int64_t i = 0; i < w.inputs; i++)
@@ -193,7 +198,7 @@ void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, 
                     for (int64_t kx = 0; kx < w.size; kx++) {
                         double sum = 0;
                         for (int p = 0; p < points; p++)
-                            sum += value_at(p, kx, w.size) * double(whole[size_t(((p * w.size + ky) * w.inputs + i) * padded + o)]);
+                            sum += value(p, kx) * double(whole[size_t(((p * w.size + ky) * w.inputs + i) * padded + o)]);
                         *into++ = float(sum);
                     }
     }
@@ -202,19 +207,21 @@ void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, 
 void backward(const ConvolveTable& kernels, const Stack& stack, const std::vector<Weights>& layers, const Tables& tables,
               const float* gradient, const float* kept, const int64_t* starts, float* out, const std::vector<Wanted>& wanted, int threads,
               const Poll& poll) {
-    constexpr int64_t together = 8;  // pairs, summed in turn; then their sums, in turn: no result depends on threads
+    // pairs summed in turn, then their sums in turn: no result depends on threads, and few sums are kept
+    const int64_t together = std::max<int64_t>(8, (tables.pairs + 15) / 16);
     const int64_t chunks = (tables.pairs + together - 1) / together;
     const std::vector<Numbers> back = turned(layers, kernels.outputs);
     std::vector<const float*> products;
     for (const Numbers& one : back) products.push_back(one.data());
     std::vector<Sums> sums(size_t(std::max<int64_t>(1, chunks)), Sums(stack, kernels.lanes));
+    std::vector<Addresses> addresses(sums.begin(), sums.end());
     const std::vector<Buffer<float>> all = desks(kernels, stack, tables, true, threads);
     volatile bool stop = false;
     const auto work = [&](int64_t chunk, int worker) {
-        Sums& own = sums[size_t(chunk)];
-        const std::vector<float*> at_points = addresses(own.at_points), biases = addresses(own.biases);
-        const StackGradients into{products.data(), at_points.data(), biases.data(), own.last.data()};
+        const Addresses& own = addresses[size_t(chunk)];
+        const StackGradients into{products.data(), own.at_points.data(), own.biases.data(), own.last};
         for (int64_t p = chunk * together; p < std::min(tables.pairs, (chunk + 1) * together) && !stop; p++) {
+            if (tables.columns[p] == 0) continue;
             const int64_t offset = p * tables.n * tables.m;
             kernels.backward(stack, into, tables.grid(p), gradient + offset, kept + starts[p], out + offset, all[size_t(worker)].get());
         }
@@ -225,20 +232,24 @@ void backward(const ConvolveTable& kernels, const Stack& stack, const std::vecto
 
 }  // namespace
 
-namespace nb = nanobind;
-template <class T> using Array4 = nb::ndarray<T, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
-template <class T> using Array3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-template <class T> using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Layers = std::vector<Array4<const float>>;
 using Biases = std::vector<Array1<const float>>;
 using Pairs = Array3<const float>;
-using Ids = Array1<const int64_t>;
-using Isa = std::optional<std::string>;
 
 static std::vector<Weights> weights_of(const Layers& layers) {
     std::vector<Weights> out;
     for (const auto& w : layers) out.push_back({w.data(), int64_t(w.shape(0)), int64_t(w.shape(1)), int64_t(w.shape(2))});
+    const int64_t size = out.size() < 2 || out.size() > 9 ? 0 : out[0].size, last = size == 5 ? 3 : 5;
+    const bool inner = std::all_of(out.begin(), out.end() - (out.empty() ? 0 : 1), [&](const Weights& w) { return w.size == size; });
+    if ((size != 5 && size != 7) || !inner || out.back().size != last)
+        throw std::invalid_argument("layers of these sizes have no kernels: expected 5 … 5 3 or 7 … 7 5");
     return out;
+}
+
+static void refuse_short(const ConvolveTable& kernels, const Stack& stack, const Tables& tables, size_t size, const Ids& starts) {
+    for (int64_t p = 0; p < tables.pairs; p++)
+        if (starts.data()[p] + kernels.kept(stack, tables.rows[p], tables.columns[p]) > int64_t(size))
+            throw std::invalid_argument("kept has too little room");
 }
 
 static std::vector<const float*> biases_of(const Biases& biases) {
@@ -265,16 +276,17 @@ void define_convolve(nb::module_& module) {
     module.def(
         "convolve_forward",
         [](Layers layers, Biases biases, Pairs distances, Pairs positions, Ids rows, Ids columns, std::optional<Array1<float>> kept,
-           Ids starts, int threads, Array3<float> out, Isa isa) {
+           std::optional<Ids> starts, int threads, Array3<float> out, Isa isa) {
             const ConvolveTable& kernels = convolve_for(isa);
-            const Packed packed(weights_of(layers), biases_of(biases), kernels.outputs);
+            const Packed packed(weights_of(layers), biases_of(biases), kernels.outputs, true);
             const Tables tables = tables_of(distances, positions, rows, columns);
+            if (kept) refuse_short(kernels, packed.stack, tables, kept->size(), *starts);
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
-                forward(kernels, packed.stack, tables, out.data(), kept ? kept->data() : nullptr, starts.data(), threads, poll);
+                forward(kernels, packed.stack, tables, out.data(), kept ? kept->data() : nullptr, kept ? starts->data() : nullptr, threads, poll);
             });
         },
         nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg().none(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
+        nb::arg().none(), nb::arg().none(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
         nb::arg("isa") = nb::none());
     module.def(
         "convolve_backward",
@@ -283,8 +295,9 @@ void define_convolve(nb::module_& module) {
            std::vector<Array1<float>> to_biases, Isa isa) {
             const ConvolveTable& kernels = convolve_for(isa);
             const std::vector<Weights> weights = weights_of(layers);
-            const Packed packed(weights, biases_of(biases), kernels.outputs);
+            const Packed packed(weights, biases_of(biases), kernels.outputs, false);
             const Tables tables = tables_of(distances, positions, rows, columns);
+            refuse_short(kernels, packed.stack, tables, kept.size(), starts);
             std::vector<Wanted> wanted;
             for (size_t l = 0; l < weights.size(); l++) wanted.push_back({to_weights[l].data(), to_biases[l].data()});
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
@@ -293,7 +306,7 @@ void define_convolve(nb::module_& module) {
         },
         nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"),
-        nb::arg("out").noconvert(), nb::arg("to_weights"), nb::arg("to_biases"), nb::arg("isa") = nb::none());
+        nb::arg("out").noconvert(), nb::arg("to_weights").noconvert(), nb::arg("to_biases").noconvert(), nb::arg("isa") = nb::none());
 }
 
 }  // namespace timelike

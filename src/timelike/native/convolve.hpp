@@ -12,10 +12,10 @@ namespace timelike {
 
 constexpr int points = 8;
 
-// Layers but the last have `width` outputs and a ReLU, and one `size`, 3, 5 or 7; the last has one output.
+// Layers but the last have `width` outputs and a ReLU, and one `size`, 5 or 7; the last, of size 3 or 5, has one output.
 struct Stack {
     int64_t layers, width, size, last_size;
-    const float* const* products;  // (layer but last): transformed weights, in the order `arrange` gives
+    const float* const* products;  // (layer but last): transformed weights, in the order of `arranged`, for the way forwards
     const float* const* biases;    // (layer)
     const float* last;             // (width, last_size, last_size)
 

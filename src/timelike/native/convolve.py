@@ -8,12 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _use_kernels
-
-try:
-    from . import _kernels
-except ImportError:  # a pure wheel: built without a compiler
-    _kernels = None  # type: ignore[assignment]
+from . import _kernels, _use_kernels
 
 Lengths = NDArray[np.int64]
 SIZES = {5: 3, 7: 5}
@@ -65,7 +60,7 @@ def forward(stack: Stack, tables: Tables, *, keep: bool, threads: int) -> tuple[
     """The one channel that comes out, (pair, n, m), 0 in the padding; and what `backward` needs, if it is kept."""
     out = np.zeros_like(tables.distances)
     if not keep:
-        _kernels.convolve_forward(*stack, *tables, None, tables.rows, threads=threads, out=out)
+        _kernels.convolve_forward(*stack, *tables, None, None, threads=threads, out=out)
         return out, None
     counts = np.empty_like(tables.rows)
     _kernels.convolve_kept(*stack.shape(), tables.rows, tables.columns, out=counts)

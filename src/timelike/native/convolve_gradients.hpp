@@ -20,17 +20,17 @@ inline void outer(const float* values, int64_t channel, const float* gradients, 
         const bool two = o + W < padded;
         const int64_t next = two ? W : 0;
         V first[Inputs], second[Inputs];
-        for (int i = 0; i < Inputs; i++) first[i] = load(into + i * padded + o), second[i] = load(into + i * padded + o + next);
+        for (int i = 0; i < Inputs; i++) first[i] = load_anywhere(into + i * padded + o), second[i] = load_anywhere(into + i * padded + o + next);
         for (int64_t j = 0; j < count; j++) {
-            const V a = load(gradients + j * padded + o), b = load(gradients + j * padded + o + next);
+            const V a = load_anywhere(gradients + j * padded + o), b = load_anywhere(gradients + j * padded + o + next);
             for (int i = 0; i < Inputs; i++) {
                 const V value = all(values[i * channel + j]);
                 first[i] = fused(value, a, first[i]), second[i] = fused(value, b, second[i]);
             }
         }
         for (int i = 0; i < Inputs; i++) {
-            store(into + i * padded + o, first[i]);
-            if (two) store(into + i * padded + o + W, second[i]);
+            store_anywhere(into + i * padded + o, first[i]);
+            if (two) store_anywhere(into + i * padded + o + W, second[i]);
         }
     }
 }
@@ -50,9 +50,9 @@ void spread_tiles(const Layout& at, const float* gradients, int64_t outputs, int
     for (int64_t o = 0; o < outputs; o++)
         for (int64_t j = 0; j < count; j += W) {
             V read[Tile], spreads[points];
-            for (int c = 0; c < Tile; c++) read[c] = load(gradients + (o * Tile + c) * at.stride + place + j);
+            for (int c = 0; c < Tile; c++) read[c] = load_anywhere(gradients + (o * Tile + c) * at.stride + place + j);
             spread<Tile>(read, spreads);
-            for (int p = 0; p < points; p++) store(lines + (p * outputs + o) * span + j, spreads[p]);
+            for (int p = 0; p < points; p++) store_anywhere(lines + (p * outputs + o) * span + j, spreads[p]);
         }
     for (int64_t p = 0; p < points; p++, out += span * padded)
         for (int64_t j = 0; j < count; j++) {
@@ -91,7 +91,7 @@ void bias_gradients(const Layout& at, const float* gradients, int64_t outputs, f
     for (int64_t o = 0; o < outputs; o++) {
         V sum{};
         for (int c = 0; c < Tile; c++)
-            for (int64_t j = 0; j < at.n * at.tiles; j += W) sum = sum + load(gradients + (o * Tile + c) * at.stride + at.at(0) + j);
+            for (int64_t j = 0; j < at.n * at.tiles; j += W) sum = sum + load_anywhere(gradients + (o * Tile + c) * at.stride + at.at(0) + j);
         into[o] += total(sum);
     }
 }
@@ -106,7 +106,7 @@ void last_gradients(const Layout& at, const Edges& edges, const float* weights, 
         for (int64_t j = 0; j < at.n * at.tiles; j += W) {
             V read[Tile], sums[Tile] = {};
             const float* from = planes + k * Tile * at.stride + at.at(0) + j;
-            for (int c = 0; c < Tile; c++) read[c] = load(from + c * at.stride);
+            for (int c = 0; c < Tile; c++) read[c] = load_anywhere(from + c * at.stride);
             for (int ky = 0; ky < Last; ky++) {
                 V near[Tile + 2 * reach];  // the outputs that this row of the kernel leads to, last column of it first
                 columns<Tile>(output, at.stride, at.at(reach - ky) + j, -reach, edges, j, near);
@@ -120,7 +120,7 @@ void last_gradients(const Layout& at, const Edges& edges, const float* weights, 
                 }
             }
             for (int c = 0; c < Tile; c++)
-                store(to + (k * Tile + c) * at.stride + at.at(0) + j, (V)((Bits)sums[c] & (read[c] > V{})));
+                store_anywhere(to + (k * Tile + c) * at.stride + at.at(0) + j, (V)((Bits)sums[c] & (read[c] > V{})));
         }
         for (int w = 0; w < Last * Last; w++) into[k * Last * Last + w] += total(by_weight[w]);
     }

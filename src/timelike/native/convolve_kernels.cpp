@@ -1,5 +1,5 @@
 // The passes of convolve.hpp over one pair, compiled once per instruction set. A table that is not kept for gradients is
-// taken in blocks of rows, so that memory does not grow with it; no sum depends on where a block begins.
+// taken in blocks of rows, so that memory does not grow with them; no sum depends on where a block begins.
 #include "convolve_gradients.hpp"
 
 namespace timelike {
@@ -56,13 +56,13 @@ Edges edges_of(const Layout& at, const Stack& stack, Room& room) {
         int32_t* const mask = reinterpret_cast<int32_t*>(room.take(length));
         edges.shifted[shift + furthest] = mask;
         if (mask)
-            for (int64_t j = 0; j < length; j++) mask[j] = -(j % at.tiles + shift >= 0 && j % at.tiles + shift < at.tiles);
+            for (int64_t j = 0, t = 0; j < length; j++, t = t + 1 < at.tiles ? t + 1 : 0) mask[j] = -(t + shift >= 0 && t + shift < at.tiles);
     }
     int32_t* const mask = reinterpret_cast<int32_t*>(room.take(tile * length));
     edges.column = mask;
     if (mask)
         for (int64_t c = 0; c < tile; c++)
-            for (int64_t j = 0; j < length; j++) mask[c * length + j] = -(j % at.tiles * tile + c < at.m);
+            for (int64_t j = 0, t = 0; j < length; j++, t = t + 1 < at.tiles ? t + 1 : 0) mask[c * length + j] = -(t * tile + c < at.m);
     return edges;
 }
 
@@ -146,6 +146,7 @@ struct Backward {
         for (float*& one : gradients) one = room.planes(at, stack, stack.width);
         values = room.take(points * larger(stack.width, 2) * at.transformed + span);
         sums = room.take(points * stack.width * span);
+        // sums are free while gradients of weights are made
         spreads = {sums, room.take(points * span * rounded(stack.width))};
     }
 };
@@ -198,6 +199,7 @@ int64_t block(const Stack& stack, int64_t n, int64_t m) { return layout(stack, n
 
 int64_t kept(const Stack& stack, int64_t n, int64_t m) {
     Room room{nullptr};
+    if (m == 0) return 0;
     Kept(layout(stack, n, m, true), stack, room);
     return room.used;
 }

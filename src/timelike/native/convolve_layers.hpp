@@ -46,7 +46,7 @@ void transform(const Layout& at, const Edges& edges, const float* planes, int64_
             V read[points], values[points];
             columns<Tile>(planes, at.stride, first + j, -((points - Tile) / 2), edges, j, read);
             evaluate(read, values);
-            for (int p = 0; p < points; p++) store(out + p * point + j, values[p]);
+            for (int p = 0; p < points; p++) store_anywhere(out + p * point + j, values[p]);
         }
 }
 
@@ -57,13 +57,13 @@ inline void product(const float* weights, const float* values, int64_t inputs, i
         const float* from = values;
         for (int64_t c = 0; c < inputs; c++, from += channel, weights += Outputs) {
             V read[Vectors];
-            for (int v = 0; v < Vectors; v++) read[v] = load(from + v * W);
+            for (int v = 0; v < Vectors; v++) read[v] = load_anywhere(from + v * W);
             for (int o = 0; o < Outputs; o++)
                 for (int v = 0; v < Vectors; v++) sums[o][v] = fused(all(weights[o]), read[v], sums[o][v]);
         }
     }
     for (int o = 0; o < Outputs; o++)
-        for (int v = 0; v < Vectors; v++) store(out + o * span + v * W, sums[o][v]);
+        for (int v = 0; v < Vectors; v++) store_anywhere(out + o * span + v * W, sums[o][v]);
 }
 
 template <int Vectors>
@@ -110,7 +110,7 @@ struct Backwards {
 
     inline V operator()(V sum, int64_t channel, int column, int64_t place, int64_t) const {
         if (!below) return sum;
-        return (V)((Bits)sum & (load(below + (channel * tile + column) * stride + place) > V{}));
+        return (V)((Bits)sum & (load_anywhere(below + (channel * tile + column) * stride + place) > V{}));
     }
 };
 
@@ -128,11 +128,11 @@ void layer(const Layout& at, const Edges& edges, const float* weights, const flo
             for (int64_t o = 0; o < outputs; o++)
                 for (int64_t v = 0; v < registers; v++) {
                     V m[points], found[Tile];
-                    for (int p = 0; p < points; p++) m[p] = load(sums + (p * outputs + o) * span + v * W);
+                    for (int p = 0; p < points; p++) m[p] = load_anywhere(sums + (p * outputs + o) * span + v * W);
                     interpolate<Tile>(m, found);
                     const int64_t place = at.at(y) + j + v * W;
                     for (int c = 0; c < Tile; c++)
-                        store(to_planes + (o * Tile + c) * at.stride + place, finish(found[c], o, c, place, j + v * W));
+                        store_anywhere(to_planes + (o * Tile + c) * at.stride + place, finish(found[c], o, c, place, j + v * W));
                 }
         }
     }
@@ -154,7 +154,7 @@ void last_layer(const Layout& at, const Edges& edges, const float* weights, floa
                 for (int c = 0; c < Tile; c++)
                     for (int kx = 0; kx < Last; kx++) sums[c] = fused(all(weight[kx]), read[c + kx], sums[c]);
             }
-        for (int c = 0; c < Tile; c++) store(to + c * at.stride + at.at(at.y0) + j, sums[c]);
+        for (int c = 0; c < Tile; c++) store_anywhere(to + c * at.stride + at.at(at.y0) + j, sums[c]);
     }
 }
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import Report, _kernels, _use_kernels
 from .buffers import Steps
 
-STRETCH = 32  # steps between the states that are kept for gradients, as in coupled_pairs.hpp
+STRETCH: int = getattr(_kernels, "coupled_stretch", 1)  # steps between the states that are kept for gradients
 _BUDGET = 1 << 27  # bytes of sums in the making, for gradients by sequences that many pairs share
 _PAIRS = 4096  # rolled out at once in torch: their states stay in the cache
 

@@ -78,6 +78,7 @@ void define_for(nb::module_& module) {
 }  // namespace
 
 void define_coupled_pairs(nb::module_& module) {
+    module.attr("coupled_stretch") = coupled_stretch;
     define_for<float>(module);
     define_for<double>(module);
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -19,6 +20,7 @@ struct Job {
     const std::function<void(std::int64_t, int)>* work;
     volatile bool* stop;
     std::atomic<std::int64_t> next{0}, finished{0};
+    std::exception_ptr error{};  // the first that a worker met: it ends the work, and the caller is told
 };
 
 class Pool {
@@ -44,6 +46,7 @@ class Pool {
             lock.lock();
         }
         job_ = nullptr;
+        if (job.error) std::rethrow_exception(job.error);
         return wanted;
     }
 
@@ -64,9 +67,16 @@ class Pool {
                 if (!job_ || worker >= job_->threads) continue;
                 job = job_;
             }
-            for (std::int64_t task; !*job->stop && (task = job->next++) < job->tasks; job->finished++)
-                (*job->work)(task, worker);
+            std::exception_ptr error;
+            try {
+                for (std::int64_t task; !*job->stop && (task = job->next++) < job->tasks; job->finished++)
+                    (*job->work)(task, worker);
+            } catch (...) {
+                error = std::current_exception();
+                *job->stop = true;
+            }
             std::lock_guard<std::mutex> lock(mutex_);
+            if (error && !job->error) job->error = error;
             if (--running_ == 0) done_.notify_all();
         }
     }

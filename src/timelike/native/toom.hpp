@@ -3,6 +3,7 @@
 #pragma once
 #include "convolve.hpp"
 #include "explog.hpp"
+#include "lanes.hpp"
 
 namespace timelike {
 namespace {
@@ -10,12 +11,8 @@ namespace {
 typedef vec<float> V;
 typedef decltype(V{} < V{}) Bits;
 constexpr int W = lanes<float>;
-typedef float Loose __attribute__((vector_size(register_bytes), aligned(4), may_alias));
-typedef int32_t LooseBits __attribute__((vector_size(register_bytes), aligned(4), may_alias));
 
-inline V load(const float* from) { return (V)*reinterpret_cast<const Loose*>(from); }
-inline void store(float* into, V value) { *reinterpret_cast<Loose*>(into) = (Loose)value; }
-inline V masked(V value, const int32_t* mask) { return (V)((Bits)value & (Bits)*reinterpret_cast<const LooseBits*>(mask)); }
+inline V masked(V value, const int32_t* mask) { return (V)((Bits)value & (Bits)load_anywhere<int32_t>(mask)); }
 
 // Column `offset` of a tile, which may be in a tile before or after: whose plane it is in, and how many tiles away.
 template <int Tile> constexpr int plane_of(int offset) { return ((offset % Tile) + Tile) % Tile; }
@@ -35,7 +32,7 @@ template <int Tile, int Count>
 inline void columns(const float* planes, int64_t stride, int64_t j, int first, const Edges& edges, int64_t at, V (&into)[Count]) {
     for (int c = 0; c < Count; c++) {
         const int plane = plane_of<Tile>(first + c), shift = shift_of<Tile>(first + c);
-        into[c] = load(planes + plane * stride + j + shift);
+        into[c] = load_anywhere(planes + plane * stride + j + shift);
         if (shift) into[c] = masked(into[c], edges.shifted[shift + furthest] + at);
     }
 }

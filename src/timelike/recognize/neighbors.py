@@ -56,6 +56,7 @@ class _Nearest(MetricParameters):
         same = distances == 0  # a sequence that is there decides alone
         with np.errstate(divide="ignore", over="ignore"):
             closeness = np.minimum(1 / distances.astype(np.float64), np.finfo(np.float64).max / distances.shape[1])
+        closeness[np.isinf(distances).all(axis=1)] = 1.0  # none of them is nearer
         return np.where(same.any(axis=1, keepdims=True), same.astype(np.float64), closeness)
 
 

@@ -17,7 +17,7 @@ from ..sequences.arguments import real
 from . import randomness
 from .batches import Batch
 from .callbacks import Callback
-from .descent import Descent, NotFinite, diverged, listed
+from .descent import Descent, Diverged, NotFinite, diverged, listed
 from .history import KEPT
 from .limits import Limits
 from .objective import Number
@@ -176,8 +176,11 @@ class Loop:
         if not self.limits.validates or run.step in run.history.steps("score")[-1:]:
             return
         randomness.before_score(run.seed)
-        with _evaluating(run.module), self.processes.computing(), torch.no_grad():
-            score = self.processes.agreed(self.objective.validate())
+        try:
+            with _evaluating(run.module), self.processes.computing(), torch.no_grad():
+                score = self.processes.agreed(self.objective.validate())
+        except NotFinite as error:
+            raise Diverged(f"{error} after step {run.step}: lower the learning rate", run.step, []) from None
         score = real(float(score), f"the score that validate() gave after step {run.step}")
         run.history.note("score", run.step, score)
         if self.limits.patience is not None and run.history.best_step == run.step:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +24,18 @@ class Savable(ABC):
     """An estimator that can be written to a folder: it says what it learned, and takes it up again."""
 
     _parameters: dict[str, Any]
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """A fit that breaks off leaves neither half a model nor parts of two: everything is as before it."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        self._note_parameters()
 
     def _note_parameters(self) -> None:
         """Note the parameters of now, with which the model was made."""
@@ -56,7 +70,7 @@ class Savable(ABC):
     def _refuse_changed(self, own: dict[str, Any]) -> None:
         """A parameter that was set after the fit would make another model of what is read from the folder."""
         for name, value in getattr(self, "_parameters", {}).items():
-            if name not in _OVER and repr(own[name]) != repr(value):
+            if name not in _OVER and own[name] is not value and repr(own[name]) != repr(value):
                 raise ValueError(
                     f"{name}={own[name]!r} was {value!r} when this {type(self).__name__} was fitted: set it back with "
                     f"set_params({name}={value!r}), or fit again, before saving"

@@ -80,6 +80,8 @@ def refuse_unlike(x: Tensor, y: Tensor) -> None:
 def checked_lengths(lengths: Any, side: Tensor, name: str) -> Tensor:
     """Lengths (item,), all of the padded length where none are given."""
     n_items, longest = side.shape[:2]
+    if longest < 1:
+        raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, time, channel) with steps")
     if lengths is None:
         return torch.full((n_items,), longest)
     given = torch.as_tensor(lengths).detach().cpu()
