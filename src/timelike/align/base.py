@@ -19,9 +19,9 @@ from ..sequences.arguments import whole
 from ..sequences.check import computed_dtype
 from . import spread
 from .alignment import Alignment
+from .candidates import Ids, checked_candidates, nearest_among
 
 Report = native.Report
-
 
 _BLOCK = 1 << 24  # distances at a time in a search
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -121,12 +121,28 @@ class Metric(abc.ABC):
                 'an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
 
-    def neighbors(self, X: Any, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
-        """The k sequences of X nearest to every query; equal distances in the order of X."""
+    def neighbors(self, X: Any, queries: Any, k: int = 1, *, among: Any = None, n_jobs: int | None = None) -> Matches:
+        """The k sequences of X nearest to every query; equal distances in the order of X.
+
+        With `among` only candidates are compared: positions (query, candidate) in X, or the `Matches` of another
+        metric, whose best are put in a new order.
+        """
         collection, asked = as_sequences(X, "X"), as_sequences(queries, "queries")
         self._refuse_search(collection, asked, k)
+        if among is not None:
+            chosen = checked_candidates(among, len(asked), len(collection), k)
+            distances = self._among(collection, asked, chosen, threads_of(n_jobs))
+            refuse_nonfinite(distances, ("queries", "among"))
+            return Matches(*nearest_among(chosen, distances, k))
         found = self._nearest(collection, asked, k, threads_of(n_jobs))
         return self._brute_force(collection, asked, k, n_jobs) if found is None else found
+
+    def _among(self, collection: Sequences, asked: Sequences, chosen: Ids, threads: int) -> NDArray[Any]:
+        """The distance of every query from each of its candidates, (query, candidate)."""
+        out = np.empty(chosen.shape, computed(asked, collection))
+        for query, ids in enumerate(chosen):
+            self._fill(asked[query : query + 1], collection[ids], out[query : query + 1], threads, None)
+        return out
 
     def prepared(self, X: Any) -> Gallery:
         """X made ready for many searches: `metric.prepared(X).neighbors(queries, k)`.

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..align.base import Report
+from ..align.base import Report, computed
+from ..align.candidates import Ids
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import flag, real, whole
 from ..sequences.moments import Moments
@@ -21,7 +22,7 @@ from ..sequences.sampling import RandomState, generator
 from ..train import History, Plateau, fit, seeded
 from . import losses
 from .alignment_objectives import Comparing, Supervised
-from .blocks import fill
+from .blocks import compare, exactly, fill, parts, picked
 from .comparer import Comparer
 from .estimator import MetricEstimator
 from .gallery import PreparedGallery
@@ -187,6 +188,19 @@ class LearnedMetric(MetricEstimator):
     def prepared(self, X: Any) -> PreparedGallery:
         """X made ready for many searches: what the network computes of X alone is computed once."""
         return PreparedGallery(self, as_sequences(X, "X"))
+
+    def _among(self, collection: Sequences, asked: Sequences, chosen: Ids, threads: int) -> NDArray[Any]:
+        """Each query and each candidate of any query is prepared once."""
+        known, places = np.unique(chosen, return_inverse=True)
+        out = np.empty(chosen.shape, computed(asked, collection))
+        exact = exactly(self.network_.eval())
+        with torch_threads(threads):
+            gallery = parts(exact, self.moments_.applied(collection[known]))
+            queries = parts(exact, self.moments_.applied(asked))
+            for query, wanted in enumerate(places.reshape(chosen.shape)):
+                one, own = picked(queries, np.array([query])), out[query : query + 1]
+                compare(self.network_, one, picked(gallery, wanted), own)
+        return out
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         first = self.moments_.applied(x)

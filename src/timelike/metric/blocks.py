@@ -62,6 +62,18 @@ def parts(network: Comparer, sequences: Sequences) -> list[Part]:
     return found
 
 
+def picked(known: list[Part], wanted: NDArray[np.int64]) -> list[Part]:
+    """Those of what is prepared whose positions are wanted, with their place among the wanted as their position."""
+    order = np.argsort(wanted)
+    found = []
+    for part in known:
+        place = np.searchsorted(wanted, part.ids, sorter=order).clip(max=len(wanted) - 1)
+        own = np.flatnonzero(wanted[order[place]] == part.ids)
+        if len(own):
+            found.append(Part(order[place[own]], part.prepared.take(torch.from_numpy(own))))
+    return found
+
+
 def fill(
     network: Comparer,
     x: Sequences,
