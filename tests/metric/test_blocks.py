@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import timelike as tl
+from timelike import native
 from timelike.metric import TAPNetwork, blocks
 from timelike.metric.blocks import fill
 from timelike.metric.threads import torch_threads
@@ -20,9 +21,12 @@ CLOSE = {"rtol": 1e-4, "atol": 1e-5}  # of float32, in which networks compute
 
 
 def assert_same(found, wanted):
-    """To the bit but for a rare one, which was at the edge between two numbers of float32."""
+    """To the bit but for a rare one, which was at the edge between two numbers of float32.
+
+    Without kernels torch multiplies the matrices of pairs, and rounds as it likes.
+    """
     np.testing.assert_allclose(found, wanted, **CLOSE)
-    assert np.mean(found == wanted) > 0.95
+    assert not native.compiled() or np.mean(found == wanted) > 0.95
 
 
 @pytest.mark.parametrize("name", NETWORKS)
