@@ -20,22 +20,12 @@ from benchmarks.papers.cgru_rows import (
     TEST,
 )
 from benchmarks.papers.cgru_scores import NAMES
+from benchmarks.papers.resumable import duration
 
 Rows = dict[str, dict[str, Any]]
 Scores = list[dict[str, Any]]
 IMAGES = Path("docs/images")
 TITLES = "accuracy | macro F1 | MAP"
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours.
-
-    >>> duration(5400)
-    '90 min'
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def page(rows: Rows) -> str:
