@@ -141,7 +141,7 @@ coordinate by itself raises the noise of joints that hardly move (DTW: MAP 0.43 
 before the choice was made; it makes the baselines stronger); the paper has 192 features of its own. The learning rate
 is the paper's 10⁻⁴, which was also better on validation than 10⁻³ in a trial whose test scores were seen. FSDD takes
 the place of the Arabic digits: 100 of the 270 training sequences of each digit, at most 20 frames, for all pairs of
-300 × 2700 and their validations would take an hour a row, and single recordings are held out, for its official split
+300 × 2700 and their validations would take most of an hour, and single recordings are held out, for its official split
 has the same speakers on both sides. `elements` is element-wise learning with triplets.
 
 {sections}
