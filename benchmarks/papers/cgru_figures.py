@@ -55,11 +55,12 @@ def coupling(known: Rows, path: Path) -> None:
         fitted = norms[1:][first]
         r = np.corrcoef(fitted, losses[first])[0, 1]
         words = f"line through the first {len(fitted)} epochs, r = {r:.3f}"
-        against.plot(fitted, slope * fitted + start, "--", color=f"C{i}", label=words)
+        ends = np.array([fitted.min(), fitted.max()])
+        against.plot(ends, slope * ends + start, "--", color=f"C{i}", label=words)
     over.set(xlabel="epoch", ylabel="‖W_hc‖", ylim=(0, 1.1 * max(max(row["coupling"]) for row in known.values())))
     against.set(xlabel="‖W_hc‖", ylabel="mean loss of an epoch")
     over.legend(frameon=False)
-    against.legend(frameon=False)
+    against.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1))  # the points take up the rest
     figure.savefig(path)
 
 
