@@ -1,6 +1,7 @@
 """A toy problem, and every learned metric in a size that learns it in a second."""
 
 import numpy as np
+import torch
 
 import timelike as tl
 from timelike import metric as room
@@ -40,3 +41,12 @@ def turning(count, seed):
         noise = rng.standard_normal((len(angle), 4)) * (0.2, 0.2, 1.0, 1.0)
         sequences.append(np.concatenate([signal, np.zeros_like(signal)], axis=1) + noise)
     return tl.Sequences(sequences, labels=np.array(["left", "back", "front"])[kinds])
+
+
+def coupled_network(hidden=5, channels=2, seed=0, **options):
+    """In double precision, with a gate that is not the same everywhere."""
+    torch.manual_seed(seed)
+    network = room.CoupledNetwork(channels, hidden=hidden, **options).double()
+    with torch.no_grad():
+        network.weight_hc.mul_(5)
+    return network

@@ -6,16 +6,9 @@ import torch
 
 from naive import coupled as naive
 from timelike.metric import CoupledNetwork, Prepared
+from toys import coupled_network as made
 
 LENGTHS = torch.tensor([9, 4, 1, 7, 9])
-
-
-def made(hidden=5, channels=2, seed=0, **options):
-    torch.manual_seed(seed)
-    network = CoupledNetwork(channels, hidden=hidden, **options).double()
-    with torch.no_grad():
-        network.weight_hc.mul_(5)  # so that the gate is not the same everywhere
-    return network
 
 
 def walks(items=5, time=9, channels=2, seed=1):

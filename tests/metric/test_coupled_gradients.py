@@ -5,20 +5,13 @@ import torch
 from hypothesis import assume, given, settings, strategies as st
 
 from timelike import native
-from timelike.metric import CoupledNetwork, Prepared
+from timelike.metric import Prepared
 from timelike.native.coupled_rollout import Side, distances
+from toys import coupled_network as made
 
 pytestmark = pytest.mark.skipif(not native.compiled(), reason="without kernels gradients are torch's own")
 
 CLOSE = {torch.float32: 1e-4, torch.float64: 1e-10}
-
-
-def made(hidden=5, channels=2, seed=0, **options):
-    torch.manual_seed(seed)
-    network = CoupledNetwork(channels, hidden=hidden, **options).double()
-    with torch.no_grad():
-        network.weight_hc.mul_(5)  # so that the gate is not the same everywhere
-    return network
 
 
 def walks(items, time, channels=2, seed=1):
