@@ -17,10 +17,16 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.sequences import FormatError, archive, available, loading
+from timelike.sequences import FormatError, archive, available, formats, loading
 
 TRAIN = tl.Sequences([[1.0, 2.0], [3.0]], labels=["a", "b"])
 TEST = tl.Sequences([[5.0, 6.0, 7.0]], labels=["b"], class_names=["a", "b"])
+ABLE = [  # to hold these
+    suffix
+    for suffix, known in formats.FORMATS.items()
+    if known.writes
+    and not {"unequal lengths", "labels", "class_names", "other classes"} & {*known.functions().LACKS[suffix]}
+]
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +59,7 @@ def test_a_file_is_loaded_alone(tmp_path) -> None:
         tl.load(folder / "Demo_TRAIN.ts", split="test")
 
 
-@pytest.mark.parametrize("suffix", [".ts", ".arff", ".npz", ".parquet"])
+@pytest.mark.parametrize("suffix", ABLE)
 def test_a_folder_with_a_pair_gives_both(suffix, tmp_path) -> None:
     train, test = tl.load(pair(tmp_path / "Demo", suffix=suffix))
     assert train.labels.tolist() == ["a", "b"]

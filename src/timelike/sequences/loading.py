@@ -6,8 +6,7 @@ import difflib
 import importlib.util
 import os
 import re
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -17,9 +16,6 @@ from .formats import har
 
 _PART = re.compile(r"(.+)_(TRAIN|TEST)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
-_WHOLE = (".npz", ".ts", ".parquet", ".arff")  # a file of one of these alone is a data set; .txt may be anything
-_NAMED = tuple(s for s in formats.SUFFIXES if s not in (".csv", ".npy"))  # many a .csv is not a long table
-
 _PATH = 4000  # characters, more than operating systems take
 
 Files = dict[str, Path]  # "train" and "test", or "all"
@@ -34,8 +30,8 @@ def load(name_or_path: str | os.PathLike[str], *, split: Literal["train", "test"
 
     A name is looked for in the folder `$TIMELIKE_DATA` (two levels deep), the cache, and the data folders inside
     installed aeon and sktime packages, whose code is not imported; then it is downloaded from the UCR/UEA archive into
-    the cache. A path is a file (`.ts`, `.tsv`, `.txt`, `.arff`, `.npz`, `.npy`, `.csv`, `.parquet`), or a folder with
-    `<Name>_TRAIN` and `<Name>_TEST` files or the official UCI HAR files.
+    the cache. A path is a file, whose suffix says the format (`timelike.sequences.formats.FORMATS` has them all), or a
+    folder with `<Name>_TRAIN` and `<Name>_TEST` files or the official UCI HAR files.
 
     >>> import pathlib, tempfile, timelike as tl
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "both.npz"
@@ -121,8 +117,8 @@ def _in_folder(path: Path) -> Files:
     return next(iter(found.values()))
 
 
-def _pairs(files: list[Path], suffixes: tuple[str, ...] = formats.SUFFIXES) -> dict[str, Files]:
-    """Data sets among the files of one folder by name; of several formats the one that has both parts, .ts first."""
+def _pairs(files: list[Path], suffixes: Iterable[str] = formats.SUFFIXES) -> dict[str, Files]:
+    """Data sets among the files of one folder by name; of several formats the first that has both parts."""
     best: dict[str, Files] = {}
     for suffix in suffixes:
         found: dict[str, Files] = {}
@@ -130,23 +126,12 @@ def _pairs(files: list[Path], suffixes: tuple[str, ...] = formats.SUFFIXES) -> d
             part = _PART.fullmatch(file.stem)
             if file.suffix.lower() == suffix and part:
                 found.setdefault(part[1], {})[part[2].lower()] = file
-            elif file.suffix.lower() == suffix and suffix in _WHOLE and _is_ours(file):
+            elif file.suffix.lower() == suffix and formats.FORMATS[suffix].whole and formats.holds(file):
                 found[file.stem] = {"all": file}
         for name, parts in found.items():
             if len(parts) > len(best.get(name, {})):
                 best[name] = parts
     return best
-
-
-def _is_ours(file: Path) -> bool:
-    """Whether an .npz holds sequences: other arrays are kept in such files too."""
-    if file.suffix.lower() != ".npz":
-        return True
-    try:
-        with zipfile.ZipFile(file) as arrays:
-            return {"values.npy", "offsets.npy"} <= set(arrays.namelist())
-    except (OSError, zipfile.BadZipFile):
-        return True  # damaged: whoever asks for it by name should be told so
 
 
 def _read(files: Files) -> dict[str, Sequences]:
@@ -200,7 +185,8 @@ def _catalogue(root: Path, depth: int = 2) -> dict[str, Files]:
     if depth:
         for folder in filter(Path.is_dir, entries):
             found = _catalogue(folder, depth - 1) | found
-    return found | _pairs([entry for entry in entries if entry.is_file()], _NAMED)
+    named = [suffix for suffix, known in formats.FORMATS.items() if known.named]
+    return found | _pairs([entry for entry in entries if entry.is_file()], named)
 
 
 def _from_name(name: str) -> dict[str, Sequences]:
@@ -213,17 +199,18 @@ def _from_name(name: str) -> dict[str, Sequences]:
             return _read(catalogue[name])
         known |= set(catalogue)
         searched.append(f"{place} ({root}{'' if root.is_dir() else ', which does not exist'})")
-    _refuse_arrays(name)
+    _refuse_others(name)
     try:
         return _read(_in_folder(archive.fetch(name)))
     except archive.DownloadError as error:
         raise FileNotFoundError(_advice(name, searched, known, str(error))) from None
 
 
-def _refuse_arrays(name: str) -> None:
+def _refuse_others(name: str) -> None:
     """Nobody who has a file of that name meant to download another: say what is in it instead."""
+    files = [f"{name}{suffix}" for suffix, known in formats.FORMATS.items() if known.shared]
     for place, root in _roots():
-        for pattern in (f"{name}.npz", f"*/{name}.npz", f"*/*/{name}.npz"):
+        for pattern in (folders + file for file in files for folders in ("", "*/", "*/*/")):
             for file in root.glob(pattern):
                 try:
                     formats.read(file)

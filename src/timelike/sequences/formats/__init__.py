@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,49 @@ from .text import FormatError, wrong
 if TYPE_CHECKING:
     from ..container import Sequences
 
-__all__ = ["LONGEST", "SUFFIXES", "FormatError", "read", "write"]
+__all__ = ["FORMATS", "LONGEST", "SUFFIXES", "Format", "FormatError", "holds", "read", "write"]
 
-_FAMILY = {".ts": "ts", ".tsv": "ucr", ".txt": "ucr", ".arff": "arff", ".npz": "arrays", ".npy": "arrays"}
-_FAMILY |= {".csv": "long", ".parquet": "long"}
-SUFFIXES = tuple(_FAMILY)
 LONGEST = 255  # bytes in the name of a file
+
+
+@dataclass(frozen=True)
+class Format:
+    """One line of the table: what has to be known of a format before its module is imported.
+
+    - `module`: its name in this folder. In it are `read(path)`, which gives `{"all": sequences}`, or `"train"` and
+      `"test"`; `write(data, path)`, which writes the whole file or raises a `ValueError`; and `LACKS`, which says of
+      every suffix what there is no place for (the words are those of `text.Lack`) and `write` refuses.
+    - `named`: `load(name)` looks for such files.
+    - `whole`: a file `<name>` alone is a data set; otherwise only `<name>_TRAIN` and `<name>_TEST` are.
+    - `shared`: others keep other things in such files; `holds(path)` of the module says whether it is sequences.
+    - `parts`: a file can hold a training and a test part; `write` of the module takes `test=`.
+    - `writes`: the module has `write`; otherwise such files are only read.
+    """
+
+    module: str
+    _: KW_ONLY
+    named: bool = True
+    whole: bool = True
+    shared: bool = False
+    parts: bool = False
+    writes: bool = True
+
+    def functions(self) -> Any:
+        """The module itself, imported when it is first needed."""
+        return import_module(f".{self.module}", __name__)
+
+
+FORMATS = {  # a data set that lies in several formats is read from the first of these that has both parts
+    ".ts": Format("ts"),
+    ".tsv": Format("ucr", whole=False),
+    ".txt": Format("ucr", whole=False),  # alone it may be anything
+    ".arff": Format("arff"),
+    ".npz": Format("arrays", shared=True, parts=True),
+    ".npy": Format("arrays", named=False, whole=False),
+    ".csv": Format("long", named=False, whole=False),  # many a .csv is not a long table
+    ".parquet": Format("long"),
+}
+SUFFIXES = FORMATS.keys()  # a view: it has what the table has
 
 
 def read(path: Path) -> dict[str, Sequences]:
@@ -31,7 +69,7 @@ def read(path: Path) -> dict[str, Sequences]:
     >>> read(path)
     {'all': Sequences(1 sequence, length 2, 1 channel, float64, 1 class)}
     """
-    reader: Callable[[Path], dict[str, Sequences]] = _family(path).read
+    reader: Callable[[Path], dict[str, Sequences]] = _format(path, SUFFIXES).functions().read
     try:
         return reader(path)
     except FormatError:
@@ -41,6 +79,16 @@ def read(path: Path) -> dict[str, Sequences]:
         raise wrong(path, f"cannot be read: {error}") from error
 
 
+def holds(path: Path) -> bool:
+    """Whether a file has sequences in it; only where others use the format too does that take a look.
+
+    >>> holds(Path("GunPoint_TRAIN.ts"))
+    True
+    """
+    known = _format(path, SUFFIXES)
+    return not known.shared or bool(known.functions().holds(path))
+
+
 def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> Path:
     """Write a file, whole or not at all; what the format has no place for is an error, never dropped.
 
@@ -48,11 +96,15 @@ def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> Path
     >>> write(tl.Sequences([[1.0, 2.0]]), Path(tempfile.mkdtemp()) / "a.npy").name
     'a.npy'
     """
-    if test is not None and path.suffix.lower() != ".npz":
-        raise ValueError(f"test goes with .npz, which marks the two parts: save {path.suffix} files one by one")
+    both = [suffix for suffix, known in FORMATS.items() if known.parts]
+    if test is not None and path.suffix.lower() not in both:
+        raise ValueError(
+            f"test goes with {' or '.join(both)}, which marks the two parts: save {path.suffix} files one by one"
+        )
     if test is not None and not hasattr(test, "buffers"):
         raise TypeError(f"test is a {type(test).__name__}: expected Sequences")
-    writer: Callable[..., None] = _family(path).write
+    writable = [suffix for suffix, known in FORMATS.items() if known.writes]
+    writer: Callable[..., None] = _format(path, writable).functions().write
     if len(os.fsencode(path.name)) > LONGEST:
         raise ValueError(
             f"the name {path.name[:40]}… has {len(os.fsencode(path.name))} bytes: expected at most {LONGEST}"
@@ -64,8 +116,8 @@ def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> Path
     return path
 
 
-def _family(path: Path) -> Any:
+def _format(path: Path, suffixes: Collection[str]) -> Format:
     suffix = path.suffix.lower()
-    if suffix not in _FAMILY:
-        raise ValueError(f"{path.name!r} has the suffix {suffix!r}: expected one of {', '.join(SUFFIXES)}")
-    return import_module(f".{_FAMILY[suffix]}", __name__)
+    if suffix not in suffixes:
+        raise ValueError(f"{path.name!r} has the suffix {suffix!r}: expected one of {', '.join(suffixes)}")
+    return FORMATS[suffix]

@@ -2,7 +2,7 @@
 
 Inside the quotes of a relational value the channels are separated by a literal backslash and n. The archive fills
 sequences of unequal lengths with `?` at the end, so steps there that are missing in all channels are not part of the
-sequence.
+sequence. Classes are required, and times, targets, groups, ids, names of channels and frames have no place.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 from ..container import Sequences
 from . import text
 from .atomic import write_text
+
+LACKS: dict[str, tuple[text.Lack, ...]] = {
+    ".arff": ("frames", "times", "groups", "ids", "channel_names", "targets", "unlabelled", "missing ends", "dtypes")
+}
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(\S.*)", re.IGNORECASE)
 _QUOTED = re.compile(r"\s*+('[^']*+'|\"[^\"]*+\"|[^,'\"]*+)\s*+(?:,|$)")  # possessive: no backtracking
@@ -160,7 +164,7 @@ def _values(body: str, header: _Header, path: Path, number: int) -> NDArray[np.f
 
 def write(data: Sequences, path: Path) -> None:
     """An .arff file; shorter sequences are filled with `?`, as in the archive."""
-    text.refuse(data, ".arff", ("times", "groups", "ids", "channel_names"), ".npz")
+    text.refuse(data, ".arff", LACKS[".arff"], ".npz")
     if data.labels is None or data.labels.dtype.kind == "f":
         came = "no labels" if data.labels is None else "regression targets"
         raise ValueError(f"{came} cannot be stored in .arff, which has a nominal class: use .ts or .npz")

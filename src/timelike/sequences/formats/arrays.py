@@ -2,7 +2,8 @@
 
 The arrays of an .npz: `values` (total_time, *frame), `offsets` (n + 1), and where known `labels` (n; positions in
 `class_names` if there are such), `split` (n; 0 train, 1 test), `groups` (n), `ids` (n), `times` (total_time),
-`class_names`, `channel_names`. Nothing is ever unpickled.
+`class_names`, `channel_names`. `train.save(path, test=test)` writes two parts. Nothing is ever unpickled. An .npy has a
+place for values of equal lengths and nothing else.
 """
 
 from __future__ import annotations
@@ -19,12 +20,22 @@ from ..joining import joined
 from . import text
 from .atomic import replacing
 
-_KNOWN = ("labels", "groups", "ids", "times", "channel_names", "class_names")
+_KNOWN: tuple[text.Lack, ...] = ("labels", "groups", "ids", "times", "channel_names", "class_names")
+LACKS: dict[str, tuple[text.Lack, ...]] = {".npz": (), ".npy": (*_KNOWN, "unequal lengths")}
 
 
 def read(path: Path) -> dict[str, Sequences]:
     """The sequences of an .npz or .npy file."""
     return _read_npy(path) if path.suffix.lower() == ".npy" else _read_npz(path)
+
+
+def holds(path: Path) -> bool:
+    """Whether an .npz holds sequences: other arrays are kept in such files too."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"values.npy", "offsets.npy"} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return True  # damaged: whoever asks for it by name should be told so
 
 
 def _read_npy(path: Path) -> dict[str, Sequences]:

@@ -1,8 +1,9 @@
 """Long tables, one row per sequence and time step: .csv and .parquet.
 
 The columns are `id`, and where known `time`, `label` and `group`; every other column is a channel. Sequences without
-ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars; it keeps labels, ids and groups,
-and refuses a list of classes other than those that occur, sorted. A .parquet keeps everything.
+ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars; it keeps labels, ids and groups, gives
+positions back as ids, and refuses a list of classes other than those that occur, sorted. A .parquet needs the extra
+`parquet`, remembers where there were no ids, and keeps all but frames (video, grids), which have no place in a table.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from .. import tables
 from ..container import Sequences
 from . import text
 from .atomic import replacing
+
+LACKS: dict[str, tuple[text.Lack, ...]] = {
+    ".csv": ("frames", "other classes", "no ids", "dtypes"),
+    ".parquet": ("frames",),
+}
 
 _META = b"timelike"
 
@@ -152,7 +158,7 @@ def _entries(tokens: list[str]) -> NDArray[Any]:
 
 
 def _write_csv(data: Sequences, path: Path) -> None:
-    text.refuse(data, ".csv", (), ".npz")
+    text.refuse(data, ".csv", LACKS[".csv"], ".npz")
     columns = tables.long_columns(data, "a .csv")
     for name in columns:
         text.refuse_name(name, "a .csv", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,26 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\.0*|-?\d(\.\d*)?[eE][+-]?\d{1,3}", re.ASCII)
 # possessive (*+, ++): a million digits that are no number after all must not take a million squared steps
 _REAL = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", re.ASCII)
+
+Lack = Literal[  # what a format may have no place for, so that writing it is refused
+    "unequal lengths",
+    "channels",  # more than one
+    "frames",  # pictures, grids
+    "missing ends",  # a last step that is missing, where the format takes it for padding
+    "times",
+    "labels",  # of any kind
+    "unlabelled",  # sequences without labels
+    "targets",  # labels that are real numbers
+    "class_names",  # labels that are strings
+    "other classes",  # class_names besides those that occur, or not in the order of the alphabet
+    "groups",
+    "ids",
+    "channel_names",
+    # these two are not refused but read as something else
+    "dtypes",  # numbers are written as text and read as float64; only what is not exact in it is refused
+    "no ids",  # sequences without ids are numbered
+]
+_ATTRIBUTES = ("times", "labels", "groups", "ids", "channel_names")
 
 
 class FormatError(ValueError):
@@ -128,18 +148,18 @@ def class_labels(
     return np.array(tokens, dtype=str), None if declared is None else list(declared)
 
 
-def refuse(data: Sequences, what: str, unable: Iterable[str], instead: str) -> None:
-    """Raise if the data has something that the format has no place for."""
+def refuse(data: Sequences, what: str, lacks: Sequence[Lack], instead: str) -> None:
+    """Raise if the data has something that the format lacks: frames, an attribute, integers beyond float64."""
     if len(data) == 0:
         raise ValueError(f"there are no sequences to write to {what}: expected at least one")
-    if len(data.frame) > 1:
+    if "frames" in lacks and len(data.frame) > 1:
         raise ValueError(f"frames of shape {data.frame} cannot be stored in {what}: use .npz")
-    for name in unable:
-        if getattr(data, name) is not None:
+    for name in lacks:
+        if name in _ATTRIBUTES and getattr(data, name) is not None:
             raise ValueError(
                 f"{name} cannot be stored in {what}: use {instead}, or drop them with replace({name}=None)"
             )
-    if data.dtype.kind in "iu" and max(int(data.values.max()), -int(data.values.min())) > 2**53:
+    if "dtypes" in lacks and data.dtype.kind in "iu" and max(int(data.values.max()), -int(data.values.min())) > 2**53:
         raise ValueError(f"integers beyond 2**53 are not exact in {what}, which is read as float64: use .npz")
 
 

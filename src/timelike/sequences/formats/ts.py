@@ -1,4 +1,8 @@
-"""The .ts format of aeon, sktime and the UCR/UEA archive (channels separated by colons, the label last)."""
+"""The .ts format of aeon, sktime and the UCR/UEA archive (channels separated by colons, the label last).
+
+It has a place for unequal lengths, channels, times, missing values, classes and targets, but none for groups, ids,
+names of channels and frames (video, grids).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,8 @@ from numpy.typing import NDArray
 from ..container import Sequences
 from . import text
 from .atomic import write_text
+
+LACKS: dict[str, tuple[text.Lack, ...]] = {".ts": ("frames", "groups", "ids", "channel_names", "dtypes")}
 
 _FLAGS = ("timestamps", "missing", "univariate", "equallength", "targetlabel")
 _COUNTS = ("dimensions", "serieslength")
@@ -235,7 +241,7 @@ def _known_labels(header: _Header, rows: list[_Row], path: Path) -> dict[str, An
 
 def write(data: Sequences, path: Path) -> None:
     """A .ts file; values are written so that float64 reads back exactly."""
-    text.refuse(data, ".ts", ("groups", "ids", "channel_names"), ".npz")
+    text.refuse(data, ".ts", LACKS[".ts"], ".npz")
     write_text(path, _written(data, path.stem))
 
 

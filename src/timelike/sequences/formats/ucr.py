@@ -1,7 +1,7 @@
 """The UCR archive's .tsv and .txt: one univariate sequence per line, its integer class label first.
 
 The archive pads sequences of varying lengths with NaN at the end, so NaN there means that the sequence is shorter; NaN
-inside is a missing value.
+inside is a missing value. Labels are required, and nothing else has a place.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from ..container import Sequences
 from . import text
 from .atomic import write_text
+
+_ATTRIBUTES: tuple[text.Lack, ...] = ("times", "groups", "ids", "channel_names", "class_names")
+_KINDS: tuple[text.Lack, ...] = ("frames", "channels", "targets", "unlabelled", "missing ends", "dtypes")
+LACKS = dict.fromkeys((".tsv", ".txt"), _ATTRIBUTES + _KINDS)
 
 
 def read(path: Path) -> dict[str, Sequences]:
@@ -58,7 +62,7 @@ def _label(token: str, path: Path, number: int) -> int:
 def write(data: Sequences, path: Path) -> None:
     """A UCR file: tabs in .tsv, blanks in .txt."""
     what = path.suffix.lower()
-    text.refuse(data, what, ("times", "groups", "ids", "channel_names"), ".npz")
+    text.refuse(data, what, LACKS[what], ".npz")
     if data.frame != (1,):
         raise ValueError(f"{data.frame[0]} channels cannot be stored in {what}, which is univariate: use .ts or .npz")
     if data.labels is None or data.labels.dtype.kind not in "iu":
