@@ -1,4 +1,5 @@
-"""A hook of mkdocs that makes one reference page per room, from what the room lists in its `__all__`.
+"""A hook of mkdocs that makes one reference page per room, from what the room lists in its `__all__`, and the table of
+file formats.
 
 A method that is added to a room's `__all__` is in the reference at the next build, and nothing here changes.
 """
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 
 def pages() -> dict[str, str]:
@@ -65,3 +67,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in pages().items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Put the table of file formats where a page asks for it."""
+    return markdown.replace("<!-- formats -->", formats()) if "<!-- formats -->" in markdown else markdown
+
+
+def formats() -> str:
+    """Every suffix and what has no place in such a file, as Markdown."""
+    from timelike.sequences.formats import FORMATS
+
+    rows = ["| suffix | has no place for |", "|---|---|"]
+    for suffix, known in FORMATS.items():
+        lacks = [word.replace("_", " ") for word in known.functions().LACKS[suffix]]
+        rows.append(f"| `{suffix}` | {', '.join(lacks) or '–'} |")
+    return "\n".join(rows)

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import timelike as tl
 from timelike.metric import losses
-from timelike.metric.losses.finding import KNOWN
+from timelike.metric.losses.finding import known
 from toys import MAKERS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
@@ -256,7 +256,7 @@ def test_impossible_lengths_are_refused_by_the_modules(kind):
             network(x, x, None, wrong)
 
 
-@pytest.mark.parametrize("loss", list(KNOWN))
+@pytest.mark.parametrize("loss", list(known()))
 def test_no_loss_swallows_a_distance_that_is_not_a_number(loss):
     distances = torch.tensor([[torch.nan, 1.0, 2.0], [0.5, 1.0, 0.1]])
     assert losses.find(loss)(distances, torch.tensor([0, 1]), torch.tensor([0, 1, 0])).isnan()

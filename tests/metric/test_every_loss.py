@@ -6,11 +6,11 @@ from pytorch_metric_learning.losses import ContrastiveLoss, TripletMarginLoss
 from pytorch_metric_learning.miners import BatchHardMiner
 
 from timelike.metric import losses
-from timelike.metric.losses.finding import KNOWN
+from timelike.metric.losses.finding import known
 from toys import MAKERS
 
 LOSSES = {
-    **dict.fromkeys(KNOWN),
+    **dict.fromkeys(known()),
     "adapted": lambda: losses.adapted(ContrastiveLoss()),
     "adapted with a miner": lambda: losses.adapted(TripletMarginLoss(), miner=BatchHardMiner()),
 }

@@ -476,7 +476,7 @@ def test_without_the_extra_the_way_out_is_named():
 
 
 @pytest.mark.parametrize(
-    "loss", [losses.find(name) for name in losses.finding.KNOWN], ids=lambda loss: type(loss).__name__
+    "loss", [losses.find(name) for name in losses.finding.known()], ids=lambda loss: type(loss).__name__
 )
 def test_arrays_in_the_place_of_tensors_are_named(loss):
     distances, labels = np.zeros((3, 3)), np.array([0, 0, 1])

@@ -1,46 +1,36 @@
 """(sequence, sequence) → cost, path; nothing learned."""
 
-from .alignment import Alignment, Warp
-from .averaging import Barycenter, barycenter
-from .base import Aligner, Gallery, Matches, Metric
-from .dtw import DDTW, DTW
-from .edit import EDR, ERP, LCSS, MSM, TWE
-from .elastic import Elastic
-from .gdtw import GDTW
-from .matching import Spring, SubsequenceMatch, subsequence
-from .pointwise import Euclidean
-from .soft_dtw import SoftDTW
-from .transport import OPW, OT, TCOT, Entropic, Sinkhorn
-from .weighted import ADTW, WDTW
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ADTW",
-    "DDTW",
-    "DTW",
-    "EDR",
-    "ERP",
-    "GDTW",
-    "LCSS",
-    "MSM",
-    "OPW",
-    "OT",
-    "TCOT",
-    "TWE",
-    "WDTW",
-    "Aligner",
-    "Alignment",
-    "Barycenter",
-    "Elastic",
-    "Entropic",
-    "Euclidean",
-    "Gallery",
-    "Matches",
-    "Metric",
-    "Sinkhorn",
-    "SoftDTW",
-    "Spring",
-    "SubsequenceMatch",
-    "Warp",
-    "barycenter",
-    "subsequence",
-]
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .alignment import Alignment as Alignment, Warp as Warp
+    from .averaging import Barycenter as Barycenter, barycenter as barycenter
+    from .base import Aligner as Aligner, Gallery as Gallery, Matches as Matches, Metric as Metric
+    from .dtw import DDTW as DDTW, DTW as DTW
+    from .edit import EDR as EDR, ERP as ERP, LCSS as LCSS, MSM as MSM, TWE as TWE
+    from .elastic import Elastic as Elastic
+    from .fitted import FittedMetric as FittedMetric
+    from .gdtw import GDTW as GDTW
+    from .matching import Spring as Spring, SubsequenceMatch as SubsequenceMatch, subsequence as subsequence
+    from .pointwise import Euclidean as Euclidean
+    from .soft_dtw import SoftDTW as SoftDTW
+    from .transport import OPW as OPW, OT as OT, TCOT as TCOT, Entropic as Entropic, Sinkhorn as Sinkhorn
+    from .weighted import ADTW as ADTW, WDTW as WDTW
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(
+        __name__,
+        inner=(
+            "Aligner",
+            "Barycenter",
+            "Elastic",
+            "Entropic",
+            "FittedMetric",
+            "Gallery",
+            "Metric",
+            "SubsequenceMatch",
+            "Warp",
+        ),
+    )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..sequences import Sequences, load
+from ..sequences.formats import FORMATS
 from .refusal import spoken
 
 
@@ -15,15 +16,15 @@ def convert(
     source: Annotated[str, typer.Argument(help="A file, a folder, or the name of a data set.")],
     target: Annotated[Path, typer.Argument(help="Where to write; the suffix says the format.")],
 ) -> None:
-    """Write sequences in another format: .npz, .npy, .ts, .tsv, .txt, .arff, .csv or .parquet.
+    """Write sequences in another format; the suffix of the target says which.
 
     A source with a training and a test part becomes one .npz, or two files with _TRAIN and _TEST in their names.
     """
     with spoken():
-        loaded = load(source)
+        loaded, known = load(source), FORMATS.get(target.suffix.lower())
         if isinstance(loaded, Sequences):
             written = [loaded.save(target)]
-        elif target.suffix == ".npz":
+        elif known is not None and known.parts:
             written = [loaded[0].save(target, test=loaded[1])]
         else:
             names = [target.with_name(f"{target.stem}_{part}{target.suffix}") for part in ("TRAIN", "TEST")]

@@ -1,5 +1,11 @@
 """Arrays → axes; matplotlib is imported when something is drawn."""
 
-from . import alignments, curves, signals
+from typing import TYPE_CHECKING
 
-__all__ = ["alignments", "curves", "signals"]
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from . import alignments as alignments, curves as curves, signals as signals
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

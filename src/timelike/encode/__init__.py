@@ -1,25 +1,21 @@
 """Sequence → vector, learned."""
 
-from .base import Encoder
-from .causal import CausalEncoder
-from .combined import CombinedEncoder, combine
-from .frames import FrameEncoder, FrameNetwork
-from .heads import EmbeddingClassifier, EmbeddingRegressor
-from .network import CausalNetwork
-from .recurrent import RecurrentEncoder, RecurrentNetwork
-from .streaming import Stream
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CausalEncoder",
-    "CausalNetwork",
-    "CombinedEncoder",
-    "EmbeddingClassifier",
-    "EmbeddingRegressor",
-    "Encoder",
-    "FrameEncoder",
-    "FrameNetwork",
-    "RecurrentEncoder",
-    "RecurrentNetwork",
-    "Stream",
-    "combine",
-]
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .base import Encoder as Encoder
+    from .causal import CausalEncoder as CausalEncoder
+    from .combined import CombinedEncoder as CombinedEncoder, combine as combine
+    from .frames import FrameEncoder as FrameEncoder, FrameNetwork as FrameNetwork
+    from .heads import EmbeddingClassifier as EmbeddingClassifier, EmbeddingRegressor as EmbeddingRegressor
+    from .network import CausalNetwork as CausalNetwork
+    from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
+    from .streaming import Stream as Stream
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(
+        __name__,
+        inner=("CausalNetwork", "Encoder", "FrameNetwork", "RecurrentNetwork", "Stream"),
+    )

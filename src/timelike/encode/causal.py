@@ -7,8 +7,10 @@ from pathlib import Path
 
 from torch import nn
 
-from ..sequences.arguments import store, whole
+from ..models import options
+from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
+from ..train.processes import Accelerator, Precision
 from .exporting import write_onnx
 from .network import CausalNetwork
 from .streaming import CausalStream, Stream
@@ -42,6 +44,10 @@ class CausalEncoder(TLossEncoder):
     checkpoint : path or None
         A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
         `learning_rate` is another now or `max_steps` smaller.
+    progress : bool
+        Whether a bar shows how far the training is.
+    accelerator, devices, precision
+        Where and how training computes, as for `timelike.train.fit`; answers are computed on the CPU, in float32.
     random_state : int, Generator or None
         Repeats initial weights and training.
 
@@ -63,13 +69,13 @@ class CausalEncoder(TLossEncoder):
     (3, 3)
     """
 
-    channels: int
-    depth: int
-    reduced: int
-    kernel: int
+    channels = options.whole(1)
+    depth = options.whole(0)
+    reduced = options.whole(1)
+    kernel = options.whole(1)
 
     network_: CausalNetwork
-    _sizes = ("channels", "reduced", "kernel")
+    _alike = True
 
     def __init__(
         self,
@@ -87,13 +93,12 @@ class CausalEncoder(TLossEncoder):
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
-
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        whole(self.depth, "depth", 0)
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         return CausalNetwork(
@@ -118,7 +123,7 @@ class CausalEncoder(TLossEncoder):
         True
         """
         self._require_fitted()
-        return CausalStream(self.network_, *self._scales())
+        return CausalStream(self.network_, *self.moments_)
 
     def export_onnx(self, path: str | Path) -> None:
         """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out.
@@ -127,4 +132,4 @@ class CausalEncoder(TLossEncoder):
         extra `onnx`.
         """
         self._require_fitted()
-        write_onnx(path, self.network_, *self._scales())
+        write_onnx(path, self.network_, *self.moments_)

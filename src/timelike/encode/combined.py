@@ -7,17 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from torch import Tensor
 
+from ..models import options, parts
 from ..sequences import Sequences
-from ..train import Savable
+from ..sequences.arguments import store
 from .base import Encoder
-from .nesting import packed, unpacked
 from .streaming import Floats, Stream
 
 
-class CombinedEncoder(Savable, Encoder):
+def _encoders(value: Any, name: str) -> list[Encoder]:
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(part, Encoder) for part in value):
+        raise ValueError(f"{name}={value!r:.80}: expected a list of at least one encoder")
+    return list(value)
+
+
+class CombinedEncoder(Encoder):
     """The vectors of several encoders, concatenated: those of encoders trained with several K know more than one.
 
     f(x) = (f₁(x), …, f_m(x)); the thesis combines K in {1, 2, 5, 10} for one channel and {5, 10, 20} for several
@@ -26,7 +30,7 @@ class CombinedEncoder(Savable, Encoder):
     Parameters
     ----------
     encoders : list of Encoder
-        Fitted ones can be used at once; `fit` fits copies of them.
+        Fitted ones are used as they are, at once and after `fit`, which fits copies of the others.
 
     Attributes
     ----------
@@ -43,22 +47,21 @@ class CombinedEncoder(Savable, Encoder):
     (3, 16)
     """
 
+    encoders = options.Option(_encoders)
+
     def __init__(self, encoders: Sequence[Encoder]) -> None:
-        self.encoders = encoders
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit a copy of every encoder to the sequences X."""
-        self._refuse_options()
+        """Fit a copy of every encoder that is not fitted yet to the sequences X."""
         with self._fitting():
             sequences = self._learn_from(X)
-            self.encoders_ = [clone(encoder).fit(sequences, y) for encoder in self.encoders]
+            self.encoders_ = [parts.ready(encoder, sequences, y) for encoder in self.encoders]
         return self
 
     def _refuse_options(self) -> None:
-        parts = self.encoders
-        if not isinstance(parts, list | tuple) or not parts or not all(isinstance(part, Encoder) for part in parts):
-            raise ValueError(f"encoders={parts!r:.80}: expected a list of at least one encoder")
-        folders = [str(part.checkpoint) for part in parts if getattr(part, "checkpoint", None) is not None]
+        super()._refuse_options()
+        folders = [str(part.checkpoint) for part in self.encoders if getattr(part, "checkpoint", None) is not None]
         twice = next((folder for folder in folders if folders.count(folder) > 1), None)
         if twice is not None:
             raise ValueError(
@@ -66,8 +69,8 @@ class CombinedEncoder(Savable, Encoder):
                 "one a folder of its own"
             )
 
-    def _encode(self, sequences: Sequences) -> NDArray[np.float32]:
-        return np.concatenate([encoder.encode(sequences) for encoder in self._parts()], axis=1)
+    def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
+        return np.concatenate([encoder._encode(sequences, threads) for encoder in self._parts()], axis=1)
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out."""
@@ -80,23 +83,12 @@ class CombinedEncoder(Savable, Encoder):
     def _frame(self) -> tuple[int, ...] | None:
         return self._parts()[0]._frame()
 
+    def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
+        for encoder in self._parts():
+            encoder._refuse_frame(frame, name)
+
     def __sklearn_is_fitted__(self) -> bool:
         return all(encoder.__sklearn_is_fitted__() for encoder in self._parts())
-
-    def _learned(self) -> tuple[dict[str, Tensor], Any]:
-        self._require_fitted()
-        tensors: dict[str, Tensor] = {}
-        words = []
-        for i, encoder in enumerate(self._parts()):
-            if not isinstance(encoder, Savable):
-                raise TypeError(f"encoders[{i}] is a {type(encoder).__name__}, which cannot be saved")
-            more, about = packed(encoder, f"encoder{i}")
-            tensors |= more
-            words.append(about)
-        return tensors, words
-
-    def _restore(self, tensors: dict[str, Tensor], extra: Any) -> None:
-        self.encoders_ = [unpacked(tensors, words, f"encoder{i}") for i, words in enumerate(extra)]
 
 
 class _Beside(Stream):

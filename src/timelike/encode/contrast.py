@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..models import fingerprint
 from ..sequences import Sequences
-from ..train import Batch, Descent, Objective, fingerprint, shuffled
+from ..train import Batch, Descent, Objective, shuffled
 from .crops import cut, draw
 from .ragged import encoded
 
@@ -32,14 +33,10 @@ class Contrast(Objective):
         batch_size: int,
         learning_rate: float,
         by_terms: bool,
-        original: Sequences | None = None,
-        owner: str | None = None,
     ) -> None:
-        # before any standardizing: another machine rounds it otherwise, and may still continue a training
-        self.original = sequences if original is None else original
         self.module, self.sequences = network, sequences
         self.n_negatives, self.batch_size, self.learning_rate = n_negatives, batch_size, learning_rate
-        self.by_terms, self.owner = by_terms, owner
+        self.by_terms = by_terms
         base, _, _ = sequences.buffers()
         self.steps = torch.tensor(base.reshape(len(base), -1), dtype=torch.float32)
 
@@ -49,7 +46,7 @@ class Contrast(Objective):
 
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which crops are drawn."""
-        data = fingerprint(self.original.lengths, self.original.values)
+        data = fingerprint(self.sequences.lengths, self.sequences.values)
         return {"sequences": data, "n_negatives": self.n_negatives, "batch_size": self.batch_size}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:

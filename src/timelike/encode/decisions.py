@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self
 
@@ -26,11 +26,6 @@ _PENALTIES = [*(10.0**power for power in range(-4, 5)), _INFINITE]
 _MOST = 10_000  # vectors to search with
 _ROUNDING = 1e-6  # of a vector's numbers, relative: the same sequence elsewhere in a batch differs by as much
 _ITERATIONS = 1_000_000  # of libsvm, for a hard margin that does not exist
-
-
-def arrays(head: Any) -> dict[str, NDArray[Any]]:
-    """What a head is made of, by name."""
-    return {field.name: np.asarray(getattr(head, field.name)) for field in fields(head)}
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store, whole
+from ..sequences.arguments import store
 from ..sequences.moments import Moments
 from ..sequences.sampling import RandomState
+from ..train.processes import Accelerator, Precision
 from .network import CausalNetwork
 from .streaming import CausalStream, Floats, StandardizedStream
 from .tloss import TLossEncoder
@@ -66,7 +68,7 @@ class FrameEncoder(TLossEncoder):
     filters, n_seen : int
         Filters of the first of two convolutions, and how many numbers a frame becomes.
     channels, depth, reduced, kernel, n_negatives, n_features, batch_size, learning_rate, max_steps, by_terms, \
-checkpoint, random_state
+checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
@@ -80,15 +82,15 @@ checkpoint, random_state
     (3, 4)
     """
 
-    filters: int
-    n_seen: int
-    channels: int
-    depth: int
-    reduced: int
-    kernel: int
+    filters = options.whole(1)
+    n_seen = options.whole(1)
+    channels = options.whole(1)
+    depth = options.whole(0)
+    reduced = options.whole(1)
+    kernel = options.whole(1)
 
     network_: FrameNetwork
-    _sizes = ("filters", "n_seen", "channels", "reduced", "kernel")
+    _axes = 3
     _steps_at_once = 1 << 11  # a step is an image
 
     def __init__(
@@ -109,13 +111,12 @@ checkpoint, random_state
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
-
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        whole(self.depth, "depth", 0)
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         channels, height, width = frame
@@ -130,15 +131,6 @@ checkpoint, random_state
             kernel=self.kernel,
         )
 
-    def _read(self, X: Any) -> Sequences:
-        sequences = super()._read(X)
-        if len(sequences.frame) != 3:
-            raise ValueError(
-                f"X has frames of shape {sequences.frame}: FrameEncoder expected (channel, height, width); "
-                "CausalEncoder is for frames of channels"
-            )
-        return sequences
-
     def _moments(self, sequences: Sequences) -> Moments:
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
         values, places = sequences.values, (0, 2, 3)
@@ -151,7 +143,7 @@ checkpoint, random_state
     def stream(self) -> FrameStream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""
         self._require_fitted()
-        return FrameStream(self.network_, *self._scales())
+        return FrameStream(self.network_, *self.moments_)
 
 
 class FrameStream(StandardizedStream):

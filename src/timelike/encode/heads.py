@@ -5,98 +5,55 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
-from torch import Tensor
 
+from ..align.base import threads_of
+from ..models import Model, options, parts
 from ..sequences import Sequences
-from ..sequences.arguments import flag, one_of, store
-from ..sequences.reading import keep_size, read, read_targets
+from ..sequences.arguments import store
+from ..sequences.reading import read_targets
 from ..sequences.sampling import RandomState
-from ..train import Savable, trees
 from .base import Encoder
 from .causal import CausalEncoder
-from .decisions import Linear, Logistic, Nearest, SupportVectors, arrays
-from .nesting import packed, unpacked
+from .decisions import Linear, Logistic, Nearest, SupportVectors
 
 
-class _Embedding(Savable, BaseEstimator):  # type: ignore[misc]
+def _encoder(value: Any, name: str) -> Encoder | None:
+    given = parts.thawed(value)
+    if given is not None and not isinstance(given, Encoder):
+        raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), or None")
+    return given
+
+
+class _Embedding(Model):
     """What classifying and regressing by vectors have in common."""
 
-    encoder: Encoder | None
-    head: str
-    fit_encoder: bool
-    random_state: RandomState
+    encoder = options.Option(_encoder)
+    fit_encoder = options.maybe(options.flag("training"))
+    random_state = options.seed()
+
+    head: Any
+    encoder_: Encoder
+    head_: Any
     _heads: ClassVar[dict[str, Any]]
-
-    def _learn_from(self, X: Any) -> Sequences:
-        """The sequences to fit, and their size if they have one, as scikit-learn keeps it."""
-        one_of(self.head, "head", tuple(self._heads))
-        flag(self.fit_encoder, "fit_encoder")
-        sequences = read(X)
-        if len(sequences) == 0:
-            raise ValueError("X holds no sequences: expected at least one")
-        sequences.refuse_missing(type(self).__name__, "X")
-        keep_size(self, sequences)
-        return sequences
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags
+    _records = (SupportVectors, Nearest, Logistic, Linear)
+    _call = "fit(X, y)"
 
     def _fit_encoder(self, sequences: Sequences) -> NDArray[np.float64]:
-        """Fit the encoder, or take it as it is; give the vectors."""
-        encoder = CausalEncoder(random_state=self.random_state) if self.encoder is None else self.encoder
-        if not isinstance(encoder, Encoder):
-            raise TypeError(f"encoder={encoder!r:.80}: expected an encoder such as timelike.CausalEncoder(), or None")
-        if not self.fit_encoder and not encoder.__sklearn_is_fitted__():
+        """Take the encoder as it is, or fit a copy; give the vectors."""
+        default = CausalEncoder(random_state=self.random_state)
+        encoder = default if self.encoder is None else parts.thawed(self.encoder)
+        if self.fit_encoder is False and not parts.has_learned(encoder):
             raise NotFittedError("fit_encoder=False needs an encoder that is fitted: fit it, or use fit_encoder=True")
-        self.encoder_: Encoder = clone(encoder).fit(sequences) if self.fit_encoder else encoder
-        return self._embedded(sequences)
+        self.encoder_ = parts.ready(encoder, sequences, again=self.fit_encoder is True)
+        self.encoder_._refuse_frame(sequences.frame, "X")
+        return self.encoder_._vectors(sequences, threads_of(None))
 
     def _vectors(self, X: Any) -> NDArray[np.float64]:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet: call fit(X, y), or load a model")
-        return self._embedded(self._asked(X))
-
-    def _asked(self, X: Any) -> Sequences:
-        return read(X)
-
-    def _embedded(self, sequences: Sequences) -> NDArray[np.float64]:
-        vectors: NDArray[np.float64] = self.encoder_.encode(sequences).astype(np.float64)
-        return vectors
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "head_")
-
-    def __sklearn_clone__(self) -> Self:
-        """An encoder that is not to be fitted stays as it is: a copy without what it learned would be of no use."""
-        copy: Self = super().__sklearn_clone__()
-        if not self.fit_encoder:
-            copy.encoder = self.encoder
-        return copy
-
-    def _learned(self) -> tuple[dict[str, Tensor], Any]:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet: call fit(X, y) before save")
-        if not isinstance(self.encoder_, Savable):
-            raise TypeError(f"the encoder is a {type(self.encoder_).__name__}, which cannot be saved")
-        tensors, words = packed(self.encoder_, "encoder")
-        head = {name: torch.from_numpy(np.array(array)) for name, array in arrays(self.head_).items()}
-        return tensors | trees.under("head", head), {"encoder": words, **self._words()}
-
-    def _restore(self, tensors: dict[str, Tensor], extra: Any) -> None:
-        self.encoder_ = unpacked(tensors, extra["encoder"], "encoder")
-        if not self.fit_encoder:
-            self.encoder = self.encoder_  # it is the parameter, and was fitted
-        head = {name: tensor.numpy() for name, tensor in trees.below("head", tensors).items()}
-        self.head_: Any = _KINDS[self.head](**head)
-
-    def _words(self) -> dict[str, Any]:
-        return {}
+        asked = self._asked(X)
+        return self.encoder_._vectors(asked, threads_of(None))
 
 
 class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
@@ -111,9 +68,9 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         None for a `CausalEncoder`. Its parameters are parameters too: `encoder__n_negatives` works in GridSearchCV.
     head : {"svm", "1nn", "logistic"}
         What decides about vectors.
-    fit_encoder : bool
-        Whether `fit` fits a copy of the encoder on X. With False the encoder must be fitted and is used as it is, on
-        more or other sequences than those with labels: for transfer, and for few labels.
+    fit_encoder : bool or None
+        None takes an encoder that is fitted as it is, for transfer and for few labels, and fits a copy of one that is
+        not. True fits a copy in any case, False refuses an encoder that is not fitted.
     random_state
         Repeats the training of the default encoder.
 
@@ -135,22 +92,24 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
 
     _heads: ClassVar[dict[str, Any]] = {"svm": SupportVectors.fit, "1nn": Nearest.fit, "logistic": Logistic.fit}
 
+    head = options.one_of(*_heads)
+
     def __init__(
         self,
         encoder: Encoder | None = None,
         *,
         head: Literal["svm", "1nn", "logistic"] = "svm",
-        fit_encoder: bool = True,
+        fit_encoder: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes: `y`, or the labels that X carries."""
-        sequences = self._learn_from(X)
-        labels = read_targets(self, sequences, y, "class")
-        _refuse_as_classes(labels)
         with self._fitting():
+            sequences = self._learn_from(X)
+            labels = read_targets(self, sequences, y, "class")
+            _refuse_as_classes(labels)
             vectors = self._fit_encoder(sequences)
             self.classes_, codes = np.unique(labels, return_inverse=True)
             self.head_ = self._heads[self.head](vectors, codes.astype(np.int64))
@@ -169,13 +128,6 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         vectors = self._vectors(X)
         probabilities: NDArray[np.float64] = self.head_.proba(vectors)
         return probabilities
-
-    def _words(self) -> dict[str, Any]:
-        return {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
-
-    def _restore(self, tensors: dict[str, Tensor], extra: Any) -> None:
-        super()._restore(tensors, extra)
-        self.classes_ = np.array(extra["classes"], extra.get("dtype"))
 
 
 class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
@@ -199,23 +151,25 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
 
     _heads: ClassVar[dict[str, Any]] = {"ridge": Linear.ridge, "1nn": Nearest.fit}
 
+    head = options.one_of(*_heads)
+
     def __init__(
         self,
         encoder: Encoder | None = None,
         *,
         head: Literal["ridge", "1nn"] = "ridge",
-        fit_encoder: bool = True,
+        fit_encoder: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their numbers: `y`, or the labels that X carries."""
-        sequences = self._learn_from(X)
-        targets = read_targets(self, sequences, y, "target")
-        if targets.dtype.kind not in "biuf":
-            raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use EmbeddingClassifier")
         with self._fitting():
+            sequences = self._learn_from(X)
+            targets = read_targets(self, sequences, y, "target")
+            if targets.dtype.kind not in "biuf":
+                raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use EmbeddingClassifier")
             self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets.astype(np.float64))
         return self
 
@@ -233,6 +187,3 @@ def _refuse_as_classes(labels: NDArray[Any]) -> None:
     classes = np.unique(labels)
     if len(classes) < 2:
         raise ValueError(f"y holds one class, {classes.tolist()}: expected at least two classes")
-
-
-_KINDS: dict[str, Any] = {"svm": SupportVectors, "1nn": Nearest, "logistic": Logistic, "ridge": Linear}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..sequences.arguments import one_of, store
+from ..models import options
+from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
+from ..train.processes import Accelerator, Precision
 from .streaming import Floats, StandardizedStream
 from .tloss import TLossEncoder
 
@@ -62,7 +64,8 @@ class RecurrentEncoder(TLossEncoder):
         What the network is made of.
     hidden, layers : int
         Size of a state, and how many cells are on top of each other.
-    n_negatives, n_features, batch_size, learning_rate, max_steps, standardize, by_terms, checkpoint, random_state
+    n_negatives, n_features, batch_size, learning_rate, max_steps, standardize, by_terms, checkpoint, \
+progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
 
     Examples
@@ -73,12 +76,11 @@ class RecurrentEncoder(TLossEncoder):
     (3, 8)
     """
 
-    cell: Cell
-    hidden: int
-    layers: int
+    cell = options.one_of(*get_args(Cell))
+    hidden = options.whole(1)
+    layers = options.whole(1)
 
     network_: RecurrentNetwork
-    _sizes = ("hidden", "layers")
 
     def __init__(
         self,
@@ -95,13 +97,12 @@ class RecurrentEncoder(TLossEncoder):
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
-
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        one_of(self.cell, "cell", ("lstm", "gru"))
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         return RecurrentNetwork(
@@ -111,7 +112,7 @@ class RecurrentEncoder(TLossEncoder):
     def stream(self) -> RecurrentStream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow."""
         self._require_fitted()
-        return RecurrentStream(self.network_, *self._scales())
+        return RecurrentStream(self.network_, *self.moments_)
 
 
 class RecurrentStream(StandardizedStream):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,13 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from ..models import fingerprint
 from ..sequences import Sequences
 from ..sequences.augment import Augmentation
-from ..train import Batch, Objective, fingerprint, per_class, shuffled
+from ..train import Batch, Objective, per_class, shuffled
 from .alignment_losses import consistency, episode_loss
 from .augmentation import BLUR_OR_MERGE, augmented
 from .comparer import Comparer, Prepared
 from .losses import Loss
+from .losses.finding import said
 
 
 class Comparing(Objective):
@@ -35,16 +36,12 @@ class Comparing(Objective):
         self.batch_size, self.learning_rate, self.weight_decay = batch_size, learning_rate, weight_decay
         self.places = np.arange(len(sequences))
         """Where the sequences are in what the caller gave, of which they may be a part."""
-        self.original = sequences
-        """What a checkpoint is recognised by: before standardizing, which another machine rounds otherwise."""
-        self.settings: dict[str, str | int] = {}
-        """What else it must have in common, in the words of whoever made the module."""
 
     def identity(self) -> dict[str, str | int]:
         """How and what is learned from, and what decides about batches: what others follow from comes first."""
-        data = fingerprint(self.original.lengths, self.original.values)
+        data = fingerprint(self.sequences.lengths, self.sequences.values)
         common: dict[str, str | int] = {"supervision": self.supervision, "sequences": data}
-        return common | self._more() | {"batch_size": self.batch_size} | self.settings
+        return common | self._more() | {"batch_size": self.batch_size}
 
     def _more(self) -> dict[str, str | int]:
         """What else decides about what is learned."""
@@ -274,8 +271,3 @@ class Episodes(Comparing):
         own = {name: tensor for name, tensor in batch.tensors.items() if name not in shared}
         some = Batch(batch.ids, **own).take(np.arange(rank, len(batch), world))
         return Batch(some.ids, **some.tensors, **shared)
-
-
-def said(loss: Any) -> str:
-    """A loss in words that are the same the next time."""
-    return repr(loss) if is_dataclass(loss) else type(loss).__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -35,19 +34,10 @@ class Part(NamedTuple):
         return Part(self.ids[some], self.prepared.take(some))
 
 
-def exactly(network: Comparer) -> Comparer:
-    """A copy that prepares in double precision, of which `parts` rounds the results.
-
-    A product of matrices rounds each row as the number of rows suggests, and a sequence would not be quite itself in
-    other company.
-    """
-    return copy.deepcopy(network).double()
-
-
 @torch.no_grad()
 def parts(network: Comparer, sequences: Sequences) -> list[Part]:
     """The sequences, sorted by length and cut so that there is little padding; prepared, and rounded to float32."""
-    dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
+    like = next(network.parameters(), torch.empty(0))
     order = np.argsort(sequences.lengths, kind="stable")
     lengths, found, begin = sequences.lengths[order], [], 0
     while begin < len(order):
@@ -56,7 +46,7 @@ def parts(network: Comparer, sequences: Sequences) -> list[Part]:
         end = begin + max(1, int(np.count_nonzero((steps <= _STEPS_AT_ONCE) & alike)))
         ids = order[begin:end]
         values, own = sequences[ids].tensor()
-        made = network.prepare(values.to(dtype), own)
+        made = network.prepare(values.to(like.device, like.dtype), own)
         found.append(Part(ids, Prepared(made.values.float(), made.lengths)))
         begin = end
     return found
@@ -81,10 +71,13 @@ def fill(
     out: NDArray[Any],
     report: Callable[[int, int], Any] | None = None,
     *,
-    exact: bool = True,
+    exact: Comparer | None = None,
 ) -> None:
-    """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough."""
-    preparing = exactly(network) if exact else network
+    """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough.
+
+    Sequences are prepared by `exact`, the network in double precision, or by the network itself.
+    """
+    preparing = network if exact is None else exact
     rows = parts(preparing, x)
     columns = rows if y is None or y is x else parts(preparing, y)
     compare(network, rows, columns, out, report, once=y is None and network.symmetric)
@@ -103,7 +96,7 @@ def compare(
     """Distances of all that is prepared into `out`; with `once` the columns are the rows, and each pair is one."""
     done = 0
     for a, b in _blocks(network, rows, columns, once):
-        found = network.matrix(a.prepared, b.prepared).numpy()
+        found = network.matrix(a.prepared, b.prepared).cpu().numpy()
         out[np.ix_(a.ids, b.ids)] = found
         done += found.size
         if once and a.ids[0] != b.ids[0]:

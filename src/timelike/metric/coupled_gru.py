@@ -9,9 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..models import options
 from ..sequences import as_one
-from ..sequences.arguments import one_of, real, store, whole
+from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
+from ..train.processes import Accelerator, Precision
 from .base import LearnedMetric
 from .comparer import Comparer
 from .coupled_network import CoupledNetwork
@@ -35,7 +37,8 @@ class CoupledGRU(LearnedMetric):
         Weight of ‖W_hc‖ in the loss.
     sync : {"last", "mean"}
         Whether the distance is that of the last states or the mean over time.
-    loss, per_class, learning_rate, weight_decay, max_epochs, patience, validation, standardize, random_state
+    loss, per_class, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, \
+progress, accelerator, devices, precision, random_state
         As for `SiameseGRU`.
 
     Attributes
@@ -58,10 +61,10 @@ class CoupledGRU(LearnedMetric):
     (20,)
     """
 
-    hidden: int
-    coupling_bias: float
-    coupling_penalty: float
-    sync: Literal["last", "mean"]
+    hidden = options.whole(1)
+    coupling_bias = options.real()
+    coupling_penalty = options.real(0)
+    sync = options.one_of("last", "mean")
 
     network_: CoupledNetwork
 
@@ -82,18 +85,14 @@ class CoupledGRU(LearnedMetric):
         standardize: bool = True,
         checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        whole(self.hidden, "hidden", 1)
-        real(self.coupling_bias, "coupling_bias")
-        real(self.coupling_penalty, "coupling_penalty", 0)
-        one_of(self.sync, "sync", ("last", "mean"))
-
-    def _network(self, n_channels: int) -> Comparer:
+    def _comparer(self, n_channels: int) -> Comparer:
         return CoupledNetwork(
             n_channels,
             hidden=self.hidden,
@@ -106,7 +105,7 @@ class CoupledGRU(LearnedMetric):
         """How far the two states are from each other at every time, up to the end of the longer one."""
         first, second = as_one(x, "x"), as_one(y, "y")
         self._refuse(first, second, ("x", "y"))
-        (a, a_lengths), (b, b_lengths) = (self.moments_.applied(side).tensor() for side in (first, second))
+        (a, a_lengths), (b, b_lengths) = (self._ready(side).tensor() for side in (first, second))
         with torch.no_grad():
             found = self.network_.synchronization(a, b, a_lengths, b_lengths)[0]
         return np.asarray(found.numpy(), np.float64)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..models import fingerprint, options
 from ..sequences import Sequences
-from ..sequences.arguments import real, store, whole
+from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
-from ..train import Batch, Objective, fit, per_class
+from ..train import Batch, Objective, per_class
+from ..train.processes import Accelerator, Precision
 from . import losses
-from .divergence import refuse_diverged
 from .frame_distances import rowwise
 from .ground import GroundMetric
 from .transformation import perceptron
@@ -38,6 +41,8 @@ class ElementWise(GroundMetric):
         Frames of each class in a batch.
     max_steps : int
         Batches.
+    learning_rate, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+        As for `SiameseGRU`.
 
     Examples
     --------
@@ -49,12 +54,11 @@ class ElementWise(GroundMetric):
     (6, 6)
     """
 
-    loss: Any
-    hidden: int
-    per_class: int
-    learning_rate: float
-    max_steps: int
-    progress: bool
+    loss = losses.option()
+    hidden = options.whole(1)
+    per_class = options.whole(2, "training")
+    learning_rate = options.real(above=0, role="free")
+    max_steps = options.whole(1, "free")
 
     def __init__(
         self,
@@ -66,28 +70,31 @@ class ElementWise(GroundMetric):
         learning_rate: float = 1e-4,
         max_steps: int = 2000,
         standardize: bool = True,
+        checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        losses.find(self.loss)
-        whole(self.per_class, "per_class", 2)
-        for name in ("hidden", "max_steps"):
-            whole(getattr(self, name), name, 1)
-        real(self.learning_rate, "learning_rate", above=0)
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        n_channels = math.prod(frame)
+        return nn.Sequential(perceptron(n_channels, self.hidden, max(2, n_channels)), UnitLength())
 
-    def _learn(self, ready: Sequences, classes: NDArray[np.int64]) -> nn.Module:
-        network = self._empty(ready.frame[0], max(2, ready.frame[0]))
-        objective = _Frames(network, ready, classes, self)
-        history = fit(objective, max_steps=self.max_steps, progress=self.progress, random_state=self.random_state)
-        refuse_diverged(network.eval(), ready, history)
-        return network
+    def _objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+        return _Frames(
+            self.network_,
+            ready,
+            targets,
+            losses.find(self.loss),
+            n_per_class=self.per_class,
+            learning_rate=self.learning_rate,
+        )
 
-    def _empty(self, n_channels: int, n_outputs: int) -> nn.Module:
-        return nn.Sequential(perceptron(n_channels, self.hidden, n_outputs), UnitLength())
+    def _limits(self) -> dict[str, Any]:
+        return {"max_steps": self.max_steps}
 
 
 class UnitLength(nn.Module):
@@ -99,19 +106,33 @@ class UnitLength(nn.Module):
 
 
 class _Frames(Objective):
-    def __init__(self, network: nn.Module, ready: Sequences, classes: NDArray[np.int64], how: ElementWise) -> None:
-        self.module, self.frames, self.how = network, ready.values, how
-        self.owner = type(how).__name__
+    """Frames as samples of their sequence's class."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        ready: Sequences,
+        classes: NDArray[np.int64],
+        criterion: losses.Loss,
+        *,
+        n_per_class: int,
+        learning_rate: float,
+    ) -> None:
+        self.module, self.frames, self.criterion = network, ready.values, criterion
+        self.n_per_class, self.learning_rate, self.labels = n_per_class, learning_rate, classes
         self.classes, self.places = (np.repeat(each, ready.lengths) for each in (classes, np.arange(len(ready))))
-        self.criterion = losses.find(how.loss)
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam."""
-        return torch.optim.Adam(self.module.parameters(), lr=self.how.learning_rate, weight_decay=1e-4)
+        return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate, weight_decay=1e-4)
+
+    def identity(self) -> dict[str, str | int]:
+        """The classes; the rest are options of the estimator."""
+        return {"labels": fingerprint(self.labels)}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Some frames of each class."""
-        for ids in per_class(self.classes, self.how.per_class, rng):
+        for ids in per_class(self.classes, self.n_per_class, rng):
             yield Batch(self.places[ids], x=self.frames[ids], classes=self.classes[ids])
 
     def loss(self, batch: Batch) -> Tensor:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ..align import Gallery, Matches
 from ..align.base import computed, nearest_of_blocks, refuse_nonfinite, threads_of
 from ..sequences import Sequences, as_sequences
-from .blocks import compare, exactly, parts
-from .threads import torch_threads
+from ..train.exact import exact
+from ..train.threads import torch_threads
+from .blocks import compare, parts
 
 if TYPE_CHECKING:
     from .base import LearnedMetric
@@ -27,19 +28,18 @@ class PreparedGallery(Gallery):
         metric._refuse(collection, None, ("X", "X"))
         # a copy: a metric that is fitted again later would compare queries of another kind with these
         super().__init__(copy.deepcopy(metric), collection)
-        self.exact = exactly(self.metric.network_.eval())
-        self.parts = parts(self.exact, self.metric.moments_.applied(collection))
+        self.parts = parts(exact(self.metric.network_), self.metric._ready(collection))
 
     def neighbors(self, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
         """The k nearest to every query; equal distances in the order of the collection."""
         asked = as_sequences(queries, "queries")
         self.metric._refuse_search(self.collection, asked, k)
-        network, ready = self.metric.network_, self.metric.moments_.applied(asked)
+        network, twin, ready = self.metric.network_, exact(self.metric.network_), self.metric._ready(asked)
 
         def block(rows: slice) -> NDArray[Any]:
             some = ready[rows]
             out = np.empty((len(some), len(self.collection)), computed(asked, self.collection))
-            compare(network, parts(self.exact, some), self.parts, out)
+            compare(network, parts(twin, some), self.parts, out)
             refuse_nonfinite(out, ("queries", "X"))
             return out
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from ..sequences.arguments import one_of, store, whole
+from ..models import options
+from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
+from ..train.processes import Accelerator, Precision
 from .base import LearnedMetric
 from .comparer import Comparer
 from .siamese_network import SiameseNetwork
@@ -40,6 +42,10 @@ class SiameseGRU(LearnedMetric):
     checkpoint : path or None
         A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
         `learning_rate` is another now or `max_epochs` smaller.
+    progress : bool
+        Whether a bar shows how far the training is.
+    accelerator, devices, precision
+        Where and how training computes, as for `timelike.train.fit`; distances are computed on the CPU, in float32.
     random_state : int, Generator or None
         Repeats initial weights and training.
 
@@ -61,8 +67,8 @@ class SiameseGRU(LearnedMetric):
     0.0
     """
 
-    hidden: int
-    cell: Literal["gru", "lstm"]
+    hidden = options.whole(1)
+    cell = options.one_of("gru", "lstm")
 
     def __init__(
         self,
@@ -79,14 +85,12 @@ class SiameseGRU(LearnedMetric):
         standardize: bool = True,
         checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        whole(self.hidden, "hidden", 1)
-        one_of(self.cell, "cell", ("gru", "lstm"))
-
-    def _network(self, n_channels: int) -> Comparer:
+    def _comparer(self, n_channels: int) -> Comparer:
         return SiameseNetwork(n_channels, hidden=self.hidden, cell=self.cell)

@@ -6,27 +6,44 @@ import copy
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..align import Aligner, Alignment
+from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import flag, one_of, store, whole
+from ..sequences.arguments import one_of, store
 from ..sequences.sampling import RandomState
+from ..train import Objective
+from ..train.exact import exact
+from ..train.processes import Accelerator, Precision
 from .aligned import ALIGNERS, LAYERS, Aligned
 from .aligning import Aligning
 from .alignment_objectives import Episodes, SelfSupervised
 from .augmentation import BLUR_OR_MERGE
 from .base import LearnedMetric
-from .blocks import exactly, parts
+from .blocks import parts
 from .comparer import Comparer
+from .learning import JudgedAugmentations, JudgedEpisodes
 from .tap_network import TAPNetwork
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
+
+
+def _aligner(value: Any, name: str) -> Any:
+    if isinstance(value, (torch.nn.Module, *LAYERS)):
+        return value
+    if isinstance(value, Aligner):
+        known = ", ".join(f"tl.{kind.__name__}" for kind in LAYERS)
+        raise ValueError(f"{name}={value!r} has no gradient: expected a module or one of 'tap', {known}")
+    return one_of(value, name, tuple(ALIGNERS))
+
+
+def _is_module(aligner: Any) -> bool:
+    return isinstance(aligner, torch.nn.Module)
 
 
 class TAP(LearnedMetric, Aligner):
@@ -60,7 +77,8 @@ class TAP(LearnedMetric, Aligner):
         Whether queries are augmented (blurred or merged), and their distance to themselves is part of the loss.
     per_class : int or None
         Members of a class in a batch; None draws batches of `batch_size` at random.
-    batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, random_state
+    batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, progress, \
+accelerator, devices, precision, random_state
         As for `SiameseGRU`; the default of `max_epochs` is 30. The paper takes random batches of 64 (`per_class=None,
         batch_size=64`) and 100 epochs, hours on a CPU: a batch compares all its pairs.
 
@@ -84,21 +102,21 @@ class TAP(LearnedMetric, Aligner):
     np.float64(1.0)
     """
 
-    variant: Literal["cnn", "l", "d", "attention"]
-    aligner: Any
-    supervision: Supervision
-    hidden: int
-    n_outputs: int | None
-    normalize: bool
-    self_attention: bool
-    kernels: int
-    last_relu: bool
-    symmetrize: bool
-    augment: bool
-    batch_size: int
-    n_way: int
-    k_shot: int
-    n_query: int
+    variant = options.one_of("cnn", "l", "d", "attention")
+    aligner = options.Option(_aligner, said=lambda value: type(value).__name__ if _is_module(value) else repr(value))
+    supervision = options.one_of(*get_args(Supervision))
+    hidden = options.whole(1)
+    n_outputs = options.maybe(options.whole(1))
+    normalize = options.flag()
+    self_attention = options.flag()
+    kernels = options.whole(1)
+    last_relu = options.flag()
+    symmetrize = options.flag()
+    augment = options.flag("training")
+    batch_size = options.whole(2, "training")
+    n_way = options.whole(2, "training")
+    k_shot = options.whole(1, "training")
+    n_query = options.whole(1, "training")
 
     departs: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -138,53 +156,60 @@ class TAP(LearnedMetric, Aligner):
         standardize: bool = True,
         checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences, and from their classes where `supervision` needs them, those of X unless y is given."""
-        if self.supervision in ("labels", "episodes"):
-            return super().fit(X, y)
-        self._refuse_options()
-        sequences = self._read(X)
-        with self._fitting():
-            self._no_classes()
-            ready = self._start(sequences)
-            self._refuse_nothing_to_learn()
-            objective = SelfSupervised(
-                self.network_,
-                ready,
-                distance=1.0 if self.supervision == "augmentation" else 0.0,
-                batch_size=self.batch_size,
-                learning_rate=self.learning_rate,
-                weight_decay=self.weight_decay,
-            )
-            self._train(objective, sequences, judged=False)
-        return self
+        """Learn from sequences, and from their classes where `supervision` needs them, those of X unless y is given.
 
-    def _objective(
-        self, ready: Sequences, classes: NDArray[np.int64], held_out: NDArray[np.int64], rng: np.random.Generator
-    ) -> Any:
-        if self.supervision == "labels":
-            return super()._objective(ready, classes, held_out, rng)
-        return Episodes(
-            self.network_,
-            ready,
-            classes,
-            n_way=self.n_way,
-            k_shot=self.k_shot,
-            n_query=self.n_query,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-        )
+        A part of them, `validation`, is held out, and the weights that do best on it are kept: by mean average
+        precision with labels, by the loss of tasks whose queries are held out with episodes, and by the loss of
+        augmentations of what is held out without classes.
+        """
+        return super().fit(X, y)
 
-    def _held_out(
-        self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        if self.supervision == "episodes":
-            return np.empty(0, np.int64)
-        return super()._held_out(sequences, classes, rng)
+    def _targets(self, sequences: Sequences, y: Any) -> Any:
+        return super()._targets(sequences, y) if self._supervised() else None
+
+    def _objective(self, ready: Sequences, targets: NDArray[np.int64] | None) -> Objective:
+        if targets is None:
+            return self._from_augmentations(ready)
+        return super()._objective(ready, targets) if self.supervision == "labels" else self._from_tasks(ready, targets)
+
+    def _from_augmentations(self, ready: Sequences) -> Objective:
+        self._refuse_nothing_to_learn()
+        rng = self._rng()
+        held_out = self._held_out(ready, np.zeros(len(ready), np.int64), rng)
+        how: dict[str, Any] = {
+            "distance": 1.0 if self.supervision == "augmentation" else 0.0,
+            "batch_size": self.batch_size,
+            "learning_rate": self.learning_rate,
+            "weight_decay": self.weight_decay,
+        }
+        if len(held_out):
+            return JudgedAugmentations(self.network_, ready, held_out, rng, **how)
+        return SelfSupervised(self.network_, ready, **how)
+
+    def _from_tasks(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+        rng = self._rng()
+        held_out = self._held_out(ready, targets, rng, stay=self.k_shot + self.n_query)
+        how: dict[str, Any] = {
+            "n_way": self.n_way,
+            "k_shot": self.k_shot,
+            "n_query": self.n_query,
+            "learning_rate": self.learning_rate,
+            "weight_decay": self.weight_decay,
+        }
+        if len(np.unique(targets[held_out])) > 1:  # a task needs two classes to tell apart
+            return JudgedEpisodes(self.network_, ready, targets, held_out, rng, **how)
+        return Episodes(self.network_, ready, targets, **how)
+
+    def _supervised(self) -> bool:
+        return self.supervision in ("labels", "episodes")
 
     def _options(self, n_classes: int) -> dict[str, Any]:
         aligned = self._predicts()  # soft-DTW collapses where it is asked to be near its own augmentation
@@ -199,23 +224,8 @@ class TAP(LearnedMetric, Aligner):
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
-        one_of(self.variant, "variant", ("cnn", "l", "d", "attention"))
-        one_of(self.supervision, "supervision", ("labels", "augmentation", "alignment", "episodes"))
-        if not isinstance(self.aligner, (torch.nn.Module, *LAYERS)):
-            if isinstance(self.aligner, Aligner):
-                known = ", ".join(f"tl.{kind.__name__}" for kind in LAYERS)
-                raise ValueError(
-                    f"aligner={self.aligner!r} has no gradient: expected a module or one of 'tap', {known}"
-                )
-            one_of(self.aligner, "aligner", tuple(ALIGNERS))
-        if self.symmetrize and isinstance(self.aligner, torch.nn.Module):
+        if self.symmetrize and _is_module(self.aligner):
             raise ValueError("symmetrize=True is for aligner='tap': give a module that averages both directions itself")
-        for name in ("hidden", "kernels", "k_shot", "n_query"):
-            whole(getattr(self, name), name, 1)
-        for name in ("batch_size", "n_way"):
-            whole(getattr(self, name), name, 2)
-        for name in ("normalize", "self_attention", "last_relu", "symmetrize", "augment"):
-            flag(getattr(self, name), name)
 
     def _refuse_nothing_to_learn(self) -> None:
         if all(name.startswith("transformation.") for name, _ in self.network_.named_parameters()):
@@ -227,13 +237,13 @@ class TAP(LearnedMetric, Aligner):
     def _predicts(self) -> bool:
         return isinstance(self.aligner, str) and self.aligner == "tap"
 
-    def _network(self, n_channels: int) -> Comparer:
+    def _comparer(self, n_channels: int) -> Comparer:
         frames: dict[str, Any] = {
             "hidden": self.hidden,
             "n_outputs": self.n_outputs,
             "normalize": self.normalize,
             "self_attention": self.self_attention,
-            "transform": self.supervision in ("labels", "episodes"),  # without negatives there is none to learn
+            "transform": self._supervised(),  # without negatives there is none to learn
         }
         if not self._predicts():  # a module is copied, as training would change the one that was given
             return Aligned(n_channels, aligner=copy.deepcopy(self.aligner), **frames)
@@ -246,17 +256,17 @@ class TAP(LearnedMetric, Aligner):
             **frames,
         )
 
-    def _learned(self) -> tuple[dict[str, Tensor], Any]:
-        if isinstance(self.aligner, torch.nn.Module):
+    def _refuse_to_save(self) -> None:
+        if _is_module(self.aligner):
             raise TypeError(
                 f"aligner is a {type(self.aligner).__name__}, a module, which no file can hold: expected a word or a "
                 "value such as tl.SoftDTW(gamma=0.1); of a module of your own, keep network_.state_dict()"
             )
-        return super()._learned()
+        super()._refuse_to_save()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.supervision in ("labels", "episodes")
+        tags.target_tags.required = self._supervised()
         return tags
 
     @property
@@ -265,8 +275,7 @@ class TAP(LearnedMetric, Aligner):
         return bool(self.network_.symmetric) if hasattr(self, "network_") else self.symmetrize
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        exact = exactly(self.network_.eval())
-        sides = [parts(exact, self.moments_.applied(side))[0].prepared for side in (x, y)]
+        sides = [parts(exact(self.network_), self._ready(side))[0].prepared for side in (x, y)]
         with torch.no_grad():
             cost = float(self.network_.rows(*sides)[0])
             plan = self.network_.plan(*sides)[0].double().numpy()

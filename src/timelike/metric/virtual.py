@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..align import DTW, Aligner
+from ..models import fingerprint, options
 from ..sequences import Sequences
-from ..sequences.arguments import real, store, whole
+from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
-from ..train import Batch, Objective, fit, shuffled
-from .divergence import refuse_diverged
+from ..train import Batch, Callback, Descent, Objective, Run, shuffled
+from ..train.exact import exact
+from ..train.processes import Accelerator, Precision
 from .ground import GroundMetric, mapped_frames
 from .transformation import perceptron
 
@@ -85,6 +89,10 @@ class RVSML(GroundMetric):
         λ; None for the authors' 5e-4 with DTW and 5e-5 otherwise.
     max_iterations : int
         Turns, at most.
+    standardize, checkpoint, progress, random_state
+        As for `SiameseGRU`; a step of training is a turn, and nothing is drawn at random.
+    accelerator, devices, precision
+        Of the loop alone: regressions are computed on the CPU, in float64.
 
     Attributes
     ----------
@@ -102,9 +110,11 @@ class RVSML(GroundMetric):
     (8,)
     """
 
-    virtual: int
-    regularization: float | None
-    max_iterations: int
+    virtual = options.whole(1)
+    regularization = options.maybe(options.real(above=0))
+    max_iterations = options.whole(1, "free")
+
+    errors_: Floats
 
     def __init__(
         self,
@@ -114,41 +124,97 @@ class RVSML(GroundMetric):
         regularization: float | None = None,
         max_iterations: int = 20,
         standardize: bool = True,
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        whole(self.virtual, "virtual", 1)
-        whole(self.max_iterations, "max_iterations", 1)
-        if self.regularization is not None:
-            real(self.regularization, "regularization", above=0)
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        return nn.Linear(math.prod(frame), self.virtual * len(self.classes_), bias=False)
 
-    def _learn(self, ready: Sequences, classes: NDArray[np.int64]) -> nn.Module:
-        virtual, aligner = Virtual(ready, classes, self.virtual), self._aligner()
+    def _objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+        aligner = self._chosen()
         usual = 5e-4 if isinstance(aligner, DTW) else 5e-5
         ridge = (usual if self.regularization is None else self.regularization) * len(ready)
-        frames = ready.values.astype(np.float64)
-        projection = _regressed(frames, virtual, ridge)
-        errors: list[float] = []
-        for _ in range(self.max_iterations):  # the even alignment is where it starts, and not to be compared with
-            virtual.align(frames @ projection, aligner)
-            found = _regressed(frames, virtual, ridge)
-            error = virtual.error(frames @ found) + ridge * float((found**2).sum())
-            if errors and error > errors[-1]:  # an aligner that minimises something else, as OPW does, may pass it
-                break
-            projection = found
-            errors.append(error)
-            if len(errors) > 1 and errors[-2] - error <= 1e-6 * error:
-                break
-        self.errors_ = np.array(errors)
-        network = self._empty(*projection.shape)
-        network.weight.data = torch.from_numpy(projection.T.astype(np.float32).copy())
-        return network
+        return _Turns(self.network_, ready, Virtual(ready, targets, self.virtual), aligner, ridge)
 
-    def _empty(self, n_channels: int, n_outputs: int) -> nn.Module:
-        return nn.Linear(n_channels, n_outputs, bias=False)
+    def _limits(self) -> dict[str, Any]:
+        return {"max_steps": self.max_iterations, "callbacks": [_Settled()]}
+
+    def _train(self, objective: Objective, sequences: Sequences) -> None:
+        super()._train(objective, sequences)
+        errors = self.history_["loss"]
+        self.errors_ = errors[:-1] if len(errors) > 1 and errors[-1] == errors[-2] else errors
+
+
+class _Turns(Objective):
+    """Turns of alignment and regression: one is a step, and no gradient is needed."""
+
+    module: nn.Linear
+
+    def __init__(self, network: nn.Module, ready: Sequences, virtual: Virtual, aligner: Aligner, ridge: float) -> None:
+        assert isinstance(network, nn.Linear)
+        self.module, self.virtual, self.aligner, self.ridge = network.double(), virtual, aligner, ridge
+        self.frames = ready.values.astype(np.float64)
+        self.last = math.inf  # the even alignment is where it starts, and not to be compared with
+        self._keep(_regressed(self.frames, virtual, ridge))
+
+    def _keep(self, projection: Floats) -> None:
+        with torch.no_grad():
+            self.module.weight.copy_(torch.from_numpy(projection.T))
+
+    def optimizers(self) -> torch.optim.Optimizer:
+        """One that is never given a gradient: a turn knows the best weights itself."""
+        return torch.optim.SGD(self.module.parameters(), lr=1e-3)
+
+    def identity(self) -> dict[str, str | int]:
+        """The classes; the rest are options of the estimator."""
+        return {"labels": fingerprint(self.virtual.classes)}
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Everything at once."""
+        yield Batch(np.arange(len(self.virtual.classes)))
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Unused: a step is a turn."""
+        raise NotImplementedError
+
+    def step(self, batch: Batch, descent: Descent) -> Mapping[str, Tensor | float]:
+        """Align to the virtual sequences, and regress anew; a map that is worse is not kept.
+
+        An aligner that minimises something else than the error, as OPW does, may pass its least.
+        """
+        projection = self.module.weight.detach().cpu().double().numpy().T
+        self.virtual.align(self.frames @ projection, self.aligner)
+        found = _regressed(self.frames, self.virtual, self.ridge)
+        error = self.virtual.error(self.frames @ found) + self.ridge * float((found**2).sum())
+        descent.step()
+        if error <= self.last:
+            self._keep(found)
+            self.last = error
+        return {"loss": self.last}
+
+    def state(self) -> dict[str, Any]:
+        """The error of the weights that are kept."""
+        return {"last": self.last}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up the error."""
+        self.last = state["last"]
+
+
+class _Settled(Callback):
+    """Stops when a turn gains nothing."""
+
+    def stepped(self, run: Run) -> None:
+        """Compare the last two errors."""
+        errors = run.history["loss"]
+        if len(errors) > 1 and errors[-2] - errors[-1] <= 1e-6 * errors[-1]:
+            run.stop("nothing more to gain")
 
 
 def _regressed(frames: Floats, virtual: Virtual, ridge: float) -> Floats:
@@ -158,7 +224,7 @@ def _regressed(frames: Floats, virtual: Virtual, ridge: float) -> Floats:
     return np.linalg.solve(matrix, frames.T @ virtual.targets())
 
 
-class DeepRVSML(RVSML):
+class DeepRVSML(GroundMetric):
     """`RVSML` with a three-layer perceptron in place of the linear map (Su and Wu, 2020), trained by Adam.
 
     Parameters
@@ -169,6 +235,8 @@ class DeepRVSML(RVSML):
         Units of both hidden layers.
     max_epochs : int
         Passes over the frames; alignments are made anew before each.
+    learning_rate, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+        As for `SiameseGRU`.
 
     Examples
     --------
@@ -180,10 +248,10 @@ class DeepRVSML(RVSML):
     (6, 6)
     """
 
-    hidden: int
-    learning_rate: float
-    max_epochs: int
-    progress: bool
+    virtual = options.whole(1)
+    hidden = options.whole(1)
+    learning_rate = options.real(above=0, role="free")
+    max_epochs = options.whole(1, "free")
 
     def __init__(
         self,
@@ -194,28 +262,24 @@ class DeepRVSML(RVSML):
         learning_rate: float = 1e-4,
         max_epochs: int = 20,
         standardize: bool = True,
+        checkpoint: str | Path | None = None,
         progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
 
-    def _refuse_options(self) -> None:
-        GroundMetric._refuse_options(self)
-        for name in ("virtual", "hidden", "max_epochs"):
-            whole(getattr(self, name), name, 1)
-        real(self.learning_rate, "learning_rate", above=0)
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        return perceptron(math.prod(frame), self.hidden, self.virtual * len(self.classes_))
 
-    def _learn(self, ready: Sequences, classes: NDArray[np.int64]) -> nn.Module:
-        virtual = Virtual(ready, classes, self.virtual)
-        network = self._empty(ready.frame[0], virtual.n_outputs)
-        objective = _Regression(network, ready, virtual, self._aligner(), self.learning_rate)
-        objective.owner = type(self).__name__
-        history = fit(objective, max_epochs=self.max_epochs, progress=self.progress, random_state=self.random_state)
-        refuse_diverged(network.eval(), ready, history)
-        return network
+    def _objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+        virtual = Virtual(ready, targets, self.virtual)
+        return _Regression(self.network_, ready, virtual, self._chosen(), self.learning_rate)
 
-    def _empty(self, n_channels: int, n_outputs: int) -> nn.Module:
-        return perceptron(n_channels, self.hidden, n_outputs)
+    def _limits(self) -> dict[str, Any]:
+        return {"max_epochs": self.max_epochs}
 
 
 class _Regression(Objective):
@@ -224,15 +288,21 @@ class _Regression(Objective):
     def __init__(self, network: nn.Module, ready: Sequences, virtual: Virtual, aligner: Aligner, rate: float) -> None:
         self.module, self.ready, self.virtual, self.aligner, self.rate = network, ready, virtual, aligner, rate
         self.places = np.repeat(np.arange(len(ready)), ready.lengths)
+        self.aligned_for = 0  # the epoch whose alignments these are
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam."""
         return torch.optim.Adam(self.module.parameters(), lr=self.rate, weight_decay=1e-4)
 
+    def identity(self) -> dict[str, str | int]:
+        """The classes; the rest are options of the estimator."""
+        return {"labels": fingerprint(self.virtual.classes)}
+
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Frames in any order."""
-        if epoch:
-            mapped = mapped_frames(self.module, self.ready)
+        if epoch != self.aligned_for:  # after a pause within an epoch, its alignments are there already
+            self.aligned_for = epoch
+            mapped = mapped_frames(exact(self.module), self.ready)
             if np.isfinite(mapped).all():  # otherwise the loss of these frames will say that training has diverged
                 self.virtual.align(mapped.astype(np.float64), self.aligner)
         targets, frames = self.virtual.targets().astype(np.float32), self.ready.values
@@ -246,3 +316,11 @@ class _Regression(Objective):
         squares = batch["total"] * (1 + found.square().sum(-1)) - 2 * (found * batch["targets"]).sum(-1)
         mean: Tensor = squares.mean()
         return mean
+
+    def state(self) -> dict[str, Any]:
+        """The alignments of this epoch, which weights of another moment would not give again."""
+        return {"aligned_for": self.aligned_for, "alignments": torch.from_numpy(self.virtual.weights)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take them up."""
+        self.aligned_for, self.virtual.weights = state["aligned_for"], state["alignments"].numpy().copy()

@@ -1,7 +1,13 @@
 """Sequences, maybe labels → a decision."""
 
-from .clustering import KMeans, KMedoids
-from .kernels import ElasticKernel
-from .neighbors import Neighbors, NeighborsRegressor
+from typing import TYPE_CHECKING
 
-__all__ = ["ElasticKernel", "KMeans", "KMedoids", "Neighbors", "NeighborsRegressor"]
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .clustering import KMeans as KMeans, KMedoids as KMedoids
+    from .kernels import ElasticKernel as ElasticKernel
+    from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

@@ -9,23 +9,42 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from ..align import Aligner, Metric, barycenter
+from ..align import Aligner, Metric, barycenter, named
+from ..models import Model, options
 from ..sequences import Sequences, as_sequences
-from ..sequences.arguments import one_of, real, whole
+from ..sequences.arguments import one_of, store
 from .medoids import Seeds, better_medoids, first_medoids, spread_out
-from .parameters import MetricParameters, resolve
 
 
-class _Clusters(ClusterMixin, MetricParameters):  # type: ignore[misc]
+def _random_state(value: Any, name: str) -> Any:
+    check_random_state(_legacy(value))
+    return value
+
+
+def _word(init: Any, name: str, choices: tuple[str, ...]) -> Any:
+    """A word among the choices; anything else is looked at together with the sequences."""
+    return one_of(init, name, choices) if isinstance(init, str) else init
+
+
+def _legacy(random_state: Any) -> Any:
+    """A new-style generator as scikit-learn's tools take it."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.integers(2**32))
+    return random_state
+
+
+class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
     """What both kinds of clustering have in common."""
 
-    k: int
-    n_init: int
-    max_iter: int
+    k = options.whole(1)
+    n_init = options.whole(1, "training")
+    max_iter = options.whole(1, "training")
+    random_state = options.Option(_random_state, "free")
+
+    metric_: Metric
+    labels_: NDArray[np.int64]
 
     def _begin(self, X: Any) -> Sequences:
-        for name in ("k", "n_init", "max_iter"):
-            whole(getattr(self, name), name, 1)
         sequences = self._learn_from(X)
         if self.k > len(sequences):
             raise ValueError(
@@ -68,6 +87,9 @@ class KMedoids(_Clusters):
     0.0
     """
 
+    metric = named.option()
+    init = options.Option(lambda value, name: _word(value, name, get_args(Seeds)), "training")
+
     def __init__(
         self,
         k: int = 8,
@@ -78,31 +100,25 @@ class KMedoids(_Clusters):
         max_iter: int = 100,
         random_state: Any = None,
     ) -> None:
-        self.k = k
-        self.metric = metric
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the medoids of X."""
-        sequences, rng = self._begin(X), check_random_state(self.random_state)
-        if isinstance(self.init, str):
-            one_of(self.init, "init", get_args(Seeds))
-        metric = self._ready_metric(sequences)
-        distances = metric.pairwise(sequences)
-        chance = isinstance(self.init, str) and self.init != "build"
-        tries = [
-            better_medoids(distances, first_medoids(distances, self.k, self.init, rng), self.max_iter)
-            for _ in range(self.n_init if chance else 1)
-        ]
-        best = min(tries, key=lambda found: found.inertia)
-        self.metric_, self.medoid_indices_ = metric, np.sort(best.medoids)
-        self.medoids_ = sequences[self.medoid_indices_]
-        self.labels_ = distances[:, self.medoid_indices_].argmin(axis=1)
-        self.labels_[self.medoid_indices_] = np.arange(self.k)  # copies of a sequence: each medoid is in its own
-        self.inertia_, self.n_iter_ = best.inertia, best.n_iter
+        with self._fitting():
+            sequences, rng = self._begin(X), check_random_state(_legacy(self.random_state))
+            self.metric_ = named.ready(self.metric, sequences)
+            distances = self.metric_.pairwise(sequences)
+            chance = isinstance(self.init, str) and self.init != "build"
+            tries = [
+                better_medoids(distances, first_medoids(distances, self.k, self.init, rng), self.max_iter)
+                for _ in range(self.n_init if chance else 1)
+            ]
+            best = min(tries, key=lambda found: found.inertia)
+            self.medoid_indices_ = np.sort(best.medoids)
+            self.medoids_ = sequences[self.medoid_indices_]
+            self.labels_ = distances[:, self.medoid_indices_].argmin(axis=1)
+            self.labels_[self.medoid_indices_] = np.arange(self.k)  # copies of a sequence: each medoid is in its own
+            self.inertia_, self.n_iter_ = best.inertia, best.n_iter
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -147,6 +163,12 @@ class KMeans(_Clusters):
     0.0
     """
 
+    metric = named.option(aligner=True)
+    init = options.Option(lambda value, name: _word(value, name, ("k-means++", "random")), "training")
+    length = options.maybe(options.whole(1, "training"))
+    barycenter_iter = options.whole(1, "training")
+    tolerance = options.real(0, role="training")
+
     def __init__(
         self,
         k: int = 8,
@@ -160,30 +182,17 @@ class KMeans(_Clusters):
         tolerance: float = 1e-6,
         random_state: Any = None,
     ) -> None:
-        self.k = k
-        self.metric = metric
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.length = length
-        self.barycenter_iter = barycenter_iter
-        self.tolerance = tolerance
-        self.random_state = random_state
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the centers of X."""
-        sequences, rng = self._begin(X), check_random_state(self.random_state)
-        if not isinstance(resolve(self.metric), Aligner):
-            raise TypeError(f"metric={self.metric!r}: expected an Aligner such as timelike.DTW(); KMedoids takes any")
-        whole(self.barycenter_iter, "barycenter_iter", 1)
-        real(self.tolerance, "tolerance", 0)
-        if isinstance(self.init, str):
-            one_of(self.init, "init", ("k-means++", "random"))
-        metric = cast(Aligner, self._ready_metric(sequences))
-        tries = [self._run(sequences, metric, rng) for _ in range(self.n_init if isinstance(self.init, str) else 1)]
-        best = min(tries, key=lambda run: run.inertia)
-        self.metric_, self.cluster_centers_, self.labels_ = metric, best.centers, best.labels
-        self.inertia_, self.n_iter_ = best.inertia, best.n_iter
+        with self._fitting():
+            sequences, rng = self._begin(X), check_random_state(_legacy(self.random_state))
+            metric = cast(Aligner, named.ready(self.metric, sequences))
+            tries = [self._run(sequences, metric, rng) for _ in range(self.n_init if isinstance(self.init, str) else 1)]
+            best = min(tries, key=lambda run: run.inertia)
+            self.metric_, self.cluster_centers_, self.labels_ = metric, best.centers, best.labels
+            self.inertia_, self.n_iter_ = best.inertia, best.n_iter
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -220,7 +229,7 @@ class KMeans(_Clusters):
             ]
         given = given.replace(times=None)
         if self.length is not None:
-            given = given.resample(whole(self.length, "length", 1))
+            given = given.resample(self.length)
         return given.to_list()
 
 

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from ..align import Metric
-from ..sequences.arguments import real
-from .parameters import MetricParameters
+from ..align import Metric, named
+from ..models import Model, options
+from ..sequences import Sequences
+from ..sequences.arguments import store
 
 
-class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricParameters):  # type: ignore[misc]
+class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
     """Similarities to the training sequences: k(x, y) = exp(−γ d(x, y)), for `SVC(kernel="precomputed")`.
 
     An elastic distance is not a Euclidean one, so the kernel need not be positive definite (Lei and Sun, 2007).
@@ -38,9 +39,14 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricPar
     array(['low', 'high'], dtype='<U4')
     """
 
+    metric = named.option()
+    gamma = options.maybe(options.real(above=0))
+
+    metric_: Metric
+    sequences_: Sequences
+
     def __init__(self, metric: Metric | str = "dtw", *, gamma: float | None = None) -> None:
-        self.metric = metric
-        self.gamma = gamma
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences to compare with, and choose γ."""
@@ -59,13 +65,11 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricPar
         return self._similar(self.metric_.pairwise(asked, self.sequences_))
 
     def _fitted_distances(self, X: Any, y: Any, needed: bool) -> NDArray[Any] | None:
-        if self.gamma is not None:
-            real(self.gamma, "gamma", above=0)
-        sequences = self._learn_from(X)
-        metric = self._ready_metric(sequences, y)
-        distances = metric.pairwise(sequences) if needed else None
-        self.metric_, self.sequences_ = metric, sequences
-        self.gamma_ = _inverse_median(distances) if self.gamma is None else float(self.gamma)
+        with self._fitting():
+            self.sequences_ = sequences = self._learn_from(X)
+            self.metric_ = named.ready(self.metric, sequences) if y is None else named.ready(self.metric, sequences, y)
+            distances = self.metric_.pairwise(sequences) if needed else None
+            self.gamma_ = _inverse_median(distances) if self.gamma is None else float(self.gamma)
         return distances
 
     def _similar(self, distances: NDArray[Any]) -> NDArray[Any]:

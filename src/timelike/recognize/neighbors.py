@@ -8,27 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ..align import Matches, Metric
+from ..align import Gallery, Matches, Metric, named
+from ..models import Model, options
 from ..sequences import Sequences
-from ..sequences.arguments import one_of
+from ..sequences.arguments import store
 from ..sequences.reading import read_targets
-from .parameters import MetricParameters, resolve
 
 Weights = Literal["uniform", "distance"]
 
 
-class _Nearest(MetricParameters):
+class _Nearest(Model):
     """What classifying and regressing by neighbours have in common."""
 
-    k: int
-    weights: Weights
+    metric = named.option()
+    k = options.whole(1, "free")
+    weights = options.one_of(*get_args(Weights), role="free")
+
+    metric_: Metric
+    sequences_: Sequences
+    gallery_: Gallery
+    _derived = ("gallery_",)
 
     def _checked(self, X: Any, y: Any, what: str) -> tuple[Sequences, NDArray[Any]]:
         """The sequences, and what is known about each of them."""
-        one_of(self.weights, "weights", get_args(Weights))
         sequences = self._learn_from(X)
         targets = read_targets(self, sequences, y, what)
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k <= len(sequences):
+        if self.k > len(sequences):
             raise ValueError(
                 f"k={self.k!r}: expected an integer from 1 to {len(sequences)}, the number of training sequences"
             )
@@ -36,8 +41,11 @@ class _Nearest(MetricParameters):
 
     def _keep(self, sequences: Sequences, targets: NDArray[Any]) -> None:
         """Keep the sequences and the metric; one that has yet to learn does so now, when everything is checked."""
-        self.metric_, self.sequences_ = self._ready_metric(sequences, targets), sequences
-        self.gallery_ = self.metric_.prepared(sequences)
+        self.metric_, self.sequences_ = named.ready(self.metric, sequences, targets), sequences
+        self._derive()
+
+    def _derive(self) -> None:
+        self.gallery_ = self.metric_.prepared(self.sequences_)
 
     def kneighbors(self, X: Any, k: int | None = None) -> Matches:
         """The k (by default the estimator's) training sequences nearest to each of X: `ids` and `distances`."""
@@ -86,6 +94,8 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
     array(['low', 'high'], dtype='<U4')
     """
 
+    select_window = options.flag()
+
     def __init__(
         self,
         metric: Metric | str = "dtw",
@@ -94,29 +104,30 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
         weights: Weights = "uniform",
         select_window: bool = False,
     ) -> None:
-        self.metric = metric
-        self.k = k
-        self.weights = weights
-        self.select_window = select_window
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences and their labels: `y`, or the ones that X carries."""
-        sequences, labels = self._checked(X, y, "class")
-        if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-            fraction = labels[labels != np.floor(labels)][0]
-            raise ValueError(
-                f"Unknown label type: y holds {fraction}: expected classes; for numbers NeighborsRegressor"
-            )
-        metric = resolve(self.metric)
+        with self._fitting():
+            sequences, labels = self._checked(X, y, "class")
+            if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+                fraction = labels[labels != np.floor(labels)][0]
+                raise ValueError(
+                    f"Unknown label type: y holds {fraction}: expected classes; for numbers NeighborsRegressor"
+                )
+            self._keep(sequences, labels)
+            self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
+            if self.select_window:
+                chooser: Any = self.metric_
+                self.metric_ = chooser.select_window(sequences, labels)
+                self._derive()
+        return self
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        metric = named.resolve(self.metric)
         if self.select_window and not hasattr(metric, "select_window"):
             raise ValueError(f"select_window=True: {type(metric).__name__} has no window to select; use False")
-        self._keep(sequences, labels)
-        self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
-        if self.select_window:
-            chooser: Any = self.metric_
-            self.metric_ = chooser.select_window(sequences, labels)
-            self.gallery_ = self.metric_.prepared(sequences)
-        return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Share of the k neighbours' votes in every class, (item, class)."""
@@ -158,17 +169,16 @@ class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]
     """
 
     def __init__(self, metric: Metric | str = "dtw", *, k: int = 1, weights: Weights = "uniform") -> None:
-        self.metric = metric
-        self.k = k
-        self.weights = weights
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences and their targets: `y`, or the labels that X carries."""
-        sequences, targets = self._checked(X, y, "target")
-        if targets.dtype.kind not in "biuf":
-            raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use Neighbors")
-        self._keep(sequences, targets)
-        self.targets_ = targets.astype(np.float64)
+        with self._fitting():
+            sequences, targets = self._checked(X, y, "target")
+            if targets.dtype.kind not in "biuf":
+                raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use Neighbors")
+            self._keep(sequences, targets)
+            self.targets_ = targets.astype(np.float64)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -1,6 +1,12 @@
 """Results → one page."""
 
-from . import sections
-from .page import Page
+from typing import TYPE_CHECKING
 
-__all__ = ["Page", "sections"]
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from . import sections as sections
+    from .page import Page as Page
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

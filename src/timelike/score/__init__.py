@@ -1,13 +1,17 @@
 """(truth, answer) → number, with intervals."""
 
-from .intervals import Interval, interval
-from .retrieval import average_precision, mean_average_precision, nearest_accuracy, nearest_correct
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Interval",
-    "average_precision",
-    "interval",
-    "mean_average_precision",
-    "nearest_accuracy",
-    "nearest_correct",
-]
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .intervals import Interval as Interval, interval as interval
+    from .retrieval import (
+        average_precision as average_precision,
+        mean_average_precision as mean_average_precision,
+        nearest_accuracy as nearest_accuracy,
+        nearest_correct as nearest_correct,
+    )
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

@@ -1,38 +1,32 @@
 """Bytes or a seed → Sequences."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .container import Sequences
-from .conversions import Padded, PaddedTensor
-from .doors import as_one, as_sequences
-from .formats import FormatError
-from .joining import concat
-from .loading import available, load
-from .sampling import Episode
-from .transforms import Statistics
+from .._contents import contents
 
-if TYPE_CHECKING:
-    from . import augment, generate
+if TYPE_CHECKING:  # the public names, a line each
+    from . import augment as augment, generate as generate
+    from .container import Sequences as Sequences
+    from .conversions import Padded as Padded, PaddedTensor as PaddedTensor
+    from .doors import as_one as as_one, as_sequences as as_sequences
+    from .formats import FormatError as FormatError
+    from .joining import concat as concat
+    from .loading import available as available, load as load
+    from .sampling import Episode as Episode
+    from .transforms import Statistics as Statistics
 
-__all__ = [
-    "Episode",
-    "FormatError",
-    "Padded",
-    "PaddedTensor",
-    "Sequences",
-    "Statistics",
-    "as_one",
-    "as_sequences",
-    "augment",
-    "available",
-    "concat",
-    "generate",
-    "load",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("augment", "generate"):  # a second door to these submodules, opened when first used
-        return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(
+        __name__,
+        inner=(
+            "Episode",
+            "Padded",
+            "PaddedTensor",
+            "Statistics",
+            "as_one",
+            "as_sequences",
+            "augment",
+            "available",
+            "generate",
+        ),
+    )

@@ -419,7 +419,7 @@ class Sequences:
             setattr(self, slot, check.locked(value) if isinstance(value, np.ndarray) else value)
 
     def save(self, path: str | Path, *, test: Sequences | None = None) -> Path:
-        """Write a file; its suffix says the format: `.npz`, `.npy`, `.ts`, `.tsv`, `.txt`, `.arff`, `.csv`, `.parquet`.
+        """Write a file; its suffix says the format (`timelike.sequences.formats.FORMATS` has them all).
 
         `test` puts a second part into the same `.npz`, marked by its `split` column, which `load` gives back as a pair.
         """

@@ -57,19 +57,32 @@ class Moments(NamedTuple):
             self.applied(sequences, name)
 
     def applied(self, sequences: Sequences, name: str | None = None) -> Sequences:
-        """Flat frames in float32, after the mean is gone: a large one would leave no digits for the rest.
+        """Frames in float32, after the mean is gone: a large one would leave no digits for the rest.
 
         `name` is that of the argument they came as, for errors.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            values = (sequences.values - self.mean) / self.scale
-            flat = values.reshape(len(values), -1).astype(np.float32)
-        if len(flat) and not (np.isfinite(flat.min()) and np.isfinite(flat.max())):
-            step = int(np.flatnonzero(~np.isfinite(flat).all(axis=1))[0])
+            values = ((sequences.values - self.mean) / self.scale).astype(np.float32)
+        if len(values) and not (np.isfinite(values.min()) and np.isfinite(values.max())):
+            finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+            step = int(np.flatnonzero(~finite)[0])
             item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
             where = f"sequence {item}" if name is None else f"{name}: sequence {item}"
             raise ValueError(
                 f"{where} has a value at time step {step - int(sequences.offsets[item])} that is too large for "
                 f"float32, in which networks compute: {RESCALE}"
             )
-        return Sequences.from_packed(flat, sequences.offsets)
+        return Sequences.from_packed(values, sequences.offsets)
+
+
+def flat(sequences: Sequences) -> Sequences:
+    """The same with frames of one axis, whatever they were: no value is copied.
+
+    >>> import timelike as tl
+    >>> flat(tl.Sequences(np.zeros((2, 5, 3, 4, 4)))).frame
+    (48,)
+    """
+    if len(sequences.frame) == 1:
+        return sequences
+    values = sequences.values
+    return Sequences.from_packed(values.reshape(len(values), -1), sequences.offsets)

@@ -1,39 +1,26 @@
-"""(module, objective, batches) → a trained module: the one loop, its checkpoints, and folders of models."""
+"""(module, objective, batches) → a trained module: the one loop, its checkpoints, the base of what is trained."""
 
-from .batches import Batch, per_class, shuffled
-from .callbacks import Callback
-from .descent import Descent, Diverged
-from .fitting import fit
-from .folders import SavedModel, load_model, read_model, save_model
-from .history import History
-from .identity import fingerprint
-from .objective import Objective
-from .randomness import seeded
-from .run import Run
-from .savable import Savable
-from .schedules import Constant, Cosine, Plateau, Schedule, Steps
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Batch",
-    "Callback",
-    "Constant",
-    "Cosine",
-    "Descent",
-    "Diverged",
-    "History",
-    "Objective",
-    "Plateau",
-    "Run",
-    "Savable",
-    "SavedModel",
-    "Schedule",
-    "Steps",
-    "fingerprint",
-    "fit",
-    "load_model",
-    "per_class",
-    "read_model",
-    "save_model",
-    "seeded",
-    "shuffled",
-]
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .batches import Batch as Batch, per_class as per_class, shuffled as shuffled
+    from .callbacks import Callback as Callback
+    from .descent import Descent as Descent, Diverged as Diverged
+    from .fitting import fit as fit
+    from .history import History as History
+    from .objective import Objective as Objective
+    from .randomness import seeded as seeded
+    from .run import Run as Run
+    from .schedules import (
+        Constant as Constant,
+        Cosine as Cosine,
+        Plateau as Plateau,
+        Schedule as Schedule,
+        Steps as Steps,
+    )
+    from .trained import Trained as Trained
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

@@ -9,12 +9,13 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from . import atomic, trees
-from .identity import checksum
+from ..models import atomic, trees
+from ..models.identity import checksum
 
 FORMAT = "timelike checkpoint"
 VERSION = 1
@@ -42,11 +43,17 @@ def write(folder: Path, step: int, epoch: int, state: Any, tensors: dict[str, Te
     skeleton, more = trees.flatten(state, "state")
     content = {"format": FORMAT, "version": VERSION, "state": skeleton}
     with atomic.appearing(folder / f"step-{step:09d}-epoch-{epoch:06d}") as temporary:
-        save_file(trees.separate(tensors | more), temporary / _TENSORS)
+        save_file(_separate(tensors | more), temporary / _TENSORS)
         content["checksum"] = checksum(temporary / _TENSORS)
         (temporary / _STATE).write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
     for old in _written(folder)[:-_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _separate(tensors: dict[str, Any]) -> dict[str, Tensor]:
+    """Copies on the CPU, none sharing memory with another, as safetensors wants them."""
+    given = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
+    return {name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in given.items()}
 
 
 def latest(folder: Path) -> Checkpoint | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -116,6 +116,20 @@ class History:
         if self.stopped:
             parts.append(f"stopped by {self.stopped}")
         return f"History({', '.join(parts)})"
+
+    def state(self) -> dict[str, Any]:
+        """What it is made of, for a saved model."""
+        tracks = {
+            name: {"steps": np.array(track.steps, np.int64), "values": np.array(track.values, np.float64)}
+            for name, track in self.tracks.items()
+        }
+        return {"higher_is_better": self.higher_is_better, "stopped": self.stopped, "tracks": tracks}
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> History:
+        """The history that `state` took apart."""
+        tracks = {name: Track(one["steps"].tolist(), one["values"].tolist()) for name, one in state["tracks"].items()}
+        return cls(state["higher_is_better"], state["stopped"], tracks)
 
     def tensors(self) -> dict[str, Tensor]:
         """All tracks, for a checkpoint."""

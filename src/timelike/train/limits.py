@@ -48,7 +48,7 @@ class Limits:
             real(seconds, "max_time", above=0)
         if max_steps is max_epochs is seconds is patience is None:
             raise ValueError("the training would never end: give max_steps, max_epochs, max_time or patience")
-        validates = type(objective).validate is not Objective.validate
+        validates = objective.validates
         if not validates and (patience or validate_every):
             name = "patience" if patience else "validate_every"
             raise ValueError(f"{name} needs a score: {type(objective).__name__} does not define validate()")

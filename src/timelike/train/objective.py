@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,9 @@ class Objective(ABC):
     owner: str | None = None
     """The estimator that learns by it: a progress bar has its name, and messages leave out what only `fit` takes."""
 
+    settings: Mapping[str, str | int] = MappingProxyType({})
+    """What else a checkpoint must have in common with this training: the options of the owner, in words."""
+
     steps_per_epoch: int | None = None
     """Where to cut an epoch. A source without an end needs it to have epochs, and to continue quickly after a pause."""
 
@@ -100,6 +104,11 @@ class Objective(ABC):
         numbers = found if isinstance(found, Mapping) else {"loss": found}
         descent(numbers.get("loss"))
         return numbers
+
+    @property
+    def validates(self) -> bool:
+        """Whether there is a score: unless said otherwise, whether `validate` is written."""
+        return type(self).validate is not Objective.validate
 
     def validate(self) -> float:
         """A score of the module as it is; called without gradients and with the module in evaluation mode.

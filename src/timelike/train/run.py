@@ -9,10 +9,11 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from ..models import trees
+from ..models.identity import Fingerprint
 from ..sequences.arguments import real
-from . import checkpoints, trees
+from . import checkpoints
 from .history import History
-from .identity import Fingerprint
 from .objective import Objective
 from .processes import Processes
 
@@ -39,7 +40,11 @@ class Run:
     def identity(self) -> dict[str, str | int]:
         """Asked for once, and only where there is a checkpoint: a fingerprint reads all of the data."""
         if self._identity is None:
-            self._identity = dict(self.objective.identity())
+            found = dict(self.objective.identity())
+            # the objective knows best what it learns from; a fingerprint of its owner's is of data before preparation
+            settings = self.objective.settings.items()
+            found |= {name: value for name, value in settings if name not in found or isinstance(value, Fingerprint)}
+            self._identity = found
         return self._identity
 
     def stop(self, reason: str) -> None:
@@ -129,7 +134,7 @@ def _options(optimizer: Optimizer) -> list[dict[str, Any]]:
 def _refuse_other(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
     """Before anything is loaded; what only one of the two knows of itself says nothing."""
     for name, here in own.items():
-        if (there := theirs.get(name, here)) != here:
+        if str(there := theirs.get(name, here)) != str(here):
             letters = isinstance(here, Fingerprint)  # which tell nobody anything
             differ = f"other {name}" if letters else f"another {name}, {there} there and {here} here"
             raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER}")

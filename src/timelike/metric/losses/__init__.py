@@ -6,23 +6,19 @@ pairs that count. Without `gallery_labels` the queries are the gallery, and the 
 scalar, averaged over the queries that have something to say; a batch in which none has gives 0 with a gradient of 0.
 """
 
-from .base import Loss
-from .binomial import Binomial
-from .contrastive import Contrastive
-from .finding import adapted, find
-from .lifted import Lifted
-from .multi_similarity import MultiSimilarity
-from .structural import Structural
-from .triplet import Triplet
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Binomial",
-    "Contrastive",
-    "Lifted",
-    "Loss",
-    "MultiSimilarity",
-    "Structural",
-    "Triplet",
-    "adapted",
-    "find",
-]
+from ..._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .base import Loss as Loss
+    from .binomial import Binomial as Binomial
+    from .contrastive import Contrastive as Contrastive
+    from .finding import adapted as adapted, find as find, option as option
+    from .lifted import Lifted as Lifted
+    from .multi_similarity import MultiSimilarity as MultiSimilarity
+    from .structural import Structural as Structural
+    from .triplet import Triplet as Triplet
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

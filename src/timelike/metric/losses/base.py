@@ -52,12 +52,12 @@ class Loss(abc.ABC):
         >>> Contrastive().pairs(torch.tensor([1.0, 0.5]), torch.tensor([True, False]))
         tensor(0.6250)
         """
-        from .finding import KNOWN
+        from .finding import known
 
-        known = " or ".join(f"{name!r}" for name, kind in KNOWN.items() if kind.pairs is not Loss.pairs)
+        words = " or ".join(f"{name!r}" for name, kind in known().items() if kind.pairs is not Loss.pairs)
         raise TypeError(
             f"{type(self).__name__} compares a query's positives with its negatives, so it cannot learn from single "
-            f"pairs: use loss={known}"
+            f"pairs: use loss={words}"
         )
 
 

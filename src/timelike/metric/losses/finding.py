@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ... import _contents
+from ...models import options
 from .base import Loss
-from .binomial import Binomial
-from .contrastive import Contrastive
-from .lifted import Lifted
-from .multi_similarity import MultiSimilarity
-from .structural import Structural
-from .triplet import Triplet
 
 if TYPE_CHECKING:
     from .adapting import Adapted
 
 
-KNOWN: dict[str, type[Loss]] = {
-    "binomial": Binomial,
-    "contrastive": Contrastive,
-    "lifted": Lifted,
-    "multi-similarity": MultiSimilarity,
-    "structural": Structural,
-    "triplet": Triplet,
-}
+@cache
+def known() -> dict[str, type[Loss]]:
+    """Every public loss by its word: `MultiSimilarity` is "multi-similarity".
+
+    >>> sorted(known())
+    ['binomial', 'contrastive', 'lifted', 'multi-similarity', 'structural', 'triplet']
+    """
+    package = __name__.rpartition(".")[0]
+    public: list[Any] = [getattr(import_module(package), name) for name in sorted(_contents.names(package))]
+    losses = [kind for kind in public if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
+    words = (re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower() for kind in losses)
+    return dict(zip(words, losses, strict=True))  # type: ignore[arg-type]
 
 
 def find(loss: str | Loss) -> Loss:
@@ -31,6 +35,7 @@ def find(loss: str | Loss) -> Loss:
 
     Examples
     --------
+    >>> from timelike.metric.losses import Triplet
     >>> find("triplet")
     Triplet(margin=0.1)
     >>> find(Triplet(margin=0.5))
@@ -38,14 +43,25 @@ def find(loss: str | Loss) -> Loss:
     """
     if isinstance(loss, Loss):
         return loss
+    words = ", ".join(map(repr, known()))
     if not isinstance(loss, str):
         raise TypeError(
-            f"loss={loss!r}: expected one of {', '.join(map(repr, KNOWN))} or an instance of losses.Loss; one of "
+            f"loss={loss!r}: expected one of {words} or an instance of losses.Loss; one of "
             "pytorch-metric-learning goes through losses.adapted(loss)"
         )
-    if loss not in KNOWN:
-        raise ValueError(f"loss={loss!r} is not known: expected one of {', '.join(map(repr, KNOWN))}")
-    return KNOWN[loss]()
+    if loss not in known():
+        raise ValueError(f"loss={loss!r} is not known: expected one of {words}")
+    return known()[loss]()
+
+
+def option() -> options.Option[Any]:
+    """An estimator's option `loss`: the name of a loss, or one."""
+    return options.Option(lambda value, name: find(value), "training", said=said)
+
+
+def said(loss: Any) -> str:
+    """A loss in words that are the same the next time."""
+    return repr(loss) if dataclasses.is_dataclass(loss) else type(loss).__name__
 
 
 def adapted(loss: Any, *, miner: Any = None) -> Adapted:

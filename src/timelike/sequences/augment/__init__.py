@@ -11,23 +11,15 @@ A value is missing (NaN) where any old value that has a share in it is. The alig
 steps make one of 800 MB.
 """
 
-from .base import Augmentation, Augmented, AugmentedSequences
-from .combine import Chain, Choice, choose, compose
-from .pointwise import Jitter, Scaling
-from .temporal import Blur, Crop, Merge, TimeWarp
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Augmentation",
-    "Augmented",
-    "AugmentedSequences",
-    "Blur",
-    "Chain",
-    "Choice",
-    "Crop",
-    "Jitter",
-    "Merge",
-    "Scaling",
-    "TimeWarp",
-    "choose",
-    "compose",
-]
+from ..._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .base import Augmentation as Augmentation, Augmented as Augmented, AugmentedSequences as AugmentedSequences
+    from .combine import Chain as Chain, Choice as Choice, choose as choose, compose as compose
+    from .pointwise import Jitter as Jitter, Scaling as Scaling
+    from .temporal import Blur as Blur, Crop as Crop, Merge as Merge, TimeWarp as TimeWarp
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

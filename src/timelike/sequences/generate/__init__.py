@@ -4,26 +4,16 @@ Every generator takes `random_state` (None, an integer or a `numpy.random.Genera
 first field is the `Sequences`; the point-cloud problems give two plain arrays (n, 2).
 """
 
-from .clouds import Clouds, densities, eight_gaussians, letters
-from .digits import MovingDigits, draw_digits, moving_digits
-from .fields import Heat, Waves, heat, waves
-from .pendulums import Pendulum, pendulum
-from .prototypes import Warped, warped
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Clouds",
-    "Heat",
-    "MovingDigits",
-    "Pendulum",
-    "Warped",
-    "Waves",
-    "densities",
-    "draw_digits",
-    "eight_gaussians",
-    "heat",
-    "letters",
-    "moving_digits",
-    "pendulum",
-    "warped",
-    "waves",
-]
+from ..._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .clouds import Clouds as Clouds, densities as densities, eight_gaussians as eight_gaussians, letters as letters
+    from .digits import MovingDigits as MovingDigits, draw_digits as draw_digits, moving_digits as moving_digits
+    from .fields import Heat as Heat, Waves as Waves, heat as heat, waves as waves
+    from .pendulums import Pendulum as Pendulum, pendulum as pendulum
+    from .prototypes import Warped as Warped, warped as warped
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__)

@@ -3,120 +3,115 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
+import numpy as np
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.numpy import load_file, save_file
 
 from ..sequences import arguments
-from . import atomic, registry, trees
+from . import atomic, trees
+from .base import Model
 from .identity import checksum
-from .parameters import from_json, to_json
+from .migrations import MIGRATIONS
+from .packing import Packer, Unpacker
 
 FORMAT = "timelike model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 CONFIG, TENSORS = "config.json", "model.safetensors"
+_WORDS = ("method", "parameters", "learned", "called", "__kind__", "steps")
 
 
 class SavedModel(NamedTuple):
-    """What a folder holds."""
+    """What a folder holds, not yet put together: the name of the method, and words for the rest."""
 
     method: str
-    parameters: dict[str, Any]
-    tensors: dict[str, Tensor]
-    extra: Any
+    words: dict[str, Any]
+    arrays: dict[str, np.ndarray[Any, Any]]
     library_version: str
 
 
-def save_model(
-    folder: str | Path,
-    *,
-    method: str,
-    parameters: Mapping[str, Any],
-    tensors: Mapping[str, Any] | None = None,
-    extra: Any = None,
-) -> None:
-    """Write a model; a model that is there is replaced, anything else is not.
+def save_model(model: Any, folder: str | Path) -> None:
+    """Write a fitted model, or a scikit-learn pipeline of models of this library, to a folder.
 
-    Parameters
-    ----------
-    folder : path
-        It appears whole or not at all.
-    method : str
-        The name by which `load_model` finds the class: see `registry.METHODS`.
-    parameters : dict
-        Of the constructor: numbers, strings, None, lists, tuples and dicts of these, and methods of the library.
-    tensors : dict of tensors or arrays, optional
-        What was learned.
-    extra : optional
-        What else was learned and is no tensor: class names, shapes, settings.
+    A model that is there is replaced, anything else is not. The folder appears whole or not at all.
+
+    >>> import tempfile
+    >>> import timelike as tl
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X = [[0, 0, 1], [0, 1, 1, 1], [5, 5, 4]]
+    >>> pipeline = make_pipeline(tl.ElasticKernel("dtw"), tl.Neighbors("euclidean")).fit(X, ["low", "low", "high"])
+    >>> folder = Path(tempfile.mkdtemp()) / "model"
+    >>> tl.save_model(pipeline, folder)
+    >>> tl.load_model(folder).predict([[5, 4]])
+    array(['high'], dtype='<U4')
     """
     path = arguments.folder(folder, "folder")
+    if isinstance(model, Model):
+        model._require_fitted()
+    packer = Packer()
+    words = packer.words(model, "model")
+    if not isinstance(words, dict) or not words.keys() & {"method", "__kind__"}:
+        packer.method(model, "model")  # says what it is and why it cannot be saved
+    write(path, words, packer.arrays)
+
+
+def write(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> None:
+    """Write what a `Packer` made; a model that is there is replaced, anything else is not."""
     _refuse_to_replace(path)
-    registry.find(method)
-    learned = {name: torch.as_tensor(tensor) for name, tensor in (tensors or {}).items()}
-    rest, in_extra = trees.flatten(extra, "extra")
-    if in_extra:
-        raise TypeError(f"{min(in_extra)} is an array: expected it among the tensors of the model")
-    config = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "library_version": version("timelike"),
-        "method": method,
-        "parameters": to_json(dict(parameters)),
-        "tensors": sorted(learned),
-        "extra": rest,
-    }
+    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "library_version": version("timelike")}
+    config = head | dict(words) | {"tensors": sorted(arrays)}
     with atomic.appearing(path) as temporary:
-        save_file(trees.separate(learned), temporary / TENSORS)
+        save_file({name: _plain(array) for name, array in arrays.items()}, temporary / TENSORS)
         config["checksum"] = checksum(temporary / TENSORS)
         text = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False)
         (temporary / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
+def _plain(array: Any) -> np.ndarray[Any, Any]:
+    """In the order of bytes that safetensors takes every array to have."""
+    found = np.ascontiguousarray(array)
+    return found.astype(found.dtype.newbyteorder("<"), copy=False)
+
+
 def read_model(folder: str | Path) -> SavedModel:
     """What a folder holds, whatever version wrote it."""
     path = arguments.folder(folder, "folder")
-    config = _migrated(_read_config(path), path / CONFIG)
+    config = _read_config(path)
+    _refuse_newer(config, path / CONFIG)
     try:
-        tensors = load_file(path / TENSORS)
+        arrays = load_file(path / TENSORS)
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path / TENSORS} cannot be read ({error}): the model is damaged, save it again") from error
     if config.get("checksum", (found := checksum(path / TENSORS))) != found:
         raise ValueError(f"{path / TENSORS} is not what save() wrote (its checksum is another): save the model again")
-    odd = set(tensors) ^ set(map(str, config["tensors"]))
+    config = _migrated(config, arrays, path / CONFIG)
+    odd = set(arrays) ^ set(map(str, config["tensors"]))
     if odd:
         raise ValueError(f"{path / TENSORS} does not belong to {CONFIG}: only one of them has {min(odd)!r}")
-    try:
-        options, extra = from_json(config["parameters"]), trees.unflatten(config["extra"], {})
-        return SavedModel(config["method"], options, tensors, extra, config["library_version"])
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path / CONFIG}: {error}") from error
+    words = {name: config[name] for name in _WORDS if name in config}
+    return SavedModel(config.get("method", "Pipeline"), words, arrays, config["library_version"])
 
 
 def load_model(folder: str | Path) -> Any:
     """A model as it was saved: `model.save(folder)`, then `tl.load_model(folder)`.
 
-    The class is found by its name among those of the library; nothing in the folder is run.
+    The class is found by its name among the public names of the library; nothing in the folder is run.
 
     >>> import tempfile
+    >>> import timelike as tl
     >>> folder = Path(tempfile.mkdtemp()) / "model"
-    >>> save_model(folder, method="DTW", parameters={"window": 0.1})
-    >>> load_model(folder)
-    DTW(window=0.1)
+    >>> tl.Neighbors(tl.DTW(window=0.1)).fit([[0, 1], [5, 5]], ["low", "high"]).save(folder)
+    >>> tl.load_model(folder).predict([[0, 0]])
+    array(['low'], dtype='<U4')
     """
     saved = read_model(folder)
     try:
-        kind = registry.find(saved.method)
-        if hasattr(kind, "from_saved"):
-            return kind.from_saved(saved)
-        return kind(**saved.parameters)
-    except (TypeError, ValueError, KeyError, RuntimeError) as error:
+        return Unpacker(saved.arrays).value(saved.words)
+    except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
         raise ValueError(f"{Path(folder) / CONFIG} and {TENSORS} make no {saved.method}: {error}") from error
 
 
@@ -159,10 +154,9 @@ def _hint(path: Path) -> str:
     return f"; a save was cut off, and the model before it is in {before}" if before.is_dir() else ""
 
 
-def _migrated(config: dict[str, Any], file: Path) -> dict[str, Any]:
-    """The configuration as this version writes it."""
+def _refuse_newer(config: dict[str, Any], file: Path) -> None:
     found = config.get("format_version", 0)
-    if not isinstance(found, int) or found < 0:
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
         raise ValueError(f"{file} has format_version {found!r}: expected a whole number")
     if found > FORMAT_VERSION:
         by = config.get("library_version", "a newer version")
@@ -170,32 +164,22 @@ def _migrated(config: dict[str, Any], file: Path) -> dict[str, Any]:
             f"{file} has format {found}, written by timelike {by}; this is timelike {version('timelike')} and reads up "
             f"to format {FORMAT_VERSION}: install a newer timelike"
         )
+
+
+def _migrated(config: dict[str, Any], arrays: trees.Arrays, file: Path) -> dict[str, Any]:
+    """The configuration as this version writes it."""
     try:
-        for step in range(found, FORMAT_VERSION):
-            config = MIGRATIONS[step](config)
-        missing = {"method", "parameters", "tensors", "extra", "library_version"} - config.keys()
+        for step in range(config.get("format_version", 0), FORMAT_VERSION):
+            config = MIGRATIONS[step](config, arrays)
     except KeyError as error:
-        missing = {str(error.args[0])}
-    if missing:
-        raise ValueError(f"{file} has no {min(missing)!r}: it is incomplete, save the model again")
-    for name, kind in {"method": str, "parameters": dict, "tensors": list}.items():
+        raise ValueError(f"{file} has no {str(error.args[0])!r}: it is incomplete, save the model again") from error
+    except (TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"{file} is not what save() writes ({error}): save the model again") from error
+    needed: dict[str, type] = {"library_version": str, "tensors": list}
+    needed |= {"steps": list} if config.get("__kind__") == "pipeline" else {"method": str, "parameters": dict}
+    for name, kind in needed.items():
+        if name not in config:
+            raise ValueError(f"{file} has no {name!r}: it is incomplete, save the model again")
         if not isinstance(config[name], kind):
             raise ValueError(f"{file}: {name} is {config[name]!r:.60}, which save() never writes; save the model again")
     return config
-
-
-def _from_0(config: dict[str, Any]) -> dict[str, Any]:
-    """Before the first release: other names, and tensors in any order."""
-    return {
-        "format": FORMAT,
-        "format_version": 1,
-        "library_version": config.get("version", "0"),
-        "method": config["method"],
-        "parameters": config["params"],
-        "tensors": config["tensors"],
-        "extra": config.get("extra"),
-    }
-
-
-# how a configuration of each older format becomes one of the next
-MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {0: _from_0}

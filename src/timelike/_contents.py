@@ -1,0 +1,110 @@
+"""The public names of a package, read from its `if TYPE_CHECKING:` imports and loaded when they are first used."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+ROOMS = (
+    *("draw", "sequences", "native", "models", "score", "align", "train", "encode", "metric", "recognize", "report"),
+)
+"""Where methods live, in the order in which rooms may import each other."""
+
+OFFERED = ("sequences", "models", "align", "encode", "metric", "recognize")
+"""Rooms whose names are also had from the top, as `timelike.NAME`, but for those a room calls its `inner` ones."""
+
+_found: dict[str, dict[str, str]] = {}
+_inner: dict[str, frozenset[str]] = {}
+
+
+def contents(
+    package: str, *, inner: tuple[str, ...] = ()
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` of a package whose public names stand in its `if TYPE_CHECKING:` imports.
+
+    One line makes a name public: for type checkers, for `from timelike.room import name`, for the reference pages, for
+    models that are saved and loaded by it, and for the contract tests. Nothing is imported before it is asked for, so a
+    room with torch in it costs nothing to those who use another. `inner` are the names that stay in their room: bases,
+    records and networks, which nobody looks for at the top.
+    """
+    table = _found[package] = _read(package)
+    _inner[package] = frozenset(inner)
+    unknown = _inner[package] - table.keys()
+    if unknown:
+        raise ImportError(f"{package} keeps {min(unknown)!r} to itself, which is not among its names")
+
+    def load(name: str) -> Any:
+        if name not in table:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = _loaded(package, table[name], name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return sorted(table), load, lambda: sorted({*vars(sys.modules[package]), *table})
+
+
+def names(package: str) -> dict[str, str]:
+    """The public names of a package and the module each is in; nothing but the package itself is imported.
+
+    >>> names("timelike.align")["DTW"]
+    'timelike.align.dtw'
+    """
+    import_module(package)
+    return _found.get(package, {})
+
+
+def offered() -> dict[str, str]:
+    """What is to be had from the top, and the room each name comes from."""
+    found: dict[str, str] = {}
+    for room in OFFERED:
+        package = f"timelike.{room}"
+        found |= {name: package for name in names(package) if name not in _inner[package]}
+    return found
+
+
+def packages() -> list[str]:
+    """Every room, and every package that a room offers by name, such as `timelike.metric.losses`."""
+    found = []
+    for room in ROOMS:
+        package = f"timelike.{room}"
+        found.append(package)
+        found += [home for name, home in names(package).items() if home == f"{package}.{name}" and _is_package(home)]
+    return found
+
+
+def _is_package(module: str) -> bool:
+    spec = find_spec(module)
+    return spec is not None and spec.submodule_search_locations is not None
+
+
+def _loaded(package: str, home: str, name: str) -> Any:
+    module = import_module(home)
+    return module if home == f"{package}.{name}" else getattr(module, name)
+
+
+def _read(package: str) -> dict[str, str]:
+    """Names and modules of `from .module import Name as Name`, as they stand in the source of the package."""
+    spec = sys.modules[package].__spec__
+    assert spec is not None
+    source = spec.loader.get_source(package)  # type: ignore[union-attr]
+    table: dict[str, str] = {}
+    for block in ast.parse(source).body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for line in block.body:
+                if isinstance(line, ast.ImportFrom):
+                    table |= _homes(package, line)
+    return table
+
+
+def _homes(package: str, line: ast.ImportFrom) -> dict[str, str]:
+    base = package if line.level == 1 else package.rsplit(".", line.level - 1)[0]
+    home = f"{base}.{line.module}" if line.module else base
+    return {
+        (alias.asname or alias.name): home if line.module else f"{home}.{alias.name}"
+        for alias in line.names
+        if not alias.name.startswith("_")
+    }

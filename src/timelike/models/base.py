@@ -1,0 +1,232 @@
+"""The base of everything that is fitted: options, input, atomic fits, parts that are models themselves, saving."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from ..sequences import Sequences
+from ..sequences.reading import keep_size, read
+from . import parts
+from .options import Option
+
+
+class Model(BaseEstimator):  # type: ignore[misc]
+    """An estimator that learns from sequences, answers about others, and can be saved.
+
+    A subclass declares its options (see `models.options`), writes a constructor that only stores, and a `fit` in which
+    everything happens `with self._fitting():` so that a fit which fails leaves the model as it was. What it learns are
+    attributes that end in `_`: numbers, text, arrays, `Sequences`, models and values of the library, and lists, tuples
+    and dicts of these are saved by themselves; records of other classes if they are listed in `_records`. What can be
+    made again from the rest is listed in `_derived` and made by `_derive`.
+
+    >>> import numpy as np
+    >>> from timelike.models import Model, options
+    >>> from timelike.sequences.arguments import store
+    >>> class Mean(Model):
+    ...     power = options.real(above=0)
+    ...
+    ...     def __init__(self, *, power=1.0):
+    ...         store(self, locals())
+    ...
+    ...     def fit(self, X, y=None):
+    ...         with self._fitting():
+    ...             self.mean_ = (np.abs(self._learn_from(X).values) ** self.power).mean(axis=0)
+    ...         return self
+    >>> Mean(power=2.0).fit([[1.0, 2.0], [3.0]]).mean_
+    array([4.66666667])
+    >>> Mean(power="x").fit([[1.0]])
+    Traceback (most recent call last):
+        ...
+    TypeError: power='x': expected a number
+    """
+
+    frame_: tuple[int, ...]
+    """The shape of the frames it was fitted on."""
+
+    _records: ClassVar[tuple[type[Any], ...]] = ()
+    _derived: ClassVar[tuple[str, ...]] = ()
+    _axes: ClassVar[int | None] = None  # of a frame, where only frames of so many axes make sense
+    _call: ClassVar[str] = "fit(X)"  # how an error says what to do first
+
+    __repr__ = BaseEstimator.__repr__
+
+    # --- options ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def options(cls) -> dict[str, Option[Any]]:
+        """The declared options by name: the arguments of the constructor."""
+        names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        found = {name: inspect.getattr_static(cls, name, None) for name in names}
+        for name, option in found.items():
+            if not isinstance(option, Option):
+                raise TypeError(
+                    f"{cls.__name__} does not declare its option {name!r}: expected {name} = options.… in the class"
+                )
+        return {name: option for name, option in found.items() if isinstance(option, Option)}
+
+    def _refuse_options(self) -> None:
+        """An error for an option that makes no sense; a subclass adds what depends on several."""
+        for name, option in type(self).options().items():
+            option.check(getattr(self, name), name)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, and the options of those that are values or models: `metric__window`, `loss__margin`."""
+        own: dict[str, Any] = super().get_params(deep=False)
+        inner = (parts.options_of(self._meant(name, value), name) for name, value in own.items()) if deep else ()
+        return own | {option: value for some in inner for option, value in some.items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; an option of a value or a model puts a new one in its place, which has learned nothing yet.
+
+        The object that was given stays as it is: it may be used elsewhere.
+        """
+        nested = [name for name in params if "__" in name]
+        inner: dict[str, dict[str, Any]] = {}
+        for name in nested:
+            outer, _, option = name.partition("__")
+            inner.setdefault(outer, {})[option] = params.pop(name)
+        super().set_params(**params)
+        for outer, changed in inner.items():
+            if outer not in self.get_params(deep=False):
+                super().set_params(**{outer: None})  # scikit-learn's words for a parameter that there is not
+            setattr(self, outer, parts.changed(self._meant(outer, getattr(self, outer)), outer, changed))
+        return self
+
+    def _meant(self, name: str, value: Any) -> Any:
+        """What a parameter stands for, where it is a word that has options."""
+        words = type(self).options()[name].words
+        return words(value) if words is not None and isinstance(value, str) else value
+
+    def __sklearn_clone__(self) -> Self:
+        """A part that has learned stays as it is: scikit-learn would leave out what it learned (decision 0012)."""
+        copy: Self = super().__sklearn_clone__()
+        for name, value in self.get_params(deep=False).items():
+            setattr(copy, name, parts.kept(value, getattr(copy, name)))
+        return copy
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+    # --- input -------------------------------------------------------------------------------------------------------
+
+    def _learn_from(self, X: Any) -> Sequences:
+        """The sequences to fit, at least one, none with a missing value; their frame and size are noted."""
+        self._refuse_options()
+        sequences = self._read(X)
+        self.frame_ = sequences.frame
+        keep_size(self, sequences)
+        return sequences
+
+    def _asked(self, X: Any) -> Sequences:
+        """The sequences to answer for: like those it was fitted on."""
+        self._require_fitted()
+        sequences = self._read(X)
+        self._refuse_frame(sequences.frame, "X")
+        return sequences
+
+    def _read(self, X: Any) -> Sequences:
+        sequences = read(X)
+        if len(sequences) == 0:
+            raise ValueError("X holds no sequences: expected at least one")
+        sequences.refuse_missing(type(self).__name__, "X")
+        if self._axes is not None and len(sequences.frame) != self._axes:
+            expected = ("(channel,)", "", "(channel, height, width)")[self._axes - 1]
+            raise ValueError(
+                f"X has frames of shape {sequences.frame}: {type(self).__name__} expected {expected}"
+                + ("; CausalEncoder is for frames of channels" if self._axes > 1 else "")
+            )
+        return sequences
+
+    def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
+        expected = self._frame()
+        if expected is not None and frame != expected:
+            raise ValueError(
+                f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
+                'an array (item, channel, time) needs Sequences(data, layout="nct")'
+            )
+
+    def _frame(self) -> tuple[int, ...] | None:
+        """The shape of the frames it answers for, None if any will do."""
+        return self.frame_
+
+    def _require_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"this {type(self).__name__} has learned nothing yet: call {self._call} first, or load a model"
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "frame_")
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """A fit: what was learned before is forgotten, unless it breaks off; then everything is as before it."""
+        before = dict(self.__dict__)
+        for name in _learned(before):
+            delattr(self, name)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._made_with = self.get_params(deep=False)
+
+    # --- saving ------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model to a folder, for `timelike.load_model`; a model that is there is replaced.
+
+        A generator given as a parameter is not saved: it comes back as None. A path comes back as a string.
+        """
+        from .folders import save_model
+
+        save_model(self, folder)
+
+    def _refuse_to_save(self) -> None:
+        """An error where a folder could not hold the model as it is."""
+        self._require_fitted()
+        for name, value in getattr(self, "_made_with", {}).items():
+            now, option = getattr(self, name), type(self).options()[name]
+            if option.role == "model" and now is not value and repr(now) != repr(value):
+                raise ValueError(
+                    f"{name}={now!r} was {value!r} when this {type(self).__name__} was fitted: set it back with "
+                    f"set_params({name}={value!r}), or fit again, before saving"
+                )
+
+    def _state(self) -> dict[str, Any]:
+        """What was learned, by name."""
+        self._refuse_to_save()
+        return {name: value for name, value in _learned(self.__dict__).items() if name not in self._derived}
+
+    def _take_up(self, state: dict[str, Any]) -> None:
+        """Put back what `_state` gave, into a model made with the same parameters."""
+        for name, value in state.items():
+            if not name.endswith("_") or name.startswith("_"):
+                raise ValueError(f"{name!r} is no name of something learned")
+            setattr(self, name, value)
+        self._derive()
+        self._made_with = self.get_params(deep=False)
+
+    def _derive(self) -> None:
+        """Make again what follows from the rest of what was learned."""
+
+    @classmethod
+    def _kept(cls) -> tuple[type[Any], ...]:
+        """The records a folder may hold, those of the bases included."""
+        return tuple({kind: None for base in cls.__mro__ for kind in vars(base).get("_records", ())})
+
+
+def _learned(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if name.endswith("_") and not name.startswith("_")}

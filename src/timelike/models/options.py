@@ -1,0 +1,116 @@
+"""Options of an estimator, each declared once: how it is checked, and what depends on it.
+
+```python
+class SiameseGRU(LearnedMetric):
+    hidden = options.whole(1)
+    cell = options.one_of("gru", "lstm")
+
+    def __init__(self, *, hidden: int = 20, cell: Cell = "gru", …) -> None:
+        store(self, locals())
+```
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Generic, Literal, Self, TypeVar, overload
+
+from ..sequences import arguments
+from ..sequences.sampling import RandomState, generator
+
+Role = Literal["model", "training", "free"]
+"""What depends on an option.
+
+- "model": what was learned. It may not change between `fit` and `save`, nor while a training pauses.
+- "training": what is learned from, and how. It may not change while a training pauses; afterwards it is history.
+- "free": nothing that was learned. It may change at any time: budgets, rates, places, and what is only asked for when a
+  model answers.
+"""
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class Option(Generic[T]):
+    """One option: its check, which gives the plain value or an error that names it, and its role.
+
+    It stands in the class under the name of a constructor's argument; an instance has the value there.
+    """
+
+    def __init__(
+        self,
+        check: Callable[[Any, str], T],
+        role: Role = "model",
+        *,
+        words: Callable[[str], Any] | None = None,
+        said: Callable[[Any], str] = repr,
+    ) -> None:
+        self.check, self.role, self.said = check, role, said
+        self.words = words
+        """What a word stands for, where words have options: `metric="dtw"` has `metric__window`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        raise AttributeError(f"{owner.__name__} has not stored {self.name!r}: its constructor must keep every argument")
+
+
+def whole(least: int, role: Role = "model") -> Option[int]:
+    """An integer of at least `least`."""
+    return Option(lambda value, name: arguments.whole(value, name, least), role)
+
+
+def real(
+    least: float = -math.inf, most: float = math.inf, *, above: float = -math.inf, role: Role = "model"
+) -> Option[float]:
+    """A finite number within bounds."""
+    return Option(lambda value, name: arguments.real(value, name, least, most, above=above), role)
+
+
+def flag(role: Role = "model") -> Option[bool]:
+    """True or False."""
+    return Option(arguments.flag, role)
+
+
+def one_of(*choices: str, role: Role = "model") -> Option[Any]:
+    """One of a few words."""
+    return Option(lambda value, name: arguments.one_of(value, name, choices), role)
+
+
+def folder(role: Role = "free") -> Option[Any]:
+    """The path of a folder."""
+    return Option(arguments.folder, role)
+
+
+def seed(role: Role = "free") -> Option[RandomState]:
+    """An integer, a generator, or None."""
+
+    def check(value: Any, name: str) -> RandomState:
+        generator(value)  # says what it is not
+        given: RandomState = value
+        return given
+
+    return Option(check, role)
+
+
+def maybe(option: Option[S]) -> Option[S | None]:
+    """The same, or None."""
+    return Option(
+        lambda value, name: None if value is None else option.check(value, name),
+        option.role,
+        words=option.words,
+        said=lambda value: repr(value) if value is None else option.said(value),
+    )
+
+
+def anything(role: Role = "model") -> Option[Any]:
+    """Whatever the method checks itself, because it depends on the data or on other options."""
+    return Option(lambda value, name: value, role)

@@ -1,0 +1,194 @@
+"""Models, values and what they learned as JSON and named arrays, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from ..sequences import Sequences
+from . import registry, trees
+
+if TYPE_CHECKING:
+    from .base import Model
+
+_KIND = "__kind__"  # what an object is that is no method: sequences, a record, a pipeline, one that was met before
+_SEQUENCES = ("labels", "groups", "ids", "times", "channel_names", "class_names")
+
+
+class Packer:
+    """Takes objects apart. An object that is met twice is kept once, so that shared parts stay shared."""
+
+    def __init__(self) -> None:
+        self.arrays: trees.Arrays = {}
+        self._met: dict[int, str] = {}
+        self._alive: list[Any] = []  # an id is only an id as long as its object lives
+
+    def words(self, tree: Any, name: str, records: tuple[type[Any], ...] = ()) -> Any:
+        """JSON for anything; its arrays are noted under names that begin with `name`."""
+
+        def known(value: Any, place: str) -> Any:
+            return self._described(value, place, records)
+
+        return trees.flatten(tree, name, known, self.arrays)[0]
+
+    def method(self, model: Any, name: str) -> dict[str, Any]:
+        """A model or a value: its name, its parameters, and what it learned if it did."""
+        from .base import Model
+
+        called = registry.name_of(type(model))
+        if called is None:
+            raise TypeError(
+                f"{name} is a {type(model).__name__}, which is not a public name of a room of timelike: such a model "
+                "could be written but never found again"
+            )
+        parameters = {option: _written(value) for option, value in parameters_of(model).items()}
+        found = {"method": called, "parameters": self._parameters(parameters, f"{name}.parameters")}
+        if isinstance(model, Model) and model.__sklearn_is_fitted__():
+            found["learned"] = self.words(model._state(), f"{name}.learned", type(model)._kept())
+        return found
+
+    def _parameters(self, parameters: dict[str, Any], name: str) -> dict[str, Any]:
+        return {option: self.words(value, f"{name}.{option}") for option, value in parameters.items()}
+
+    def _described(self, value: Any, name: str, records: tuple[type[Any], ...]) -> Any:
+        """Words for what is more than a number, a text or an array; None for those."""
+        if value is None or isinstance(value, bool | int | float | str | bytes | list | dict | np.ndarray | np.generic):
+            return None
+        if isinstance(value, records):
+            return {_KIND: "record", "record": type(value).__name__, "fields": self.words(fields_of(value), name)}
+        if isinstance(value, tuple):
+            return None
+        if id(value) in self._met:
+            return {_KIND: "same", "as": self._met[id(value)]}
+        words = self._whole(value, name)
+        if words is None or dataclasses.is_dataclass(value):  # a value cannot change, so it need not be shared
+            return words
+        self._met[id(value)] = name
+        self._alive.append(value)
+        return words | {"called": name}
+
+    def _whole(self, value: Any, name: str) -> dict[str, Any] | None:
+        if isinstance(value, Sequences):
+            return {_KIND: "sequences", "fields": self.words(_taken_apart(value), name)}
+        if isinstance(value, FrozenEstimator):
+            return {_KIND: "frozen", "estimator": self.words(value.estimator, name)}
+        if isinstance(value, Pipeline):
+            return {_KIND: "pipeline", "steps": [[step, self._step(part, step)] for step, part in value.steps]}
+        return self.method(value, name) if registry.name_of(type(value)) is not None else None
+
+    def _step(self, part: Any, name: str) -> Any:
+        if part is None or part == "passthrough":
+            return part
+        if registry.name_of(type(part)) is None and not isinstance(part, Pipeline):
+            raise TypeError(
+                f"the step {name!r} of the pipeline is a {type(part).__name__}, which is not of this library and "
+                "cannot be saved: expected steps of timelike, such as an encoder and Neighbors, or "
+                "EmbeddingClassifier with its own head"
+            )
+        if hasattr(part, "_require_fitted"):
+            part._require_fitted()
+        return self.words(part, name)
+
+
+class Unpacker:
+    """Puts together what a `Packer` took apart."""
+
+    def __init__(self, arrays: trees.Arrays) -> None:
+        self.arrays = arrays
+        self._met: dict[str, Any] = {}
+
+    def value(self, words: Any, records: tuple[type[Any], ...] = ()) -> Any:
+        """The object the words are about."""
+
+        def made(some: dict[str, Any]) -> Any:
+            return self._made(some, records)
+
+        return trees.unflatten(words, self.arrays, made)
+
+    def method(self, words: Mapping[str, Any]) -> Any:
+        """A model or a value, found by its name; what it learned is put back."""
+        kind = registry.find(words["method"])
+        model = kind(**{name: self.value(value) for name, value in words["parameters"].items()})
+        if words.get("learned") is not None:
+            if registry.is_value(kind):
+                raise ValueError(f"{words['method']} learns nothing, so there is nothing to put back into it")
+            learner: Model = model
+            learner._take_up(self.value(words["learned"], kind._kept()))
+        return model
+
+    def _made(self, words: dict[str, Any], records: tuple[type[Any], ...]) -> Any:
+        if words.keys() >= {"method", "parameters"}:
+            found = self.method(words)
+        elif _KIND not in words:
+            return None
+        else:
+            found = self._special(words, records)
+        if "called" in words:
+            self._met[words["called"]] = found
+        return found
+
+    def _special(self, words: dict[str, Any], records: tuple[type[Any], ...]) -> Any:
+        kind = words[_KIND]
+        if kind == "same":
+            return self._met[words["as"]]
+        if kind == "sequences":
+            return _put_together(self.value(words["fields"]))
+        if kind == "frozen":
+            return FrozenEstimator(self.value(words["estimator"]))
+        if kind == "pipeline":
+            return Pipeline([(name, self.value(part)) for name, part in words["steps"]])
+        known = {record.__name__: record for record in records}
+        if kind == "record" and words["record"] in known:
+            return made_of(known[words["record"]], self.value(words["fields"]))
+        raise ValueError(f"{words.get('record', kind)!r} is not among what save() writes here")
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """What a record is made of, by name."""
+    if hasattr(record, "_asdict"):
+        named: dict[str, Any] = record._asdict()
+        return named
+    if hasattr(record, "state"):
+        state: dict[str, Any] = record.state()
+        return state
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def made_of(kind: type[Any], fields: dict[str, Any]) -> Any:
+    """The record that `fields_of` took apart."""
+    return kind.of_state(fields) if hasattr(kind, "of_state") else kind(**fields)
+
+
+def parameters_of(method: Any) -> dict[str, Any]:
+    """What the constructor of a model or a value was given, by name."""
+    if dataclasses.is_dataclass(method):
+        return {field.name: getattr(method, field.name) for field in dataclasses.fields(method) if field.init}
+    own: dict[str, Any] = method.get_params(deep=False)
+    return own
+
+
+def _written(parameter: Any) -> Any:
+    """A generator has no words, and a path is its name."""
+    if isinstance(parameter, np.random.Generator | np.random.RandomState):
+        return None
+    return str(parameter) if isinstance(parameter, Path) else parameter
+
+
+def _taken_apart(sequences: Sequences) -> dict[str, Any]:
+    about = {name: getattr(sequences, name) for name in _SEQUENCES}
+    if about["times"] is not None and about["times"].dtype.kind == "M":  # safetensors has no dates
+        about |= {"times": about["times"].view(np.int64), "clock": about["times"].dtype.str}
+    return {"values": sequences.values, "offsets": sequences.offsets, **about}
+
+
+def _put_together(fields: dict[str, Any]) -> Sequences:
+    clock = fields.pop("clock", None)
+    if clock is not None:
+        fields["times"] = fields["times"].view(clock)
+    return Sequences.from_packed(fields.pop("values"), fields.pop("offsets"), **fields)

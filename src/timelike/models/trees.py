@@ -1,0 +1,111 @@
+"""Nested states as JSON and named arrays, and back. Nothing is ever pickled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_ARRAY, _TUPLE, _ITEMS, _FLOAT, _LISTED = "__tensor__", "__tuple__", "__items__", "__float__", "__array__"
+Arrays = dict[str, Any]
+Known = Callable[[Any, str], Any]
+Made = Callable[[dict[str, Any]], Any]
+
+
+def flatten(tree: Any, name: str, known: Known | None = None, into: Arrays | None = None) -> tuple[Any, Arrays]:
+    """What JSON can hold, and the arrays it refers to (NumPy's or torch's), each called by its path from `name`.
+
+    `known` may say in its own words what certain objects are: it gives a dict for those, None for others. Arrays are
+    added to `into`, where that is given.
+
+    >>> flatten({"step": 3, "mean": np.zeros(2)}, "adam")
+    ({'step': 3, 'mean': {'__tensor__': 'adam.mean'}}, {'adam.mean': array([0., 0.])})
+    """
+    arrays: Arrays = {} if into is None else into
+    return _flat(tree, name, arrays, known or _nothing), arrays
+
+
+def unflatten(skeleton: Any, arrays: Arrays, made: Made | None = None) -> Any:
+    """The tree that `flatten` took apart; `made` gets every dict first, and gives an object for those it knows.
+
+    >>> unflatten(*flatten({1: (2.0, None), "far": math.inf}, "x"))
+    {1: (2.0, None), 'far': inf}
+    """
+    if isinstance(skeleton, list):
+        return [unflatten(entry, arrays, made) for entry in skeleton]
+    if not isinstance(skeleton, dict):
+        return skeleton
+    if made is not None and (found := made(skeleton)) is not None:
+        return found
+    if _ARRAY in skeleton:
+        return arrays[skeleton[_ARRAY]]
+    if _TUPLE in skeleton:
+        return tuple(unflatten(entry, arrays, made) for entry in skeleton[_TUPLE])
+    if _ITEMS in skeleton:
+        return {key: unflatten(value, arrays, made) for key, value in skeleton[_ITEMS]}
+    if _FLOAT in skeleton:
+        return float(skeleton[_FLOAT])
+    if _LISTED in skeleton:
+        return listed(skeleton[_LISTED], skeleton["dtype"])
+    return {key: unflatten(value, arrays, made) for key, value in skeleton.items()}
+
+
+def listed(entries: Any, dtype: str) -> np.ndarray[Any, Any]:
+    """An array from words that were written out, of numbers or text only."""
+    kind = np.dtype(dtype)
+    if kind.kind not in "biufU":
+        raise ValueError(f"an array of dtype {dtype!r} is not among what save() writes")
+    return np.array(entries, kind)
+
+
+def _nothing(tree: Any, name: str) -> None:
+    """Nothing is known in a special way."""
+
+
+def _flat(tree: Any, name: str, arrays: Arrays, known: Known) -> Any:
+    if (words := known(tree, name)) is not None:
+        return words
+    if isinstance(tree, np.ndarray) and tree.dtype.kind == "U":  # safetensors has no text
+        return {_LISTED: tree.tolist(), "dtype": tree.dtype.str}
+    if hasattr(tree, "detach") or (isinstance(tree, np.ndarray) and tree.dtype.kind in "biuf"):
+        called = _unused(name, arrays)
+        arrays[called] = tree
+        return {_ARRAY: called}
+    if isinstance(tree, np.generic):
+        tree = tree.item()
+    if isinstance(tree, float) and not math.isfinite(tree):
+        return {_FLOAT: str(tree)}  # JSON has no word for it
+    if tree is None or isinstance(tree, bool | int | float | str):
+        return tree
+    if isinstance(tree, list | tuple):
+        entries = [_flat(entry, f"{name}.{i}", arrays, known) for i, entry in enumerate(tree)]
+        return entries if isinstance(tree, list) else {_TUPLE: entries}
+    if isinstance(tree, dict) and all(isinstance(key, str | int) for key in tree):
+        items = {key: _flat(value, f"{name}.{key}", arrays, known) for key, value in tree.items()}
+        plain = all(isinstance(key, str) and not key.startswith("__") for key in items) and "method" not in items
+        return items if plain else {_ITEMS: [[key, value] for key, value in items.items()]}
+    raise TypeError(
+        f"{name} is a {type(tree).__name__}, which no file can hold: expected numbers, strings, None, arrays, "
+        "and lists, tuples or dicts of these"
+    )
+
+
+def _unused(name: str, arrays: Arrays) -> str:
+    """A key may hold a dot, so two paths may read the same."""
+    called = name
+    while called in arrays:
+        called += "'"
+    return called
+
+
+def below(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin with `prefix.`, without it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def under(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays with `prefix.` before their names."""
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}

@@ -1,0 +1,134 @@
+"""The base of what is trained with torch: a network made for a frame, an objective, and the one loop."""
+
+from __future__ import annotations
+
+import abc
+from pathlib import Path
+from typing import Any, ClassVar, Self, get_args
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..models import Model, fingerprint, options
+from ..sequences import Sequences
+from ..sequences.moments import Moments, flat
+from ..sequences.sampling import generator
+from .fitting import fit
+from .history import History
+from .objective import Objective
+from .processes import Accelerator, Precision
+from .randomness import seeded
+
+
+class Trained(Model):
+    """A model whose network is trained by the loop of this room.
+
+    A method writes its constructor, `_network(frame)`, `_objective(ready, targets)` and its verb; what it learns from
+    beside the sequences comes from `_targets`, and how long it trains from `_limits`.
+    """
+
+    standardize = options.flag()
+    checkpoint = options.maybe(options.folder())
+    progress = options.flag("free")
+    accelerator = options.one_of(*get_args(Accelerator), role="free")
+    devices = options.whole(1, "free")
+    precision = options.one_of(*get_args(Precision), role="training")
+    random_state = options.seed()
+
+    network_: nn.Module
+    history_: History
+    moments_: Moments
+
+    _records = (Moments, History)
+    _flat: ClassVar[bool] = True  # whether frames of any shape become plain vectors for the network
+
+    @abc.abstractmethod
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        """A new network for frames of this shape; what was learned before it, such as classes, is there already."""
+
+    @abc.abstractmethod
+    def _objective(self, ready: Sequences, targets: Any) -> Objective:
+        """What `network_` is to learn, from standardized sequences and what `_targets` gave."""
+
+    @abc.abstractmethod
+    def _limits(self) -> dict[str, Any]:
+        """What `train.fit` is told beside the objective: how long, which schedule, how judged."""
+
+    def _targets(self, sequences: Sequences, y: Any) -> Any:
+        """What is known about every sequence; nothing, where nothing is asked for."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from the sequences X."""
+        with self._fitting():
+            sequences = self._learn_from(X)
+            targets = self._targets(sequences, y)
+            ready = self._begin(sequences)
+            self._train(self._objective(ready, targets), sequences)
+        return self
+
+    def _begin(self, sequences: Sequences) -> Sequences:
+        """A new network, and the sequences as it takes them."""
+        self.moments_ = self._moments(sequences) if self.standardize else Moments.none(sequences.frame)
+        self._make_network()
+        ready = self._ready(sequences)
+        return ready if sequences.groups is None else ready.replace(groups=sequences.groups)
+
+    def _make_network(self) -> None:
+        with seeded(self.random_state):
+            self.network_ = self._network(self.frame_)
+
+    def _train(self, objective: Objective, sequences: Sequences) -> None:
+        objective.owner = type(self).__name__
+        objective.settings = {} if self.checkpoint is None else self._settings(sequences)
+        self.history_ = fit(
+            objective,
+            checkpoint=self.checkpoint,
+            progress=self.progress,
+            accelerator=self.accelerator,
+            devices=self.devices,
+            precision=self.precision,
+            random_state=self.random_state,
+            **self._limits() | ({} if objective.validates else {"patience": None}),
+        )
+        self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
+
+    def _settings(self, sequences: Sequences) -> dict[str, str | int]:
+        """What a checkpoint must have in common with this training: the data as given, and every option that counts.
+
+        The data before standardizing, which another machine rounds otherwise.
+        """
+        counts = {name: option for name, option in type(self).options().items() if option.role != "free"}
+        said = {name: option.said(option.check(getattr(self, name), name)) for name, option in counts.items()}
+        return {"sequences": fingerprint(sequences.lengths, sequences.values), **said}
+
+    def _rng(self) -> np.random.Generator:
+        """What is drawn with before training: the same every time where it may be continued, with or without a seed."""
+        continued = self.random_state is None and self.checkpoint is not None
+        return generator(0 if continued else self.random_state)
+
+    def _moments(self, sequences: Sequences) -> Moments:
+        """Mean and deviation, both of the shape of a frame."""
+        return Moments.of(sequences)
+
+    def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
+        """Standardized, in float32, as the network takes them."""
+        ready = self.moments_.applied(sequences, name)
+        return flat(ready) if self._flat else ready
+
+    def _state(self) -> dict[str, Any]:
+        weights = {name: tensor.detach().cpu().numpy() for name, tensor in self.network_.state_dict().items()}
+        return super()._state() | {"network_": weights}
+
+    def _take_up(self, state: dict[str, Any]) -> None:
+        """The network is made when everything it may depend on is there."""
+        state = dict(state)
+        weights = {name: torch.tensor(array) for name, array in state.pop("network_").items()}
+        super()._take_up(state)
+        self._make_network()
+        self.network_.load_state_dict(weights)
+        self.network_.eval()
+
+
+Folder = str | Path | None
+"""Where checkpoints go, as constructors take it."""
