@@ -179,8 +179,8 @@ def test_options_of_the_encoder_can_be_searched_in_a_pipeline(waves):
 
 
 def test_the_default_encoder_is_the_causal_one(waves, monkeypatch):
-    monkeypatch.setattr(tl.CausalEncoder, "fit", lambda self, X: self)
-    monkeypatch.setattr(tl.CausalEncoder, "encode", lambda self, X: np.random.default_rng(0).random((len(X), 3)))
+    monkeypatch.setattr(tl.CausalEncoder, "fit", lambda self, X: setattr(self, "frame_", X.frame) or self)
+    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, X, n: np.random.default_rng(0).random((len(X), 3)))
     model = tl.EmbeddingClassifier(head="1nn", random_state=3).fit(waves)
     assert (type(model.encoder_), model.encoder_.random_state) == (tl.CausalEncoder, 3)
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 
 import timelike as tl
 from timelike.metric import base, learning
-from timelike.train import Diverged
+from timelike.train import Diverged, trained
 from toys import MAKERS, turning
 
 SHORT = {"max_epochs": 2}
@@ -60,10 +60,7 @@ def test_a_fit_that_fails_leaves_everything_as_it_was(name, train, monkeypatch):
     def stop(*args, **kwargs):
         raise RuntimeError("no")
 
-    monkeypatch.setattr("timelike.metric.base.fit", stop)
-    monkeypatch.setattr("timelike.metric.virtual.fit", stop)
-    monkeypatch.setattr("timelike.metric.elementwise.fit", stop)
-    monkeypatch.setattr("timelike.metric.virtual._regressed", stop)
+    monkeypatch.setattr("timelike.train.trained.fit", stop)
     with pytest.raises(RuntimeError):
         metric.fit(np.zeros((6, 5, 1)), [0, 1] * 3)
     assert vars(metric) == before
@@ -258,10 +255,10 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
         fits.append(len(fits))
         return begin(*args, **kwargs)
 
-    plain, begin = learning.Judged.loss, base.fit
+    plain, begin = learning.Judged.loss, trained.fit
     monkeypatch.setattr(learning.Judged, "pressed", None, raising=False)
     monkeypatch.setattr(learning.Judged, "loss", pressed)
-    monkeypatch.setattr(base, "fit", counted)
+    monkeypatch.setattr(trained, "fit", counted)
     with (
         pytest.warns(UserWarning, match="press it twice to stop what called this too"),
         pytest.raises(KeyboardInterrupt),

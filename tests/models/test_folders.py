@@ -5,82 +5,115 @@ import shutil
 
 import numpy as np
 import pytest
-import torch
-from sklearn.base import BaseEstimator
-from torch import nn
 
 import timelike as tl
-from timelike.train import Savable, atomic, folders, read_model, registry, save_model
+from timelike import _contents
+from timelike.models import Model, atomic, folders, options, read_model, registry, save_model
+from timelike.models.packing import Packer
+from timelike.sequences.arguments import store
 
-TENSORS = {"weight": torch.arange(6.0).reshape(2, 3), "count": np.array([1, 2]), "none": torch.zeros(0)}
+LEARNED = {"weight_": np.arange(6.0).reshape(2, 3), "count_": np.array([1, 2]), "none_": np.zeros(0)}
 
 
-class Tiny(BaseEstimator, Savable):
-    """An estimator with a network, class names, and a metric as a parameter."""
+class Tiny(Model):
+    """An estimator that learns numbers, names and sequences, with a metric as a parameter."""
+
+    size = options.whole(1)
+    metric = options.anything()
+    slope = options.anything()
+    random_state = options.seed()
 
     def __init__(self, *, size=3, metric=None, slope=(0.0, None), random_state=None):
-        self.size, self.metric, self.slope, self.random_state = size, metric, slope, random_state
+        store(self, locals())
 
-    def fit(self, X, y):
-        self.module_, self.classes_ = nn.Linear(self.size, 2), sorted(set(y))
+    def fit(self, X, y=None):
+        with self._fitting():
+            self.sequences_ = self._learn_from(X)
+            self.classes_, self.mean_, self.far_ = np.unique(y), self.sequences_.values.mean(0), float("inf")
+            self.parts_ = [tl.DTW(window=2), {"a": (1, None)}, self.sequences_]
         return self
-
-    def _learned(self):
-        return self.module_.state_dict(), {"classes": self.classes_}
-
-    def _restore(self, tensors, extra):
-        self.fit(None, extra["classes"])
-        self.module_.load_state_dict(tensors)
 
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setitem(registry.METHODS, "Tiny", f"{__name__}:Tiny")
+    """As if a room had one more line."""
+    monkeypatch.setitem(_contents._found["timelike.recognize"], "Tiny", __name__)
+    yield
+    vars(tl.recognize).pop("Tiny", None)
+
+
+def write(folder, method="DTW", parameters=None, learned=None):
+    packer = Packer()
+    words = {"method": method, "parameters": packer.words(parameters or {}, "parameters")}
+    if learned is not None:
+        words["learned"] = packer.words(learned, "learned")
+    registry.find(method)
+    folders.write(folders.arguments.folder(folder, "folder"), words, packer.arrays)
 
 
 @pytest.fixture
 def saved(tmp_path):
     folder = tmp_path / "model"
-    save_model(folder, method="DTW", parameters={"window": 0.1}, tensors=TENSORS, extra={"classes": ["a", "b"]})
+    write(folder, "Neighbors", {"metric": "dtw"}, LEARNED | {"frame_": (1,), "names_": ["a", "b"]})
     return folder
 
 
 def test_a_model_comes_back_as_it_was_saved(saved):
     model = read_model(saved)
-    assert (model.method, model.parameters, model.extra) == ("DTW", {"window": 0.1}, {"classes": ["a", "b"]})
+    assert (model.method, model.words["parameters"]) == ("Neighbors", {"metric": "dtw"})
     assert model.library_version == tl.__version__
-    for name, tensor in TENSORS.items():
-        torch.testing.assert_close(model.tensors[name], torch.as_tensor(tensor), rtol=0, atol=0)
+    for name, array in LEARNED.items():
+        np.testing.assert_array_equal(model.arrays[f"learned.{name}"], array, strict=True)
     assert sorted(path.name for path in saved.iterdir()) == ["config.json", "model.safetensors"]
 
 
-def test_an_estimator_needs_two_methods_to_be_saved_and_loaded(known, tmp_path):
+def test_an_estimator_is_saved_and_loaded_without_writing_anything_for_it(known, tmp_path):
     rng = np.random.default_rng(0)
     model = Tiny(size=4, metric=tl.DTW(window=0.2, cost="manhattan"), slope=(0.5, float("inf")), random_state=rng)
-    model.fit(None, ["no", "yes"]).save(tmp_path / "tiny")
+    data = tl.Sequences([[1.0, 2.0], [3.0]], labels=["x", "y"], groups=[1, 2], ids=["p", "q"], times=[[0, 5], [7]])
+    model.fit(data, ["no", "yes"]).save(tmp_path / "tiny")
     again = tl.load_model(tmp_path / "tiny")
     assert (again.size, again.metric, again.slope) == (4, model.metric, (0.5, float("inf")))
-    assert (again.classes_, again.random_state) == (["no", "yes"], None)
-    assert torch.equal(again.module_.weight, model.module_.weight)
+    assert (again.classes_.tolist(), again.random_state, again.far_) == (["no", "yes"], None, float("inf"))
+    assert again.mean_.tolist() == [2.0]
+    assert again.sequences_.equals(data)
+    assert again.parts_[:2] == model.parts_[:2]
+    assert again.parts_[2] is again.sequences_  # what was one object is one again
     config = json.loads((tmp_path / "tiny" / "config.json").read_text())
     assert config["parameters"]["metric"]["method"] == "DTW"
 
 
+def test_a_class_that_no_room_offers_cannot_be_saved(tmp_path):
+    model = Tiny().fit([[1.0]], ["a"])
+    with pytest.raises(TypeError, match="a Tiny, which is not a public name of a room of timelike"):
+        model.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_methods_may_be_nested_in_methods_lists_and_tuples(known, tmp_path):
-    parameters = {"metric": Tiny(metric=tl.MSM()), "slope": (tl.ERP(gap=1.0), [tl.DTW()], {"a": tl.TWE()})}
-    save_model(tmp_path / "m", method="Tiny", parameters=parameters)
-    again = read_model(tmp_path / "m").parameters
-    assert again["slope"] == parameters["slope"]
-    assert again["metric"].metric == tl.MSM()
+    slope = (tl.ERP(gap=1.0), [tl.DTW()], {"a": tl.TWE()})
+    save_model(Tiny(metric=Tiny(metric=tl.MSM()), slope=slope).fit([[1.0]], ["a"]), tmp_path / "m")
+    again = tl.load_model(tmp_path / "m")
+    assert again.slope == slope
+    assert again.metric.metric == tl.MSM()
+    assert not hasattr(again.metric, "mean_")
 
 
-def test_every_value_of_the_library_can_be_a_parameter():
-    for name in registry.METHODS:
-        assert registry.name_of(registry.find(name)) == name
+def test_a_value_alone_can_be_saved_too(tmp_path):
+    save_model(tl.GDTW(slope=(0.0, 2.5)), tmp_path / "m")
+    assert tl.load_model(tmp_path / "m") == tl.GDTW(slope=(0.0, 2.5))
+
+
+def test_every_method_of_the_library_is_found_by_its_name_and_no_name_means_two():
+    found = registry.methods()
+    assert {"DTW", "Triplet", "CausalEncoder", "TAP", "KMeans"} <= found.keys()
+    for name, kind in found.items():
+        assert registry.name_of(kind) == name
+        assert registry.find(name) is kind
 
 
 def test_a_model_is_replaced_whole(saved):
-    save_model(saved, method="ERP", parameters={"gap": 2.0})
+    write(saved, "ERP", {"gap": 2.0})
     assert tl.load_model(saved) == tl.ERP(gap=2.0)
     assert sorted(path.name for path in saved.parent.iterdir()) == ["model"]
 
@@ -88,35 +121,35 @@ def test_a_model_is_replaced_whole(saved):
 def test_what_is_no_model_is_not_replaced(tmp_path, saved):
     notes = tmp_path / "notes"
     notes.mkdir()
-    save_model(notes, method="DTW", parameters={})  # an empty folder has nothing to lose
+    write(notes)  # an empty folder has nothing to lose
     (notes / "thesis.tex").write_text("years of work")
     with pytest.raises(FileExistsError, match="notes holds thesis.tex, which is no part of a model: save elsewhere"):
-        save_model(notes, method="DTW", parameters={})
+        write(notes)
     other = tmp_path / "other"
     other.mkdir()
     shutil.copy(saved / "model.safetensors", other)
     with pytest.raises(FileExistsError, match="other holds model.safetensors without config.json"):
-        save_model(other, method="DTW", parameters={})
+        write(other)
     for theirs in ('{"format": "something else"}', '{"architectures": ["BertModel"]}'):  # others have such folders too
         (other / "config.json").write_text(theirs)
         with pytest.raises(ValueError, match="config.json is no model of timelike"):
-            save_model(other, method="DTW", parameters={})
+            write(other)
     with pytest.raises(FileExistsError, match="is a file: expected the name of a folder"):
-        save_model(notes / "thesis.tex", method="DTW", parameters={})
+        write(notes / "thesis.tex")
     with pytest.raises(FileNotFoundError, match="the folder .*nowhere does not exist: make it first"):
-        save_model(tmp_path / "nowhere" / "model", method="DTW", parameters={})
+        write(tmp_path / "nowhere" / "model")
     with pytest.raises(NotADirectoryError, match=r"thesis.tex is a file, so there can be no .*model: save elsewhere"):
-        save_model(notes / "thesis.tex" / "model", method="DTW", parameters={})
+        write(notes / "thesis.tex" / "model")
     assert (notes / "thesis.tex").read_text() == "years of work"
     link = tmp_path / "link"
     link.symlink_to(saved)
     with pytest.raises(FileExistsError, match=f"link is a link, .*: save to {saved.resolve()} itself"):
-        save_model(link, method="DTW", parameters={})
+        write(link)
 
 
 @pytest.mark.parametrize("folder", [None, 5, ""])
 def test_what_is_no_path_is_named(folder):
-    for ask in (lambda: save_model(folder, method="DTW", parameters={}), lambda: tl.load_model(folder)):
+    for ask in (lambda: write(folder), lambda: tl.load_model(folder)):
         with pytest.raises((TypeError, ValueError), match=f"folder={folder!r}: expected the path of a folder"):
             ask()
 
@@ -126,13 +159,13 @@ def test_what_is_no_path_is_named(folder):
     [
         ({"method": "Magic"}, "the method 'Magic' is unknown: this timelike knows ADTW"),
         ({"parameters": {"a": {1, 2}}}, "parameters.a is a set, which no file can hold"),
-        ({"parameters": {"a": [np.zeros(2)]}}, "parameters.a.0 is an array: expected it among the tensors"),
-        ({"extra": {"b": torch.zeros(1)}}, "extra.b is an array: expected it among the tensors"),
+        ({"parameters": {"a": [np.array([1j])]}}, "parameters.a.0 is a ndarray, which no file can hold"),
+        ({"learned": {"b_": np.array([object()])}}, "learned.b_ is a ndarray, which no file can hold"),
     ],
 )
 def test_what_cannot_be_saved_is_named_and_nothing_is_written(options, message, tmp_path):
     with pytest.raises((TypeError, ValueError)) as caught:
-        save_model(tmp_path / "m", **({"method": "DTW", "parameters": {}} | options))
+        write(tmp_path / "m", **options)
     assert message in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -145,7 +178,7 @@ def test_a_failed_save_leaves_what_was_there(saved, monkeypatch):
 
     monkeypatch.setattr(folders, "save_file", full)
     with pytest.raises(OSError, match="no space left"):
-        save_model(saved, method="ERP", parameters={})
+        write(saved, "ERP")
     assert read_model(saved).method == before.method
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
@@ -162,7 +195,7 @@ def test_a_folder_of_the_first_format_is_migrated(tmp_path, saved):
     old = tmp_path / "old"
     old.mkdir()
     shutil.copy(saved / "model.safetensors", old)
-    config = {"version": "0.0.3", "method": "DTW", "params": {"window": 5}, "tensors": ["weight", "count", "none"]}
+    config = {"version": "0.0.3", "method": "DTW", "params": {"window": 5}, "tensors": [f"learned.{name}" for name in LEARNED]}
     (old / "config.json").write_text(json.dumps(config))
     assert tl.load_model(old) == tl.DTW(window=5)
     assert read_model(old).library_version == "0.0.3"
@@ -176,8 +209,8 @@ def changed(folder, **entries):
 
 
 def test_a_newer_format_is_refused(saved):
-    changed(saved, format_version=2, library_version="9.1")
-    with pytest.raises(ValueError, match="has format 2, written by timelike 9.1; .* install a newer timelike"):
+    changed(saved, format_version=3, library_version="9.1")
+    with pytest.raises(ValueError, match="has format 3, written by timelike 9.1; .* install a newer timelike"):
         tl.load_model(saved)
 
 
@@ -187,13 +220,24 @@ def test_a_newer_format_is_refused(saved):
         ({"method": "Magic"}, "the method 'Magic' is unknown"),
         ({"method": "os:system"}, "the method 'os:system' is unknown"),
         ({"parameters": {"metric": {"method": "os:system", "parameters": {}}}}, "the method 'os:system' is unknown"),
-        ({"parameters": {"nonsense": 1}}, "make no DTW: .*unexpected keyword argument 'nonsense'"),
+        ({"parameters": {"nonsense": 1}}, "make no Neighbors: .*unexpected keyword argument 'nonsense'"),
         ({"parameters": ...}, "has no 'parameters': it is incomplete"),
         ({"parameters": None}, "config.json: parameters is None, which save"),
         ({"tensors": 3}, "config.json: tensors is 3"),
         ({"method": ["DTW"]}, "config.json: method is "),
         ({"format_version": "one"}, "has format_version 'one'"),
-        ({"tensors": ["weight"]}, "model.safetensors does not belong to config.json: only one of them has 'count'"),
+        ({"tensors": ["a"]}, "model.safetensors does not belong to config.json: only one of them has 'a'"),
+        ({"method": "load_model"}, "the method 'load_model' is unknown"),
+        ({"method": "Matches"}, "the method 'Matches' is unknown"),
+        ({"learned": {"save": 1}}, "'save' is no name of something learned"),
+        ({"learned": {"_made_with": 1}}, "'_made_with' is no name of something learned"),
+        ({"learned": {"metric_": {"__kind__": "record", "record": "Moments", "fields": {}}}}, "'Moments' is not among"),
+        ({"learned": {"metric_": {"__kind__": "magic"}}}, "'magic' is not among what save"),
+        ({"learned": {"a_": {"__array__": [1], "dtype": "O"}}}, "dtype 'O' is not among what save"),
+        ({"learned": {"a_": {"__tensor__": "nowhere"}}}, "make no Neighbors: 'nowhere'"),
+        ({"learned": [1, 2]}, "make no Neighbors"),
+        ({"method": "DTW", "parameters": {}, "learned": {"a_": 1}}, "DTW learns nothing"),
+        ({"__kind__": "pipeline"}, "has no 'steps': it is incomplete"),
     ],
 )
 def test_a_wrong_configuration_is_named(saved, entries, message):

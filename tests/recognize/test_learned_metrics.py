@@ -186,7 +186,7 @@ def test_what_cannot_be_is_said(waves, encoder, tmp_path):
         tl.Neighbors(FrozenEstimator(tl.CausalEncoder(**SMALL))).fit(waves)
     with pytest.raises(ValueError, match="metric is frozen, so its option 'n_features' cannot change"):
         tl.Neighbors(FrozenEstimator(encoder)).set_params(metric__n_features=3)
-    with pytest.raises(ValueError, match="metric has no option 'wibble': CausalEncoder has batch_size, "):
+    with pytest.raises(ValueError, match="metric has no option 'wibble': CausalEncoder has accelerator, batch_size, "):
         tl.Neighbors(encoder).set_params(metric__wibble=3)
     with pytest.raises(ValueError, match="metric has no option 'window__x': DTW has window, "):
         tl.Neighbors().set_params(metric__window__x=3)
@@ -204,7 +204,7 @@ def test_known_sequences_are_encoded_once(holder, waves, encoder, monkeypatch):
     expected = encoder.neighbors(waves, waves[:7], k=2)
     seen = []
     real = tl.CausalEncoder._encode
-    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s: seen.append(len(s)) or real(self, s))
+    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s, n: seen.append(len(s)) or real(self, s, n))
     found = model.kneighbors(waves[:7])
     model.predict(waves[:3])
     assert seen == [7, 3]
@@ -212,7 +212,7 @@ def test_known_sequences_are_encoded_once(holder, waves, encoder, monkeypatch):
     np.testing.assert_array_equal(found.distances, expected.distances)
     with pytest.raises(ValueError, match="k=31: expected 1 to 30"):
         model.kneighbors(waves, k=31)
-    with pytest.raises(ValueError, match="queries has frames of shape"):
+    with pytest.raises(ValueError, match="X has frames of shape"):
         model.kneighbors(np.zeros((2, 5, 3)))
 
 
@@ -222,7 +222,7 @@ def test_a_search_in_blocks_encodes_the_collection_once(waves, encoder, monkeypa
     monkeypatch.setattr(align_base, "_BLOCK", 4 * len(waves))
     seen = []
     real = tl.CausalEncoder._encode
-    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s: seen.append(len(s)) or real(self, s))
+    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s, n: seen.append(len(s)) or real(self, s, n))
     np.testing.assert_array_equal(encoder.neighbors(waves, waves, k=3).ids, expected)
     assert seen == [30, 30]
     np.testing.assert_array_equal(encoder.prepared(waves).neighbors(waves, k=3).ids, expected)

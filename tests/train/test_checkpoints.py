@@ -15,7 +15,8 @@ import pytest
 import torch
 from torch import nn
 
-from timelike.train import Callback, Plateau, fingerprint, fit, trees
+from timelike.models import fingerprint, trees
+from timelike.train import Callback, Plateau, fit
 from train.objectives import Contest, Judged, Line, weights
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .convolution import CausalConvolution
+from .convolution import CausalConvolution, linear
 
 
 class CausalBlock(nn.Module):
@@ -21,7 +21,7 @@ class CausalBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
         inner: Tensor = self.second(self.first(x))
-        return inner + (x if self.shortcut is None else self.shortcut(x))
+        return inner + (x if self.shortcut is None else linear(self.shortcut, x))
 
 
 class CausalNetwork(nn.Module):
@@ -67,5 +67,4 @@ class CausalNetwork(nn.Module):
             beyond = (torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None])[..., None]
             # a NaN in the padding reaches no value, but its product with a gradient of zero would be NaN
             found = self.outputs(x.masked_fill(beyond, 0.0)).masked_fill(beyond, -torch.inf)
-        features: Tensor = self.linear(found.amax(dim=1))
-        return features
+        return linear(self.linear, found.amax(dim=1))

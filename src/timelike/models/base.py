@@ -196,7 +196,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     def _refuse_to_save(self) -> None:
         """An error where a folder could not hold the model as it is."""
-        self._require_fitted()
         for name, value in getattr(self, "_made_with", {}).items():
             now, option = getattr(self, name), type(self).options()[name]
             if option.role == "model" and now is not value and repr(now) != repr(value):
@@ -207,7 +206,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     def _state(self) -> dict[str, Any]:
         """What was learned, by name."""
-        self._refuse_to_save()
         return {name: value for name, value in _learned(self.__dict__).items() if name not in self._derived}
 
     def _take_up(self, state: dict[str, Any]) -> None:

@@ -47,9 +47,12 @@ class Packer:
                 f"{name} is a {type(model).__name__}, which is not a public name of a room of timelike: such a model "
                 "could be written but never found again"
             )
+        fitted = isinstance(model, Model) and model.__sklearn_is_fitted__()
+        if fitted:
+            model._refuse_to_save()
         parameters = {option: _written(value) for option, value in parameters_of(model).items()}
         found = {"method": called, "parameters": self._parameters(parameters, f"{name}.parameters")}
-        if isinstance(model, Model) and model.__sklearn_is_fitted__():
+        if fitted:
             found["learned"] = self.words(model._state(), f"{name}.learned", type(model)._kept())
         return found
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -15,20 +17,17 @@ def find(method: str) -> type[Any]:
     >>> find("DTW")
     <class 'timelike.align.dtw.DTW'>
     """
-    for package in _contents.packages():
-        if method in _contents.names(package):
-            found = getattr(import_module(package), method)
-            if can_be_saved(found):
-                kind: type[Any] = found
-                return kind
+    for found in _offered(method):
+        if can_be_saved(found):
+            kind: type[Any] = found
+            return kind
     raise ValueError(f"the method {method!r} is unknown: this timelike knows {', '.join(_known())}")
 
 
 def name_of(kind: type[Any]) -> str | None:
-    """The name under which a class is known, None if it is not."""
-    home = _home(kind.__name__, kind.__module__)  # a torch layer may have the name of a value, in another package
-    found = None if home is None else getattr(import_module(home), kind.__name__)
-    return kind.__name__ if found is kind and can_be_saved(kind) else None
+    """The name under which a class is known, None if it is not: a torch layer may have the name of a value."""
+    name = kind.__name__
+    return name if can_be_saved(kind) and any(found is kind for found in _offered(name)) else None
 
 
 def can_be_saved(kind: Any) -> bool:
@@ -44,12 +43,22 @@ def is_value(kind: type[Any]) -> bool:
     return dataclasses.is_dataclass(kind) and frozen is not None and frozen.frozen
 
 
-def _home(name: str, module: str) -> str | None:
-    """The package that offers the name, if the module is in it."""
+def methods() -> dict[str, type[Any]]:
+    """Every method of the library by its name; this imports all rooms.
+
+    >>> "DTW" in methods()
+    True
+    """
+    names = {name for package in _contents.packages() for name in _contents.names(package)}
+    found = {name: kind for name in sorted(names) for kind in _offered(name) if can_be_saved(kind)}
+    return {name: kind for name, kind in found.items() if not inspect.isabstract(kind)}
+
+
+def _offered(name: str) -> Iterator[Any]:
+    """What the rooms, and the packages they offer, have under a public name."""
     for package in _contents.packages():
-        if name in _contents.names(package) and (module == package or module.startswith(f"{package}.")):
-            return package
-    return None
+        if name in _contents.names(package):
+            yield getattr(import_module(package), name)
 
 
 def _known() -> list[str]:
