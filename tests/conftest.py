@@ -2,6 +2,10 @@
 
 import os
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # before torch is imported: as many processes as cores are at work already
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # the machine may be loaded: a slow example is no failure
@@ -16,3 +20,11 @@ settings.register_profile(
 settings.load_profile("timelike")
 
 os.environ.setdefault("MPLBACKEND", "agg")
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch):
+    """Threads that wait for each other are slow on a busy machine; what is about threads says how many it wants."""
+    from timelike import native
+
+    monkeypatch.setattr(native, "cores", lambda: 1)

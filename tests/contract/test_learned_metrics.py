@@ -8,7 +8,7 @@ import pytest
 import timelike as tl
 from timelike import align, metric  # noqa: F401  the second makes the metrics known
 from timelike.metric.estimator import MetricEstimator
-from timelike.train import registry
+from timelike.models import registry
 
 
 def subclasses(kind):

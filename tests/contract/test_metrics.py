@@ -7,7 +7,7 @@ import pytest
 
 import timelike as tl
 from timelike import align
-from timelike.train import registry
+from timelike.models import registry
 
 
 def subclasses(kind):

@@ -2,15 +2,8 @@
 
 import pytest
 
-from timelike import native
 from timelike.train import interrupts
 from toys import MAKERS, turning
-
-
-@pytest.fixture(autouse=True)
-def one_core(monkeypatch):
-    """Threads that wait for each other are slow on a busy machine, and nothing here is large."""
-    monkeypatch.setattr(native, "cores", lambda: 1)
 
 
 @pytest.fixture(autouse=True)

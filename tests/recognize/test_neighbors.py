@@ -173,7 +173,7 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda s: tl.Neighbors(k=0).fit(s, s.labels), "k=0: expected an integer from 1 to 36"),
+        (lambda s: tl.Neighbors(k=0).fit(s, s.labels), "k=0: expected at least 1"),
         (lambda s: tl.Neighbors(k=37).fit(s), "k=37: expected an integer from 1 to 36"),
         (lambda s: tl.Neighbors(k=1.5).fit(s), "k=1.5: expected an integer"),
         (lambda s: tl.Neighbors(weights="near").fit(s), "weights='near': expected one of 'uniform', 'distance'"),

@@ -39,15 +39,13 @@ class Packer:
 
     def method(self, model: Any, name: str) -> dict[str, Any]:
         """A model or a value: its name, its parameters, and what it learned if it did."""
-        from .base import Model
-
         called = registry.name_of(type(model))
         if called is None:
             raise TypeError(
                 f"{name} is a {type(model).__name__}, which is not a public name of a room of timelike: such a model "
                 "could be written but never found again"
             )
-        fitted = isinstance(model, Model) and model.__sklearn_is_fitted__()
+        fitted = isinstance(model, _model()) and model.__sklearn_is_fitted__()
         if fitted:
             model._refuse_to_save()
         parameters = {option: _written(value) for option, value in parameters_of(model).items()}
@@ -83,7 +81,8 @@ class Packer:
             return {_KIND: "frozen", "estimator": self.words(value.estimator, name)}
         if isinstance(value, Pipeline):
             return {_KIND: "pipeline", "steps": [[step, self._step(part, step)] for step, part in value.steps]}
-        return self.method(value, name) if registry.name_of(type(value)) is not None else None
+        known = isinstance(value, _model()) or registry.name_of(type(value)) is not None
+        return self.method(value, name) if known else None
 
     def _step(self, part: Any, name: str) -> Any:
         if part is None or part == "passthrough":
@@ -150,6 +149,12 @@ class Unpacker:
         if kind == "record" and words["record"] in known:
             return made_of(known[words["record"]], self.value(words["fields"]))
         raise ValueError(f"{words.get('record', kind)!r} is not among what save() writes here")
+
+
+def _model() -> type[Model]:
+    from .base import Model  # which is saved by this module
+
+    return Model
 
 
 def fields_of(record: Any) -> dict[str, Any]:
