@@ -16,7 +16,7 @@ help:
 	@echo "make demo   the main job end to end: writes demo/report.html"
 	@echo "make test   the tests"
 	@echo "make check  lint, types, import rules"
-	@echo "make ci     what continuous integration runs: check, then test"
+	@echo "make ci     what continuous integration runs: check, test, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
 	@echo "make docs   the documentation into site/"
 
@@ -59,7 +59,7 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
 	  echo "no browser can be installed here: the page's test will be skipped"
 
-ci: check browser test
+ci: check browser test docs
 
 bench: $(VENV)/extra-bench
 	@for program in $$(grep -l __main__ benchmarks/speed/*.py); do echo "== $$program"; $(BIN)/python $$program || exit 1; done

@@ -1,7 +1,6 @@
-"""A hook of mkdocs that makes one reference page per room, from what the room lists in its `__all__`, and the table of
-file formats.
+"""A hook of mkdocs that makes one reference page per room, from the room's public names, and the table of file formats.
 
-A method that is added to a room's `__all__` is in the reference at the next build, and nothing here changes.
+A method that is added to a room's `__init__` is in the reference at the next build, and nothing here changes.
 """
 
 from __future__ import annotations
@@ -39,10 +38,17 @@ def _document(module: ModuleType, made: dict[str, str]) -> None:
         blocks.append("Pages of their own: " + ", ".join(links) + ".")
     for entry in module.__all__:
         if getattr(module, entry) not in packages:
-            blocks.append(f"::: {name}.{entry}")
+            blocks.append(f"::: {name}.{entry}" + _whole(getattr(module, entry)))
     made[f"reference/{_file(module)}"] = "\n\n".join(blocks) + "\n"
     for package in packages:
         _document(import_module(package.__name__), made)
+
+
+def _whole(entry: Any) -> str:
+    """The base of all models is shown with what its descendants do not repeat (`filters` in mkdocs.yml)."""
+    from timelike.models import Model
+
+    return '\n    options:\n      filters: ["!^_"]' if entry is Model else ""
 
 
 def _words(module: ModuleType) -> str:
