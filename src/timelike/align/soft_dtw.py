@@ -63,7 +63,8 @@ class SoftDTW(Aligner):
         {
             "a_sequence_is_at_distance_zero_from_itself": (
                 "the raw value is a soft minimum over many paths, which is below the best of them; divergence=True is 0"
-            )
+            ),
+            "distances_are_finite_and_not_negative": "a soft minimum is below the least, which may be 0 or nearly",
         }
     )
 

@@ -27,10 +27,6 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     symmetric: ClassVar[bool] = True
 
     @abc.abstractmethod
-    def fit(self, X: Any, y: Any = None) -> Encoder:
-        """Learn from sequences."""
-
-    @abc.abstractmethod
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         """Vectors (item, feature) of checked sequences."""
 

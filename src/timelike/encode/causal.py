@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -99,6 +100,10 @@ class CausalEncoder(TLossEncoder):
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"n_features": 20, "channels": 4, "depth": 2, "reduced": 20, "max_steps": 2, "random_state": 0}
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         return CausalNetwork(

@@ -12,6 +12,7 @@ from ..models import options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from .base import Encoder
+from .causal import CausalEncoder
 from .streaming import Floats, Stream
 
 
@@ -51,6 +52,10 @@ class CombinedEncoder(Encoder):
 
     def __init__(self, encoders: Sequence[Encoder]) -> None:
         store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"encoders": [CausalEncoder(n_negatives=k, **CausalEncoder._small()) for k in (1, 2)]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a copy of every encoder that is not fitted yet to the sequences X."""

@@ -57,7 +57,7 @@ class CausalConvolution(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
         reached = (x.shape[1] - 1) // self.dilation + 1
-        given = x.contiguous(), self.weight[:reached], self.bias, self.dilation, self.slope
+        given = x.contiguous().to(self.bias.dtype), self.weight[:reached], self.bias, self.dilation, self.slope
         found: Tensor = _Convolution.apply(*given)  # type: ignore[no-untyped-call]
         return found
 

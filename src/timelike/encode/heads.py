@@ -41,6 +41,10 @@ class _Embedding(Model):
     _records = (SupportVectors, Nearest, Logistic, Linear)
     _call = "fit(X, y)"
 
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"encoder": CausalEncoder(n_negatives=2, **CausalEncoder._small())}
+
     def _fit_encoder(self, sequences: Sequences) -> NDArray[np.float64]:
         """Take the encoder as it is, or fit a copy; give the vectors."""
         default = CausalEncoder(random_state=self.random_state)

@@ -43,7 +43,9 @@ class RecurrentNetwork(nn.Module):
         steps: Any = x
         if lengths is not None:
             steps = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        return self.read(self.cells(steps)[1])
+        with torch.autocast(x.device.type, enabled=False):  # CPUs have no cells of mixed precision
+            state = self.cells(steps)[1]
+        return self.read(state)
 
     def read(self, state: Any) -> Tensor:
         """The representation (item, feature) that a state of the cells stands for."""

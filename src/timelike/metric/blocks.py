@@ -35,8 +35,8 @@ class Part(NamedTuple):
 
 
 @torch.no_grad()
-def parts(network: Comparer, sequences: Sequences) -> list[Part]:
-    """The sequences, sorted by length and cut so that there is little padding; prepared, and rounded to float32."""
+def parts(network: Comparer, sequences: Sequences, dtype: torch.dtype = torch.float32) -> list[Part]:
+    """The sequences, sorted by length and cut so that there is little padding; prepared, and rounded."""
     like = next(network.parameters(), torch.empty(0))
     order = np.argsort(sequences.lengths, kind="stable")
     lengths, found, begin = sequences.lengths[order], [], 0
@@ -47,7 +47,7 @@ def parts(network: Comparer, sequences: Sequences) -> list[Part]:
         ids = order[begin:end]
         values, own = sequences[ids].tensor()
         made = network.prepare(values.to(like.device, like.dtype), own)
-        found.append(Part(ids, Prepared(made.values.float(), made.lengths)))
+        found.append(Part(ids, Prepared(made.values.to(dtype), made.lengths)))
         begin = end
     return found
 
@@ -78,8 +78,9 @@ def fill(
     Sequences are prepared by `exact`, the network in double precision, or by the network itself.
     """
     preparing = network if exact is None else exact
-    rows = parts(preparing, x)
-    columns = rows if y is None or y is x else parts(preparing, y)
+    dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
+    rows = parts(preparing, x, dtype)
+    columns = rows if y is None or y is x else parts(preparing, y, dtype)
     compare(network, rows, columns, out, report, once=y is None and network.symmetric)
 
 
@@ -96,7 +97,12 @@ def compare(
     """Distances of all that is prepared into `out`; with `once` the columns are the rows, and each pair is one."""
     done = 0
     for a, b in _blocks(network, rows, columns, once):
-        found = network.matrix(a.prepared, b.prepared).cpu().numpy()
+        found = (
+            network.matrix(a.prepared, b.prepared)
+            .cpu()
+            .to(torch.promote_types(a.prepared.values.dtype, torch.float32))
+            .numpy()
+        )
         out[np.ix_(a.ids, b.ids)] = found
         done += found.size
         if once and a.ids[0] != b.ids[0]:

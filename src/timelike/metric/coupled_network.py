@@ -98,15 +98,18 @@ class CoupledNetwork(Comparer):
         """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
         within = torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
         clean = torch.where(within[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
-        return Prepared(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
+        with self._own_precision():
+            return Prepared(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
 
     def rows(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
-        return coupled_distances.rows(self._cell(), x, y, mean=self._mean)
+        with self._own_precision():
+            return coupled_distances.rows(self._cell(), x, y, mean=self._mean)
 
     def matrix(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
-        return coupled_distances.matrix(self._cell(), x, y, mean=self._mean)
+        with self._own_precision():
+            return coupled_distances.matrix(self._cell(), x, y, mean=self._mean)
 
     def room(self, x_time: int, y_time: int) -> int:
         """A number for a pair, or some of its states where a gradient will be asked for; in torch its gates."""
@@ -160,6 +163,10 @@ class CoupledNetwork(Comparer):
             starts=whole(starts, "starts", 1),
             random_state=random_state,
         )
+
+    def _own_precision(self) -> torch.autocast:
+        """Mixed precision would give states of one kind and gates of another, which no step can mix."""
+        return torch.autocast(self.weight_hh.device.type, enabled=False)
 
     def _input_bias(self) -> Tensor:
         """Of every bias what does not act inside the reset: the rest of `bias_hh` is the cell's."""

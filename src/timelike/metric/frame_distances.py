@@ -73,8 +73,15 @@ def crosswise(x: Tensor, y: Tensor) -> Tensor:
     return table.reshape(k, n, p, m).transpose(1, 2).reshape(k * p, n, m)
 
 
+def exact_enough(x: Tensor) -> Tensor:
+    """The same in float32 where it has fewer digits, in which differences would be noise."""
+    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+
+
 def _euclidean(x: Tensor, y: Tensor) -> Tensor:
     """‖x_i − y_j‖, not squared, with the gradient 0 where both are the same."""
+    if exact_enough(x) is not x:
+        return _euclidean(exact_enough(x), exact_enough(y)).to(x.dtype)
     if x.dtype != torch.float32 or finest(x) == torch.float32:
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
     # a product of matrices is many times faster than differences; in double precision it cancels no digit that counts

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ..sequences.arguments import one_of, whole
 from .comparer import Comparer, Prepared
+from .frame_distances import exact_enough
 
 RecurrentCell = Literal["gru", "lstm"]
 
@@ -51,7 +52,8 @@ class SiameseNetwork(Comparer):
     def matrix(self, x: Prepared, y: Prepared) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where one is zero, so is its gradient."""
         # the other mode loses the small distances in large products
-        return torch.cdist(x.values[:, 0], y.values[:, 0], compute_mode="donot_use_mm_for_euclid_dist")
+        first, second = (exact_enough(side.values[:, 0]) for side in (x, y))
+        return torch.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist")
 
     def room(self, x_time: int, y_time: int) -> int:
         """One number for a pair, and as much for its gradient."""

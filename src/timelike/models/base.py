@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from . import parts
 from .options import Option
 
 
-class Model(BaseEstimator):  # type: ignore[misc]
+class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     """An estimator that learns from sequences, answers about others, and can be saved.
 
     A subclass declares its options (see `models.options`), writes a constructor that only stores, and a `fit` in which
@@ -70,6 +71,11 @@ class Model(BaseEstimator):  # type: ignore[misc]
                     f"{cls.__name__} does not declare its option {name!r}: expected {name} = options.… in the class"
                 )
         return {name: option for name, option in found.items() if isinstance(option, Option)}
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        """Arguments with which it learns in a moment, where those in tests/contract do not say enough."""
+        return {}
 
     def _refuse_options(self) -> None:
         """An error for an option that makes no sense; a subclass adds what depends on several."""
@@ -169,6 +175,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
+    @abc.abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from sequences."""
+
     @contextmanager
     def _fitting(self) -> Iterator[None]:
         """A fit: what was learned before is forgotten, unless it breaks off; then everything is as before it."""
@@ -227,4 +237,4 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
 
 def _learned(attributes: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attributes.items() if name.endswith("_") and not name.startswith("_")}
+    return {name: attributes[name] for name in sorted(attributes) if name.endswith("_") and not name.startswith("_")}

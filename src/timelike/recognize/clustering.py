@@ -17,7 +17,10 @@ from .medoids import Seeds, better_medoids, first_medoids, spread_out
 
 
 def _random_state(value: Any, name: str) -> Any:
-    check_random_state(_legacy(value))
+    try:
+        check_random_state(_legacy(value))
+    except ValueError as error:
+        raise ValueError(f"{name}={value!r:.80}: expected None, an integer or a generator ({error})") from None
     return value
 
 

@@ -118,7 +118,7 @@ class Trained(Model):
 
     def _state(self) -> dict[str, Any]:
         weights = {name: tensor.detach().cpu().numpy() for name, tensor in self.network_.state_dict().items()}
-        return super()._state() | {"network_": weights}
+        return super()._state() | {"network_": weights}  # which is there already, so the order stays
 
     def _take_up(self, state: dict[str, Any]) -> None:
         """The network is made when everything it may depend on is there."""

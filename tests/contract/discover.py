@@ -1,0 +1,69 @@
+"""Every public method of every room, found by itself, with a small example of each and data that suits it."""
+
+import inspect
+from functools import cache
+
+import numpy as np
+from sklearn.base import is_regressor
+
+import timelike as tl
+from timelike.align import Aligner, Metric
+from timelike.metric.losses import Loss
+from timelike.models import Model, registry
+
+METHODS = registry.methods()
+PLAIN_METRICS = [kind for kind in METHODS.values() if issubclass(kind, Metric) and not issubclass(kind, Model)]
+LOSSES = [kind for kind in METHODS.values() if issubclass(kind, Loss)]
+MODELS = [kind for kind in METHODS.values() if issubclass(kind, Model)]
+LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
+ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
+
+# options by which most methods become small; a method for which they are not enough says more in `_small`
+SMALL = {
+    **{"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "max_epochs": 1, "max_steps": 2, "max_iterations": 2},
+    **{"n_features": 6, "channels": 4, "depth": 2, "reduced": 5, "filters": 2, "n_seen": 3, "n_negatives": 2},
+    **{"k": 2, "n_init": 1, "random_state": 0},
+}
+VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "pairwise")
+
+
+def small(kind, **more):
+    """An example that learns in a moment."""
+    known = inspect.signature(kind).parameters
+    options = {name: value for name, value in SMALL.items() if name in known}
+    return kind(**options | kind._small() | more)
+
+
+def data(kind, lengths=(9, 4, 9, 7, 12, 5, 8, 6), seed=0):
+    """Sequences of frames that the method takes, with two classes."""
+    rng = np.random.default_rng(seed)
+    frame = (2,) if kind._axes in (None, 1) else (1, 5, 4)
+    labels = np.array(["up", "down"])[np.arange(len(lengths)) % 2]
+    return tl.Sequences([rng.standard_normal((n, *frame)) for n in lengths], labels=labels)
+
+
+def targets(kind, X):
+    """What the method learns from beside the sequences."""
+    return np.arange(len(X)) / 2 if is_regressor(small(kind)) else X.labels
+
+
+@cache
+def fitted(kind):
+    """The small example, fitted once: not to be changed."""
+    X = data(kind)
+    return small(kind).fit(X, targets(kind, X))
+
+
+def answers(model, X):
+    """What the model answers about sequences, by verb."""
+    found = {}
+    for verb in VERBS:
+        try:
+            answer = getattr(model, verb)(X)
+            found[verb] = answer.values if isinstance(answer, tl.Sequences) else np.asarray(answer)
+        except (AttributeError, NotImplementedError):
+            continue
+        except ValueError as error:
+            assert 'use head="logistic"' in str(error)  # noqa: PT017  an SVM of a few sequences has no probabilities
+    assert found, f"{type(model).__name__} answers to none of {', '.join(VERBS)}"
+    return found
