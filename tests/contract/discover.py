@@ -19,11 +19,10 @@ LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
 ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
 
 # options by which most methods become small; a method for which they are not enough says more in `_small`
-SMALL = {
-    **{"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "max_epochs": 1, "max_steps": 2, "max_iterations": 2},
-    **{"n_features": 6, "channels": 4, "depth": 2, "reduced": 5, "filters": 2, "n_seen": 3, "n_negatives": 2},
-    **{"k": 2, "n_init": 1, "random_state": 0},
-}
+SIZES = {"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "filters": 2, "n_seen": 3, "n_negatives": 2, "k": 2}
+FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5}
+BUDGETS = {"max_epochs": 1, "max_steps": 2, "max_iterations": 2, "n_init": 1, "random_state": 0}
+SMALL = SIZES | FEATURES | BUDGETS
 VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "pairwise")
 
 

@@ -5,11 +5,14 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
 from contract.discover import MODELS, VERBS, answers, data, fitted, small, targets
+from timelike.encode import Encoder
+from timelike.metric import Comparer
 from timelike.train import Trained
 
 NONSENSE = object()
@@ -187,6 +190,31 @@ class TestEveryTrainedModel:
     def test_an_accelerator_that_is_not_there_is_named(self, kind):
         with pytest.raises(ValueError, match="accelerator='tpu': expected one of"):
             learn(small(kind, accelerator="tpu"), data(kind))
+
+    @pytest.mark.parametrize("filling", [1e3, np.nan])
+    def test_padding_changes_no_value_and_no_gradient(self, kind, filling):
+        network = learn(small(kind), data(kind)).network_
+        if not issubclass(kind, Encoder) and not isinstance(network, Comparer):
+            pytest.skip("its network sees frames, not sequences")
+        x, lengths = fitted(kind)._ready(data(kind, seed=5)).tensor()
+        more = torch.full((len(x), 5, *x.shape[2:]), filling)
+        padded = torch.cat([x, more], dim=1)
+        for i, length in enumerate(lengths.tolist()):
+            padded[i, length:] = filling
+        found = []
+        for sequences in (x, padded):
+            network.zero_grad()
+            sides = (
+                (sequences, lengths)
+                if issubclass(kind, Encoder)
+                else (sequences, sequences.flip(0), lengths, lengths.flip(0))
+            )
+            values = network(*sides)
+            values.square().sum().backward()
+            gradients = [p.grad for p in network.parameters() if p.grad is not None]
+            found.append([values.detach(), *gradients])
+        for plain, other in zip(*found, strict=True):
+            torch.testing.assert_close(other, plain, rtol=1e-4, atol=1e-5)
 
     def test_the_exact_twin_is_kept_until_a_weight_changes(self, kind):
         from timelike.train.exact import exact

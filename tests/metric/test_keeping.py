@@ -164,3 +164,28 @@ def test_options_of_values_are_parameters():
     assert clone(metric).get_params()["loss__margin"] == 0.2
     neighbors = tl.Neighbors(metric).set_params(metric__aligner__gamma=0.7)
     assert neighbors.metric.aligner.gamma == 0.7
+
+
+@pytest.mark.parametrize("name", ["siamese", "coupled", "tap", "deep"])
+def test_a_distance_makes_no_copy_of_the_network(name, fitted, test, monkeypatch):
+    from timelike.train import exact
+
+    metric = fitted(name)
+    first = metric.distance(test[0], test[1])
+
+    def refuse(*_):
+        raise AssertionError("the network was copied")
+
+    monkeypatch.setattr(exact.copy, "deepcopy", refuse)
+    assert metric.distance(test[0], test[1]) == first
+
+
+@pytest.mark.parametrize("name", ["siamese", "coupled", "tap", "deep"])
+def test_weights_that_change_count_at_once(name, train, test):
+    metric = MAKERS[name](max_epochs=1).fit(train)
+    before = metric.distance(test[0], test[1])
+    weight = next(p for n, p in metric.network_.named_parameters() if "weight" in n)
+    weight.data.mul_(3.0)  # torch counts no change made in this way
+    assert metric.distance(test[0], test[1]) != before
+    weight.data.div_(3.0)
+    assert metric.distance(test[0], test[1]) == pytest.approx(before, rel=1e-4)

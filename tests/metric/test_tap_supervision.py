@@ -34,3 +34,72 @@ def test_a_share_smaller_than_the_classes_still_holds_out_one_of_each():
     x, y = waves(10, 5), np.repeat(np.arange(10), 5)
     metric = tl.TAP(hidden=8, validation=0.1, **SMALL).fit(x, y)
     assert len(metric.history_.scores) == 1
+
+
+@pytest.mark.parametrize("supervision", ["labels", "augmentation"])
+def test_classes_are_asked_for_where_they_are_needed(supervision):
+    tags = tl.TAP(supervision=supervision).__sklearn_tags__()
+    assert tags.target_tags.required == (supervision == "labels")
+
+
+HELD = {"kernels": 2, "hidden": 8, "random_state": 0, "max_epochs": 3, "learning_rate": 1e-2}
+
+
+def labelled(n_classes, members):
+    return tl.Sequences(waves(n_classes, members), labels=np.repeat(np.arange(n_classes), members))
+
+
+@pytest.mark.parametrize("supervision", ["augmentation", "alignment"])
+def test_without_labels_it_is_judged_by_augmentations_of_what_is_held_out(supervision, monkeypatch):
+    X = labelled(2, 10)
+    metric = tl.TAP(supervision=supervision, **HELD).fit(X)
+    assert len(metric.history_.scores) == 3
+    assert not metric.history_.higher_is_better
+    unjudged = tl.TAP(supervision=supervision, validation=0.0, **HELD).fit(X)
+    assert len(unjudged.history_.scores) == 0
+    objective = metric._objective(metric._ready(X), None)
+    assert set(objective.places) == set(range(20)) - set(objective.held_out)
+    assert len(objective.held_out) == 4
+    with torch.no_grad():
+        expected = np.mean([float(objective.loss(batch)) for batch in objective.judged])
+        assert objective.validate() == pytest.approx(expected)
+        assert objective.validate() == objective.validate()  # made once and for all
+
+
+def test_few_shot_tasks_are_judged_by_queries_that_take_no_part():
+    X = labelled(3, 12)
+    metric = tl.TAP(supervision="episodes", n_way=3, k_shot=2, n_query=3, **HELD).fit(X)
+    assert len(metric.history_.scores) == 3
+    assert not metric.history_.higher_is_better
+    codes = np.unique(X.labels, return_inverse=True)[1]
+    objective = metric._objective(metric._ready(X), codes)
+    held, used = set(objective.held_out.tolist()), set(objective.places.tolist())
+    assert held | used == set(range(36))
+    assert not held & used
+    assert np.bincount(codes[objective.places]).min() >= 5  # enough for a task of its own
+    for task, n_way in objective.judged:
+        assert n_way == 3
+        assert set(task.ids.tolist()) <= held
+        kinds = codes[task.ids][np.searchsorted(task["labels"].numpy(), np.arange(3))]
+        np.testing.assert_array_equal(codes[task.ids], kinds[task["labels"].numpy()])
+    for batch in objective.batches(0, np.random.default_rng(0)):
+        assert set(batch.ids.tolist()) <= used
+        break
+
+
+@pytest.mark.parametrize("supervision", ["augmentation", "alignment", "episodes"])
+def test_patience_ends_a_training_that_gets_no_better(supervision, monkeypatch):
+    from timelike.metric import learning
+
+    for kind in (learning.JudgedAugmentations, learning.JudgedEpisodes):
+        monkeypatch.setattr(kind, "validate", lambda self: 1.0)
+    metric = tl.TAP(supervision=supervision, n_way=2, n_query=2, patience=2, **HELD | {"max_epochs": 9})
+    assert metric.fit(labelled(2, 12)).history_.stopped == "patience"
+    assert len(metric.history_["epoch_loss"]) == 3
+
+
+def test_too_few_sequences_to_hold_some_out_are_all_learned_from():
+    metric = tl.TAP(supervision="episodes", n_way=2, k_shot=2, n_query=2, **HELD).fit(labelled(2, 4))
+    assert len(metric.history_.scores) == 0
+    metric = tl.TAP(supervision="augmentation", **HELD).fit(labelled(1, 3))
+    assert len(metric.history_.scores) == 0

@@ -195,7 +195,12 @@ def test_a_folder_of_the_first_format_is_migrated(tmp_path, saved):
     old = tmp_path / "old"
     old.mkdir()
     shutil.copy(saved / "model.safetensors", old)
-    config = {"version": "0.0.3", "method": "DTW", "params": {"window": 5}, "tensors": [f"learned.{name}" for name in LEARNED]}
+    config = {
+        "version": "0.0.3",
+        "method": "DTW",
+        "params": {"window": 5},
+        "tensors": [f"learned.{name}" for name in LEARNED],
+    }
     (old / "config.json").write_text(json.dumps(config))
     assert tl.load_model(old) == tl.DTW(window=5)
     assert read_model(old).library_version == "0.0.3"

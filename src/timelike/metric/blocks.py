@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..sequences import Sequences
 from .comparer import Comparer, Prepared
+from .frame_distances import exact_enough
 
 NUMBERS_AT_ONCE = 1 << 25  # of all pairs of a block together: 128 MB in float32
 _STEPS_AT_ONCE = 1 << 15  # of a part whose sequences are prepared together: a layer of 1024 units has 256 MB of them
@@ -97,12 +98,7 @@ def compare(
     """Distances of all that is prepared into `out`; with `once` the columns are the rows, and each pair is one."""
     done = 0
     for a, b in _blocks(network, rows, columns, once):
-        found = (
-            network.matrix(a.prepared, b.prepared)
-            .cpu()
-            .to(torch.promote_types(a.prepared.values.dtype, torch.float32))
-            .numpy()
-        )
+        found = exact_enough(network.matrix(a.prepared, b.prepared)).cpu().numpy()
         out[np.ix_(a.ids, b.ids)] = found
         done += found.size
         if once and a.ids[0] != b.ids[0]:

@@ -1,38 +1,41 @@
-"""scikit-learn's own checks of every estimator here, with the reason for each that is expected to fail."""
+"""scikit-learn's own checks of every estimator of every room, with the reason for each that is expected to fail."""
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import timelike as tl
+from contract.discover import LEARNED_METRICS, MODELS, small
+from timelike.encode import Encoder
 
-OTHER_LENGTHS = (
-    "wants sequences of another length to be refused after fit; comparing unequal lengths is what these metrics are for"
-)
+LENGTHS = "wants sequences of another length to be refused after fit; comparing unequal lengths is what they are for"
 WORDING = "refused as it should be, with an error that names the argument, not in the words the check looks for: "
 EVERY = {
-    "check_n_features_in_after_fitting": OTHER_LENGTHS,
     "check_dtype_object": WORDING + "a dict inside X",
     "check_estimators_empty_data_messages": WORDING + "X with sequences of length 0",
     "check_estimators_nan_inf": WORDING + "nan in X, which is called missing here",
 }
-ONLY = {
-    "Neighbors": {"check_classifiers_train": OTHER_LENGTHS},
-    "ElasticKernel": {"check_transformer_general": OTHER_LENGTHS},
-}
+PREDICTING = {"check_n_features_in_after_fitting": LENGTHS}
+MORE = {"classifier": {"check_classifiers_train": LENGTHS}, "transformer": {"check_transformer_general": LENGTHS}}
+# what a check's own data need: its X is a table, and a maximum over time forgets the column, so "ridge" fits too badly
+ONLY = {"EmbeddingRegressor": {"head": "1nn"}, "EmbeddingClassifier": {"head": "logistic"}, "KMeans": {"max_iter": 5}}
+IMAGES = [kind for kind in MODELS if kind._axes not in (None, 1)]  # which no check of scikit-learn makes
+
+
+def example(kind):
+    return small(kind, **{"k": 1} if "Neighbors" in kind.__name__ else {} | ONLY.get(kind.__name__, {}))
 
 
 def expected(estimator):
-    return EVERY | ONLY.get(type(estimator).__name__, {})
+    kind = type(estimator)
+    tags = estimator.__sklearn_tags__()
+    found = EVERY | MORE.get(tags.estimator_type or "", {})
+    if kind.__mro__[1] not in LEARNED_METRICS and (kind not in LEARNED_METRICS or isinstance(estimator, Encoder)):
+        found = found | PREDICTING  # distances have no verb that the check would ask
+    return found | (MORE["transformer"] if hasattr(kind, "transform") else {})
 
 
-ESTIMATORS = [
-    tl.Neighbors(),
-    tl.NeighborsRegressor(),
-    tl.KMedoids(2, random_state=0),
-    tl.KMeans(2, random_state=0, max_iter=5),
-    tl.ElasticKernel(),
-]
+ESTIMATORS = [example(kind) for kind in MODELS if kind not in IMAGES]
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected)
@@ -69,5 +72,6 @@ def test_nothing_but_the_reasons_given_makes_a_check_fail(estimator, check):
     check(estimator)
 
 
-def test_every_estimator_of_the_room_is_checked():
-    assert sorted(tl.recognize.__all__) == sorted(type(estimator).__name__ for estimator in ESTIMATORS)
+def test_estimators_of_every_room_are_checked():
+    assert {tl.Neighbors, tl.KMedoids, tl.CausalEncoder, tl.EmbeddingRegressor, tl.TAP} < set(map(type, ESTIMATORS))
+    assert [tl.FrameEncoder] == IMAGES
