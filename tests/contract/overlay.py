@@ -1,0 +1,317 @@
+"""A copy of the library with four methods more, each added as CONTRIBUTING says: its file, and one line in its room."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import timelike
+from timelike import native
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Addition(NamedTuple):
+    room: str
+    file: str
+    name: str
+    source: str
+    peer: str  # a method that is there already and is put to the same tests
+    least: int  # how many of them there are, so that none of them being found is no success
+
+    @property
+    def line(self):
+        return f"    from .{self.file} import {self.name} as {self.name}\n"
+
+
+DISTANCE = '''
+"""A toy: DTW whose steps off the diagonal cost a constant, by a recurrence that is there already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import native
+from ..sequences import Sequences
+from ..sequences.arguments import real
+from .elastic import Elastic
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ToyDistance(Elastic):
+    """D(i, j) = ‖x_i − y_j‖² + min(D(i−1, j−1), D(i−1, j) + price, D(i, j−1) + price)."""
+
+    price: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real(self.price, "price", 0.0)
+
+    def _program(self, x: Sequences, y: Sequences) -> native.Program:
+        return native.Program(rule="amerced", first=self.price, window=self._bound)
+'''
+
+LOSS = '''
+"""A toy: the mean positive should be nearer than the mean negative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...sequences.arguments import real
+from ..mining import Pairs, mean_where
+from .base import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToyLoss(Loss):
+    """max(mean_p d_p − mean_n d_n + margin, 0) for each query."""
+
+    margin: float = 0.3
+
+    def __post_init__(self) -> None:
+        real(self.margin, "margin", 0.0)
+
+    def queries(self, pairs: Pairs) -> Tensor:
+        """One hinge for each query."""
+        near, far = (mean_where(pairs.distances, side) for side in (pairs.positive, pairs.negative))
+        return F.relu(near - far + self.margin)
+'''
+
+ENCODER = '''
+"""A toy: the mean over time of one layer, from which the mean of a sequence can be told."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..models import options
+from ..sequences import Sequences
+from ..sequences.arguments import store
+from ..sequences.sampling import RandomState
+from ..train import Batch, Objective, Trained, shuffled
+from ..train.exact import exact
+from ..train.processes import Accelerator, Precision
+from ..train.threads import torch_threads
+from .base import Encoder
+from .streaming import StandardizedStream
+
+
+class Averaging(nn.Module):
+    """mean_t tanh(W x_t + b), and a map from that to a frame."""
+
+    def __init__(self, n_channels: int, n_features: int) -> None:
+        super().__init__()
+        self.layer, self.told = nn.Linear(n_channels, n_features), nn.Linear(n_features, n_channels)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """(item, time, channel) and lengths (item,) → (item, feature)."""
+        there = (torch.arange(x.shape[1], device=x.device) < lengths[:, None])[..., None]
+        steps = torch.tanh(self.layer(torch.where(there, x, 0.0)))  # nan times 0 would be nan
+        return (steps * there).sum(1) / lengths[:, None]
+
+
+class ToldMean(Objective):
+    """The mean of a sequence, told from its vector."""
+
+    def __init__(self, network: Averaging, ready: Sequences, learning_rate: float) -> None:
+        self.module, self.ready, self.learning_rate = network, ready, learning_rate
+
+    def optimizers(self) -> torch.optim.Optimizer:
+        """Adam."""
+        return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate)
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Any:
+        """Every sequence once."""
+        for ids in shuffled(len(self.ready), 8, rng):
+            x, lengths = self.ready[ids].tensor()
+            means = torch.stack([one[:n].mean(0) for one, n in zip(x, lengths.tolist(), strict=True)])
+            yield Batch(ids, x=x, lengths=lengths, means=means)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean square of what is missed."""
+        return nn.functional.mse_loss(self.module.told(self.module(batch["x"], batch["lengths"])), batch["means"])
+
+
+class ToyEncoder(Trained, Encoder):
+    """Vectors that know the mean of their sequence."""
+
+    n_features = options.whole(1)
+    learning_rate = options.real(above=0, role="free")
+    max_steps = options.whole(1, "free")
+
+    network_: Averaging
+
+    def __init__(
+        self,
+        *,
+        n_features: int = 3,
+        learning_rate: float = 1e-2,
+        max_steps: int = 2,
+        standardize: bool = True,
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        return Averaging(math.prod(frame), self.n_features)
+
+    def _objective(self, ready: Sequences, targets: None) -> ToldMean:
+        return ToldMean(self.network_, ready, self.learning_rate)
+
+    def _limits(self) -> dict[str, Any]:
+        return {"max_steps": self.max_steps}
+
+    def _encode(self, sequences: Sequences, threads: int) -> Any:
+        x, lengths = self._ready(sequences, "X").tensor()
+        with torch_threads(threads), torch.no_grad():
+            return exact(self.network_)(x.double(), lengths).numpy().astype(np.float32)
+
+    def stream(self) -> ToyStream:
+        """One new sample in, the vector of everything so far out."""
+        self._require_fitted()
+        return ToyStream(self.network_, *self.moments_)
+
+
+class ToyStream(StandardizedStream):
+    """The sum so far is all it keeps."""
+
+    def __init__(self, network: Averaging, mean: Any, scale: Any) -> None:
+        super().__init__(mean, scale)
+        self._network, self._sum = network, 0.0
+
+    def _advance(self, x: Any) -> Any:
+        with torch.no_grad():
+            self._sum = self._sum + torch.tanh(self._network.layer(torch.from_numpy(x.reshape(-1)))).numpy()
+        return self._sum / np.float32(self.n_samples + 1)
+'''
+
+METRIC = '''
+"""A toy: two sequences are as far apart as the means of one layer over each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..models import options
+from ..sequences.arguments import store
+from ..sequences.sampling import RandomState
+from ..train.processes import Accelerator, Precision
+from .base import LearnedMetric
+from .comparer import Comparer, Prepared
+
+
+class MeanNetwork(Comparer):
+    """‖mean_t tanh(W x_t + b) − mean_t tanh(W y_t + b)‖₂."""
+
+    def __init__(self, n_channels: int, hidden: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(n_channels, hidden)
+
+    def prepare(self, x: Tensor, lengths: Tensor) -> Prepared:
+        """One step for each sequence: its mean."""
+        there = (torch.arange(x.shape[1], device=x.device) < lengths[:, None])[..., None]
+        steps = torch.tanh(self.layer(torch.where(there, x, 0.0)))  # nan times 0 would be nan
+        return Prepared((steps * there).sum(1, keepdim=True) / lengths[:, None, None], torch.ones_like(lengths))
+
+    def rows(self, x: Prepared, y: Prepared) -> Tensor:
+        """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
+        return torch.linalg.vector_norm(x.values[:, 0] - y.values[:, 0], dim=-1)
+
+
+class ToyMetric(LearnedMetric):
+    """The distance of means that are learned."""
+
+    hidden = options.whole(1)
+
+    def __init__(
+        self,
+        *,
+        hidden: int = 4,
+        loss: Any = "contrastive",
+        per_class: int | None = None,
+        learning_rate: float = 1e-2,
+        weight_decay: float = 0.0,
+        max_epochs: int | None = 2,
+        patience: int | None = None,
+        validation: float = 0.2,
+        standardize: bool = True,
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def _comparer(self, n_channels: int) -> Comparer:
+        return MeanNetwork(n_channels, self.hidden)
+'''
+
+ADDITIONS = (
+    Addition("align", "toy_distance", "ToyDistance", DISTANCE, peer="ADTW", least=15),
+    Addition("metric/losses", "toy_loss", "ToyLoss", LOSS, peer="Triplet", least=5),
+    Addition("encode", "toy_encoder", "ToyEncoder", ENCODER, peer="RecurrentEncoder", least=60),
+    Addition("metric", "toy_metric", "ToyMetric", METRIC, peer="SiameseGRU", least=60),
+)
+
+# an editable installation finds the library by a table of its own, which knows nothing of the copy
+FIRST = """
+import sys
+
+sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuildRedirecting" not in type(finder).__name__]
+"""
+
+
+def build(folder, *, announced=True):
+    """A folder for PYTHONPATH in which the library has the additions; not `announced`, it lacks their lines."""
+    package = folder / "timelike"
+    shutil.copytree(Path(timelike.__file__).parent, package)  # with what is compiled already
+    if native._kernels is not None:
+        kernels = Path(native._kernels.__file__)
+        shutil.copy2(kernels, package / "native" / kernels.name)
+    (folder / "sitecustomize.py").write_text(FIRST)
+    for one in ADDITIONS:
+        room = package / one.room
+        (room / f"{one.file}.py").write_text(one.source.lstrip(), encoding="utf-8")
+        if announced:
+            _add_line(room / "__init__.py", one.line)
+    return folder
+
+
+def _add_line(file, line):
+    """Under the last of the room's public names."""
+    text = file.read_text(encoding="utf-8")
+    changed, times = re.subn(r"^if TYPE_CHECKING:.*\n(?:    .*\n)+", lambda found: found[0] + line, text, flags=re.M)
+    assert times == 1, f"{file} has no list of names"
+    file.write_text(changed, encoding="utf-8")
+
+
+def run(folder, *arguments, **more):
+    """A Python process that finds the copy where it looks for the library, and so do those it starts."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"} | more
+    how = {"cwd": ROOT, "env": environment, "capture_output": True, "text": True}
+    return subprocess.run([sys.executable, *map(str, arguments)], **how)
