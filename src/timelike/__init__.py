@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._contents import ROOMS, offered
+from ._contents import offered, rooms
 
 if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is said by the rooms
     from . import (
@@ -31,14 +31,12 @@ if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is sa
 
 __version__ = "0.1.0"
 
-_PLACES = (*ROOMS, "nn")
-
 
 def __getattr__(name: str) -> Any:
-    if name in _PLACES:
+    if name in _places():
         return import_module(f".{name}", __name__)
     if name == "__all__":
-        return [*offered(), *_PLACES]
+        return [*sorted(offered()), *_places()]
     if name.startswith("_") or name not in (homes := offered()):
         raise AttributeError(f"module 'timelike' has no attribute {name!r}")
     value = getattr(import_module(homes[name]), name)
@@ -47,4 +45,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*offered(), *_PLACES, "__version__"])
+    return sorted([*offered(), *_places(), "__version__"])
+
+
+def _places() -> tuple[str, ...]:
+    """The rooms, and the index of torch modules; the command line is a program, not a room to import from."""
+    return (*(room for room in rooms() if room != "cli"), "nn")

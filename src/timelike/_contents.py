@@ -5,37 +5,32 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import Any
 
-ROOMS = (
-    *("draw", "sequences", "native", "models", "score", "align", "train", "encode", "metric", "recognize", "report"),
-)
-"""Where methods live, in the order in which rooms may import each other."""
-
-OFFERED = ("sequences", "models", "align", "encode", "metric", "recognize")
-"""Rooms whose names are also had from the top, as `timelike.NAME`, but for those a room calls its `inner` ones."""
-
 _found: dict[str, dict[str, str]] = {}
-_inner: dict[str, frozenset[str]] = {}
+_offered: dict[str, frozenset[str]] = {}
 
 
 def contents(
-    package: str, *, inner: tuple[str, ...] = ()
+    package: str, *, top: bool = True, inner: tuple[str, ...] = ()
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package whose public names stand in its `if TYPE_CHECKING:` imports.
 
     One line makes a name public: for type checkers, for `from timelike.room import name`, for the reference pages, for
     models that are saved and loaded by it, and for the contract tests. Nothing is imported before it is asked for, so a
-    room with torch in it costs nothing to those who use another. `inner` are the names that stay in their room: bases,
-    records and networks, which nobody looks for at the top.
+    room with torch in it costs nothing to those who use another. The names of a room are also had from the top, as
+    `timelike.NAME`, but for the `inner` ones (bases, records and networks, which nobody looks for there), or for all
+    of them with `top=False`.
     """
     table = _found[package] = _read(package)
-    _inner[package] = frozenset(inner)
-    unknown = _inner[package] - table.keys()
+    unknown = set(inner) - table.keys()
     if unknown:
         raise ImportError(f"{package} keeps {min(unknown)!r} to itself, which is not among its names")
+    _offered[package] = frozenset(table.keys() - set(inner)) if top else frozenset()
 
     def load(name: str) -> Any:
         if name not in table:
@@ -57,25 +52,38 @@ def names(package: str) -> dict[str, str]:
     return _found.get(package, {})
 
 
+@cache
+def rooms() -> tuple[str, ...]:
+    """Every room: the packages inside this one.
+
+    >>> "align" in rooms()
+    True
+    """
+    places = sys.modules[__name__.rpartition(".")[0]].__path__
+    return tuple(sorted(module.name for module in iter_modules(places) if module.ispkg))
+
+
 def offered() -> dict[str, str]:
     """What is to be had from the top, and the room each name comes from."""
     found: dict[str, str] = {}
-    for room in OFFERED:
+    for room in rooms():
         package = f"timelike.{room}"
-        found |= {name: package for name in names(package) if name not in _inner[package]}
+        import_module(package)
+        found |= dict.fromkeys(_offered.get(package, ()), package)
     return found
 
 
 def packages() -> list[str]:
     """Every room, and every package that a room offers by name, such as `timelike.metric.losses`."""
     found = []
-    for room in ROOMS:
+    for room in rooms():
         package = f"timelike.{room}"
         found.append(package)
         found += [home for name, home in names(package).items() if home == f"{package}.{name}" and _is_package(home)]
     return found
 
 
+@cache
 def _is_package(module: str) -> bool:
     spec = find_spec(module)
     return spec is not None and spec.submodule_search_locations is not None

@@ -8,4 +8,4 @@ if TYPE_CHECKING:  # the public names, a line each
     from . import alignments as alignments, curves as curves, signals as signals
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__)
+    __all__, __getattr__, __dir__ = contents(__name__, top=False)

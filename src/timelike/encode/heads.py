@@ -13,7 +13,6 @@ from ..align.base import threads_of
 from ..models import Model, options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store
-from ..sequences.reading import read_targets
 from ..sequences.sampling import RandomState
 from .base import Encoder
 from .causal import CausalEncoder
@@ -112,8 +111,9 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         """Learn from sequences and their classes: `y`, or the labels that X carries."""
         with self._fitting():
             sequences = self._learn_from(X)
-            labels = read_targets(self, sequences, y, "class")
-            _refuse_as_classes(labels)
+            labels = self._classes(sequences, y, "EmbeddingRegressor")
+            if len(np.unique(labels)) < 2:  # before anything is trained
+                raise ValueError(f"y holds one class, {np.unique(labels).tolist()}: expected at least two classes")
             vectors = self._fit_encoder(sequences)
             self.classes_, codes = np.unique(labels, return_inverse=True)
             self.head_ = self._heads[self.head](vectors, codes.astype(np.int64))
@@ -171,10 +171,8 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         """Learn from sequences and their numbers: `y`, or the labels that X carries."""
         with self._fitting():
             sequences = self._learn_from(X)
-            targets = read_targets(self, sequences, y, "target")
-            if targets.dtype.kind not in "biuf":
-                raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use EmbeddingClassifier")
-            self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets.astype(np.float64))
+            targets = self._numbers(sequences, y, "EmbeddingClassifier")
+            self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -182,12 +180,3 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         vectors = self._vectors(X)
         numbers: NDArray[np.float64] = self.head_.predict(vectors)
         return numbers
-
-
-def _refuse_as_classes(labels: NDArray[Any]) -> None:
-    """Before anything is trained."""
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        raise ValueError("Unknown label type: y holds fractions: expected classes; for numbers EmbeddingRegressor")
-    classes = np.unique(labels)
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class, {classes.tolist()}: expected at least two classes")

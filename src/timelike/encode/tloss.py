@@ -12,6 +12,7 @@ from ..models import options
 from ..sequences import Sequences
 from ..sequences.moments import RESCALE
 from ..train import Trained
+from ..train.batches import alike
 from ..train.exact import exact
 from ..train.threads import torch_threads
 from .base import Encoder
@@ -48,26 +49,14 @@ class TLossEncoder(Trained, Encoder):
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         ready = self._ready(sequences, "X")
         vectors = np.empty((len(ready), self.n_features), np.float32)
-        order = np.argsort(ready.lengths, kind="stable")
         network = self.network_ if self._alike else exact(self.network_)
         dtype = next(network.parameters()).dtype
-        begin = 0
         with torch_threads(threads), torch.no_grad():
-            while begin < len(order):
-                end = _fitting(ready.lengths[order], begin, self._steps_at_once)
-                chosen = order[begin:end]
+            for chosen in alike(ready.lengths, self._steps_at_once):
                 x, lengths = ready[chosen].tensor()
                 same = bool((lengths == x.shape[1]).all())
                 vectors[chosen] = network(x.to(dtype), None if same else lengths).numpy()
-                begin = end
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):
             raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {RESCALE}")
         return vectors
-
-
-def _fitting(lengths: NDArray[np.int64], begin: int, most: int) -> int:
-    """How many of the sorted lengths from `begin` on fit in one batch, padded to the longest."""
-    steps = np.arange(1, len(lengths) - begin + 1) * lengths[begin:]
-    alike = lengths[begin:] <= 1.25 * lengths[begin] + 8  # little padding
-    return begin + max(1, int(np.count_nonzero((steps <= most) & alike)))

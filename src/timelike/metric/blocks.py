@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..sequences import Sequences
+from ..train.batches import alike
 from .comparer import Comparer, Prepared
 from .frame_distances import exact_enough
 
@@ -39,17 +40,11 @@ class Part(NamedTuple):
 def parts(network: Comparer, sequences: Sequences, dtype: torch.dtype = torch.float32) -> list[Part]:
     """The sequences, sorted by length and cut so that there is little padding; prepared, and rounded."""
     like = next(network.parameters(), torch.empty(0))
-    order = np.argsort(sequences.lengths, kind="stable")
-    lengths, found, begin = sequences.lengths[order], [], 0
-    while begin < len(order):
-        steps = np.arange(1, len(order) - begin + 1) * lengths[begin:]
-        alike = lengths[begin:] <= 1.25 * lengths[begin] + 8
-        end = begin + max(1, int(np.count_nonzero((steps <= _STEPS_AT_ONCE) & alike)))
-        ids = order[begin:end]
+    found = []
+    for ids in alike(sequences.lengths, _STEPS_AT_ONCE):
         values, own = sequences[ids].tensor()
         made = network.prepare(values.to(like.device, like.dtype), own)
         found.append(Part(ids, Prepared(made.values.to(dtype), made.lengths)))
-        begin = end
     return found
 
 

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ..sequences import Sequences
-from ..sequences.reading import keep_size, read
+from ..sequences.reading import keep_size, read, read_targets
 from . import parts
 from .options import Option
 
@@ -151,6 +153,23 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
                 + ("; CausalEncoder is for frames of channels" if self._axes > 1 else "")
             )
         return sequences
+
+    def _classes(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[Any]:
+        """The class of every sequence, `y` or the labels that X carries; fractions are for another estimator."""
+        labels = read_targets(self, sequences, y, "class")
+        fractions = labels[labels != np.floor(labels)] if labels.dtype.kind == "f" else labels[:0]
+        if len(fractions):
+            raise ValueError(
+                f"Unknown label type: y holds {fractions[0]}: expected classes; for numbers {otherwise}"
+            )
+        return labels
+
+    def _numbers(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[np.float64]:
+        """The number of every sequence, `y` or the labels that X carries; classes are for another estimator."""
+        targets = read_targets(self, sequences, y, "target")
+        if targets.dtype.kind not in "biuf":
+            raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use {otherwise}")
+        return targets.astype(np.float64)
 
     def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
         expected = self._frame()

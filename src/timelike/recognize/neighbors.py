@@ -12,7 +12,6 @@ from ..align import Gallery, Matches, Metric, named
 from ..models import Model, options
 from ..sequences import Sequences
 from ..sequences.arguments import store
-from ..sequences.reading import read_targets
 
 Weights = Literal["uniform", "distance"]
 
@@ -29,15 +28,14 @@ class _Nearest(Model):
     gallery_: Gallery
     _derived = ("gallery_",)
 
-    def _checked(self, X: Any, y: Any, what: str) -> tuple[Sequences, NDArray[Any]]:
-        """The sequences, and what is known about each of them."""
+    def _begin(self, X: Any) -> Sequences:
+        """The sequences, of which there are enough."""
         sequences = self._learn_from(X)
-        targets = read_targets(self, sequences, y, what)
         if self.k > len(sequences):
             raise ValueError(
                 f"k={self.k!r}: expected an integer from 1 to {len(sequences)}, the number of training sequences"
             )
-        return sequences, targets
+        return sequences
 
     def _keep(self, sequences: Sequences, targets: NDArray[Any]) -> None:
         """Keep the sequences and the metric; one that has yet to learn does so now, when everything is checked."""
@@ -109,12 +107,8 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences and their labels: `y`, or the ones that X carries."""
         with self._fitting():
-            sequences, labels = self._checked(X, y, "class")
-            if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-                fraction = labels[labels != np.floor(labels)][0]
-                raise ValueError(
-                    f"Unknown label type: y holds {fraction}: expected classes; for numbers NeighborsRegressor"
-                )
+            sequences = self._begin(X)
+            labels = self._classes(sequences, y, "NeighborsRegressor")
             self._keep(sequences, labels)
             self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
             if self.select_window:
@@ -174,11 +168,9 @@ class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the sequences and their targets: `y`, or the labels that X carries."""
         with self._fitting():
-            sequences, targets = self._checked(X, y, "target")
-            if targets.dtype.kind not in "biuf":
-                raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use Neighbors")
-            self._keep(sequences, targets)
-            self.targets_ = targets.astype(np.float64)
+            sequences = self._begin(X)
+            self.targets_ = self._numbers(sequences, y, "Neighbors")
+            self._keep(sequences, self.targets_)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -9,4 +9,4 @@ if TYPE_CHECKING:  # the public names, a line each
     from .page import Page as Page
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__)
+    __all__, __getattr__, __dir__ = contents(__name__, top=False)

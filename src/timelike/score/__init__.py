@@ -14,4 +14,4 @@ if TYPE_CHECKING:  # the public names, a line each
     )
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__)
+    __all__, __getattr__, __dir__ = contents(__name__, top=False)

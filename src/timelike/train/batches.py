@@ -99,6 +99,22 @@ def shuffled(
         yield order[start : start + size]
 
 
+def alike(lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+    """Positions of sequences of similar lengths, at most `most` steps of them together when padded to the longest.
+
+    >>> [ids.tolist() for ids in alike(np.array([90, 3, 100, 4]), 200)]
+    [[1, 3], [0, 2]]
+    """
+    order = np.argsort(lengths, kind="stable")
+    ordered, begin = lengths[order], 0
+    while begin < len(order):
+        steps = np.arange(1, len(order) - begin + 1) * ordered[begin:]
+        near = ordered[begin:] <= 1.25 * ordered[begin] + 8  # little padding
+        end = begin + max(1, int(np.count_nonzero((steps <= most) & near)))
+        yield order[begin:end]
+        begin = end
+
+
 def per_class(
     labels: ArrayLike, size: int, rng: np.random.Generator, *, n_classes: int | None = None
 ) -> Iterator[NDArray[np.int64]]:

@@ -22,4 +22,4 @@ if TYPE_CHECKING:  # the public names, a line each
     from .temporal import Blur as Blur, Crop as Crop, Merge as Merge, TimeWarp as TimeWarp
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__)
+    __all__, __getattr__, __dir__ = contents(__name__, top=False)

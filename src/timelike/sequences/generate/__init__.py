@@ -16,4 +16,4 @@ if TYPE_CHECKING:  # the public names, a line each
     from .prototypes import Warped as Warped, warped as warped
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__)
+    __all__, __getattr__, __dir__ = contents(__name__, top=False)
