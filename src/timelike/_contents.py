@@ -11,9 +11,6 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
 
-_found: dict[str, dict[str, str]] = {}
-_offered: dict[str, frozenset[str]] = {}
-
 
 def contents(
     package: str, *, top: bool = True, inner: tuple[str, ...] = ()
@@ -26,20 +23,21 @@ def contents(
     `timelike.NAME`, but for the `inner` ones (bases, records and networks, which nobody looks for there), or for all
     of them with `top=False`.
     """
-    table = _found[package] = _read(package)
+    module, table = sys.modules[package], _read(package)
     unknown = set(inner) - table.keys()
     if unknown:
         raise ImportError(f"{package} keeps {min(unknown)!r} to itself, which is not among its names")
-    _offered[package] = frozenset(table.keys() - set(inner)) if top else frozenset()
+    # kept in the package, so that there is one table however often this module is imported
+    vars(module).update(__contents__=table, __offered__=frozenset(table.keys() - set(inner)) if top else frozenset())
 
     def load(name: str) -> Any:
         if name not in table:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = _loaded(package, table[name], name)
-        setattr(sys.modules[package], name, value)
+        setattr(module, name, value)
         return value
 
-    return sorted(table), load, lambda: sorted({*vars(sys.modules[package]), *table})
+    return sorted(table), load, lambda: sorted({*vars(module), *table})
 
 
 def names(package: str) -> dict[str, str]:
@@ -48,8 +46,8 @@ def names(package: str) -> dict[str, str]:
     >>> names("timelike.align")["DTW"]
     'timelike.align.dtw'
     """
-    import_module(package)
-    return _found.get(package, {})
+    found: dict[str, str] = getattr(import_module(package), "__contents__", {})
+    return found
 
 
 @cache
@@ -68,8 +66,7 @@ def offered() -> dict[str, str]:
     found: dict[str, str] = {}
     for room in rooms():
         package = f"timelike.{room}"
-        import_module(package)
-        found |= dict.fromkeys(_offered.get(package, ()), package)
+        found |= dict.fromkeys(getattr(import_module(package), "__offered__", ()), package)
     return found
 
 

@@ -67,7 +67,9 @@ RELIEVED = [
 ]
 
 
-@pytest.mark.parametrize(("estimator", "check"), RELIEVED)
+@pytest.mark.parametrize(
+    ("estimator", "check"), RELIEVED, ids=[f"{type(one).__name__}-{check.func.__name__}" for one, check in RELIEVED]
+)
 def test_nothing_but_the_reasons_given_makes_a_check_fail(estimator, check):
     check(estimator)
 

@@ -15,6 +15,7 @@ from torch.autograd import gradcheck
 from naive import losses as naive
 from timelike.metric import losses
 from timelike.metric.losses import Binomial, Contrastive, Lifted, MultiSimilarity, Structural, Triplet
+from timelike.metric.losses.finding import known
 
 TWINS = [
     (Triplet(), naive.triplet),
@@ -475,9 +476,7 @@ def test_without_the_extra_the_way_out_is_named():
     assert 'pip install "timelike[metric-losses]"' in printed
 
 
-@pytest.mark.parametrize(
-    "loss", [losses.find(name) for name in losses.finding.known()], ids=lambda loss: type(loss).__name__
-)
+@pytest.mark.parametrize("loss", [losses.find(name) for name in known()], ids=lambda loss: type(loss).__name__)
 def test_arrays_in_the_place_of_tensors_are_named(loss):
     distances, labels = np.zeros((3, 3)), np.array([0, 0, 1])
     with pytest.raises(

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike import _contents
 from timelike.models import Model, atomic, folders, options, read_model, registry, save_model
 from timelike.models.packing import Packer
 from timelike.sequences.arguments import store
@@ -37,7 +36,7 @@ class Tiny(Model):
 @pytest.fixture
 def known(monkeypatch):
     """As if a room had one more line."""
-    monkeypatch.setitem(_contents._found["timelike.recognize"], "Tiny", __name__)
+    monkeypatch.setitem(tl.recognize.__contents__, "Tiny", __name__)
     yield
     vars(tl.recognize).pop("Tiny", None)
 

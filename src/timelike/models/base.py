@@ -159,9 +159,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         labels = read_targets(self, sequences, y, "class")
         fractions = labels[labels != np.floor(labels)] if labels.dtype.kind == "f" else labels[:0]
         if len(fractions):
-            raise ValueError(
-                f"Unknown label type: y holds {fractions[0]}: expected classes; for numbers {otherwise}"
-            )
+            raise ValueError(f"Unknown label type: y holds {fractions[0]}: expected classes; for numbers {otherwise}")
         return labels
 
     def _numbers(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[np.float64]:
