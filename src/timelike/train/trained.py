@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from pathlib import Path
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -128,7 +127,3 @@ class Trained(Model):
         self._make_network()
         self.network_.load_state_dict(weights)
         self.network_.eval()
-
-
-Folder = str | Path | None
-"""Where checkpoints go, as constructors take it."""
