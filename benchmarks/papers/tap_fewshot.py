@@ -110,6 +110,8 @@ def distances(method: str, shots: int, seen: tl.Sequences, new: tl.Sequences, se
             n_way=WAYS,
             k_shot=shots,
             learning_rate=1e-3,
+            validation=0.0,  # the paper holds nothing out
+            patience=None,
             max_epochs=1 if quick else max(1, TRAINING[shots] // 100),
             standardize=False,
             random_state=seed,

@@ -69,7 +69,8 @@ def planned(seeds: int) -> Iterator[Row]:
 
 
 def unlabelled(supervision: Any, given: Task, seed: int, epochs: int) -> tl.TAP:
-    metric = tl.TAP(supervision=supervision, batch_size=BATCH, max_epochs=epochs, standardize=False, random_state=seed)
+    how: dict[str, Any] = {"batch_size": BATCH, "max_epochs": epochs, "standardize": False, "random_state": seed}
+    metric = tl.TAP(supervision=supervision, validation=0.0, patience=None, **how)  # the paper holds nothing out
     return metric.fit(given.train)
 
 

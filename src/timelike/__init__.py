@@ -32,16 +32,19 @@ if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is sa
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    if name in _places():
-        return import_module(f".{name}", __name__)
-    if name == "__all__":
-        return [*sorted(offered()), *_places()]
-    if name.startswith("_") or name not in (homes := offered()):
-        raise AttributeError(f"module 'timelike' has no attribute {name!r}")
-    value = getattr(import_module(homes[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker would take every name for one that there is
+
+    def __getattr__(name: str) -> Any:
+        if name in _places():
+            return import_module(f".{name}", __name__)
+        if name == "__all__":
+            return [*sorted(offered()), *_places()]
+        homes = {} if name.startswith("_") else offered(inner=True)
+        if name not in homes:
+            raise AttributeError(f"module 'timelike' has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

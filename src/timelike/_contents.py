@@ -61,12 +61,17 @@ def rooms() -> tuple[str, ...]:
     return tuple(sorted(module.name for module in iter_modules(places) if module.ispkg))
 
 
-def offered() -> dict[str, str]:
-    """What is to be had from the top, and the room each name comes from."""
+def offered(*, inner: bool = False) -> dict[str, str]:
+    """What is to be had from the top, and the room each name comes from.
+
+    With `inner` also what a room that offers names keeps to itself: it is not listed, but who asks for it by name, as
+    type checkers allow, gets it.
+    """
     found: dict[str, str] = {}
     for room in rooms():
-        package = f"timelike.{room}"
-        found |= dict.fromkeys(getattr(import_module(package), "__offered__", ()), package)
+        module = import_module(f"timelike.{room}")
+        own = getattr(module, "__offered__", ())
+        found |= dict.fromkeys((*own, *(module.__contents__ if inner and own else ())), module.__name__)
     return found
 
 
@@ -96,11 +101,13 @@ def _read(package: str) -> dict[str, str]:
     spec = sys.modules[package].__spec__
     assert spec is not None
     source = spec.loader.get_source(package)  # type: ignore[union-attr]
+    if source is None:
+        raise ImportError(f"{package} is installed without its source, from which its names are read: install it whole")
     table: dict[str, str] = {}
     for block in ast.parse(source).body:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             for line in block.body:
-                if isinstance(line, ast.ImportFrom):
+                if isinstance(line, ast.ImportFrom) and line.level:  # names of others are for type checkers alone
                     table |= _homes(package, line)
     return table
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 
@@ -31,9 +32,25 @@ def test_a_fitted_encoder_is_not_trained_again(head, waves, encoder, trainings):
     y = (waves.labels == "slow").astype(int)
     for given in (encoder, FrozenEstimator(encoder)):
         model = head(given, head="1nn").fit(waves, y)
-        assert model.encoder_ is encoder
-        assert clone(model).fit(waves, y).encoder_ is encoder
+        for one in (model, clone(model).fit(waves, y)):
+            np.testing.assert_array_equal(one.encoder_.encode(waves), encoder.encode(waves))
     assert trainings == []
+
+
+def test_what_becomes_of_an_encoder_later_changes_no_model_made_with_it(waves, encoder, tmp_path):
+    models = [
+        tl.EmbeddingClassifier(encoder, head="1nn").fit(waves),
+        tl.Neighbors(encoder).fit(waves),
+        tl.KMedoids(2, metric=encoder, random_state=0).fit(waves),
+        tl.combine([encoder]).fit(waves),
+    ]
+    verbs = ["predict", "predict", "predict", "encode"]
+    before = [getattr(model, verb)(waves) for model, verb in zip(models, verbs, strict=True)]
+    encoder.set_params(random_state=9).fit(waves[:10])
+    for number, (model, verb, answer) in enumerate(zip(models, verbs, before, strict=True)):
+        np.testing.assert_array_equal(getattr(model, verb)(waves), answer)
+        model.save(tmp_path / f"{number}")
+        np.testing.assert_array_equal(getattr(tl.load_model(tmp_path / f"{number}"), verb)(waves), answer)
 
 
 @pytest.mark.parametrize("head", [tl.EmbeddingClassifier, tl.EmbeddingRegressor])
@@ -49,7 +66,6 @@ def test_a_combination_fits_only_what_is_not_fitted(waves, encoder, trainings):
     other = tl.CausalEncoder(**SMALL | {"n_negatives": 1})
     both = tl.combine([encoder, other]).fit(waves)
     assert trainings == [1]
-    assert both.encoders_[0] is encoder
     assert not hasattr(other, "network_")
     assert clone(both).encoders[0] is encoder
     np.testing.assert_array_equal(both.encode(waves)[:, :6], encoder.encode(waves))
@@ -95,3 +111,54 @@ def test_a_comparison_looks_at_its_input_once(waves, encoder, monkeypatch):
     assert seen == [1]
     encoder.pairwise(waves, waves[:3])
     assert seen == [1, 1, 1]
+
+
+def test_a_frozen_encoder_is_used_as_it_is_everywhere(waves, encoder, trainings, tmp_path):
+    frozen = FrozenEstimator(encoder)
+    y = (waves.labels == "slow").astype(int)
+    both = tl.combine([frozen, encoder])
+    np.testing.assert_array_equal(both.encode(waves)[:, :6], encoder.encode(waves))
+    both.fit(waves)
+    tl.EmbeddingClassifier(frozen, head="1nn", fit_encoder=True).fit(waves, y)
+    assert trainings == []
+    for number, model in enumerate((tl.Neighbors(frozen).fit(waves), tl.EmbeddingClassifier(frozen).fit(waves), both)):
+        model.save(tmp_path / f"{number}")
+        again = tl.load_model(tmp_path / f"{number}")
+        part = next(getattr(again, name) for name in ("metric_", "encoder_", "encoders_") if hasattr(again, name))
+        assert isinstance(part[0] if isinstance(part, list) else part, tl.CausalEncoder)
+    pipeline = make_pipeline(frozen, tl.Neighbors("euclidean")).fit(waves, y)
+    tl.save_model(pipeline, tmp_path / "pipeline")
+    np.testing.assert_array_equal(tl.load_model(tmp_path / "pipeline").predict(waves), pipeline.predict(waves))
+    assert trainings == []
+
+
+def test_the_default_encoder_has_options_too():
+    model = tl.EmbeddingClassifier().set_params(encoder__n_negatives=3)
+    assert model.encoder.n_negatives == 3
+
+
+def test_an_option_of_the_network_set_after_fit_changes_no_answer(waves, encoder, tmp_path):
+    before = encoder.encode(waves)
+    np.testing.assert_array_equal(encoder.set_params(n_features=5).encode(waves), before)
+    with pytest.raises(ValueError, match="n_features=5 was 6 when this CausalEncoder was fitted"):
+        encoder.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize("reduced", [5, 7, 9, 31, 160])
+@pytest.mark.parametrize("n_features", [3, 20])
+def test_company_changes_no_bit_in_networks_of_odd_sizes(reduced, n_features):
+    rng = np.random.default_rng(0)
+    Z = tl.Sequences([rng.standard_normal((12 + i % 5, 2)) for i in range(30)])
+    size = {"n_features": n_features, "channels": 3, "depth": 2, "reduced": reduced}
+    encoder = tl.CausalEncoder(**size, max_steps=1, random_state=0).fit(Z)
+    alone = np.concatenate([encoder.encode(Z[[i]]) for i in range(len(Z))])
+    np.testing.assert_array_equal(encoder.encode(Z), alone)
+
+
+def test_where_products_round_otherwise_the_exact_twin_answers(waves, encoder, monkeypatch):
+    from timelike.encode import causal
+
+    monkeypatch.setattr(causal, "rounds_alike", lambda *size: False)
+    np.testing.assert_allclose(encoder.encode(waves), encoder.encode(waves), rtol=0)
+    alone = np.concatenate([encoder.encode(waves[[i]]) for i in range(len(waves))])
+    np.testing.assert_array_equal(encoder.encode(waves), alone)

@@ -93,3 +93,38 @@ def test_maps_of_long_collections_are_made_a_part_at_a_time(fitted, test, monkey
     monkeypatch.setattr(room.ground, "_STEPS_AT_ONCE", 7)
     np.testing.assert_allclose(fitted("deep").mapped(test).values, whole, rtol=1e-4, atol=1e-5)
     assert not any(p.grad is not None and torch.any(p.grad != 0) for p in fitted("deep").network_.parameters())
+
+
+def test_a_training_that_has_settled_is_returned_as_it_is(train, tmp_path):
+    first = room.RVSML(checkpoint=tmp_path / "kept").fit(train)
+    for _ in range(3):
+        again = room.RVSML(checkpoint=tmp_path / "kept").fit(train)
+        assert again.history_.n_steps == first.history_.n_steps
+        np.testing.assert_array_equal(again.errors_, first.errors_)
+        assert torch.equal(again.network_.weight, first.network_.weight)
+    assert first.history_.stopped == "nothing more to gain"
+
+
+@pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
+def test_the_precision_of_the_loop_does_not_touch_the_regression(precision, train):
+    plain, other = (room.RVSML(precision=one).fit(train).network_.weight for one in ("32-true", precision))
+    assert torch.equal(plain, other)
+
+
+@pytest.mark.parametrize("name", ["rvsml", "elements"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_n_jobs_is_the_number_of_threads_that_frames_are_mapped_with(name, jobs, fitted, test, monkeypatch):
+    monkeypatch.setattr(tl.native, "cores", lambda: 4)
+    metric, seen = fitted(name), []
+    real = room.ground.mapped_frames
+    monkeypatch.setattr(
+        room.ground, "mapped_frames", lambda *given: seen.append(torch.get_num_threads()) or real(*given)
+    )
+    metric.pairwise(test, n_jobs=jobs)
+    assert seen == [jobs]
+
+
+def test_an_aligner_set_after_fit_changes_no_distance(train, test):
+    metric = room.RVSML(virtual=3).fit(train)
+    before = metric.pairwise(test[:4])
+    np.testing.assert_array_equal(metric.set_params(aligner="opw").pairwise(test[:4]), before)

@@ -98,8 +98,11 @@ def test_patience_ends_a_training_that_gets_no_better(supervision, monkeypatch):
     assert len(metric.history_["epoch_loss"]) == 3
 
 
-def test_too_few_sequences_to_hold_some_out_are_all_learned_from():
-    metric = tl.TAP(supervision="episodes", n_way=2, k_shot=2, n_query=2, **HELD).fit(labelled(2, 4))
-    assert len(metric.history_.scores) == 0
-    metric = tl.TAP(supervision="augmentation", **HELD).fit(labelled(1, 3))
-    assert len(metric.history_.scores) == 0
+def test_too_few_sequences_to_hold_some_out_are_all_learned_from_and_it_is_said():
+    tasks = tl.TAP(supervision="episodes", n_way=2, k_shot=2, n_query=2, **HELD)
+    with pytest.warns(UserWarning, match=r"validation=0.2, but there are fewer than two classes of 5 members"):
+        assert len(tasks.fit(labelled(2, 4)).history_.scores) == 0
+    alone = tl.TAP(supervision="augmentation", **HELD)
+    with pytest.warns(UserWarning, match="fewer than 4 sequences: nothing is held out"):
+        assert len(alone.fit(labelled(1, 3)).history_.scores) == 0
+    alone.set_params(validation=0.0).fit(labelled(1, 3))  # which says that it is meant

@@ -5,6 +5,10 @@ import shutil
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 import timelike as tl
 from timelike.models import Model, atomic, folders, options, read_model, registry, save_model
@@ -269,3 +273,43 @@ def test_damaged_and_missing_files_are_named(saved, tmp_path):
             tl.load_model(saved)
     with pytest.raises(FileNotFoundError, match="config.json does not exist: expected a folder made by save()"):
         tl.load_model(tmp_path / "none")
+
+
+def test_what_is_no_model_is_told_what_to_save_instead(tmp_path):
+    X, y = tl.Sequences([[0, 1], [0, 2], [5, 5], [5, 6]]), ["a", "a", "b", "b"]
+    search = GridSearchCV(tl.Neighbors(), {"k": [1]}, cv=2).fit(X, y)
+    for given, words in (
+        (search, "GridSearchCV: save its best_estimator_"),
+        (FrozenEstimator(tl.Neighbors().fit(X, y)), "FrozenEstimator: save the estimator inside it"),
+        (X, "Sequences: give a fitted model of timelike"),
+        (tl.Neighbors, "Meta: give a fitted model"),
+        (None, "NoneType: give a fitted model"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            save_model(given, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipeline_of_others_names_the_step(tmp_path):
+    model = make_pipeline(tl.ElasticKernel(), SVC(kernel="precomputed")).fit([[0, 1], [5, 5]], ["a", "b"])
+    with pytest.raises(TypeError, match="the step 'svc' of the pipeline is a SVC, which is not of this library"):
+        save_model(model, tmp_path / "m")
+
+
+def test_options_that_were_broken_since_are_not_saved_nor_loaded(saved, tmp_path):
+    model = tl.Neighbors().fit([[0, 1], [5, 5]], ["a", "b"])
+    model.weights = "nonsense"
+    with pytest.raises(ValueError, match="weights='nonsense': expected one of"):
+        model.save(tmp_path / "m")
+    changed(saved, parameters={"metric": "dtw", "k": -5})
+    with pytest.raises(ValueError, match="k=-5: expected at least 1"):
+        tl.load_model(saved)
+
+
+def test_numbers_without_axes_odd_letters_and_bytes_the_other_way_round_come_back(known, tmp_path):
+    model = Tiny().fit([[1.0]], ["a"])
+    model.single_, model.half_, model.big_ = np.array(2.5), "\udcff", np.arange(3, dtype=">i4")
+    model.save(tmp_path / "m")
+    again = tl.load_model(tmp_path / "m")
+    assert (again.single_.shape, float(again.single_), again.half_) == ((), 2.5, "\udcff")
+    assert again.big_.tolist() == [0, 1, 2]

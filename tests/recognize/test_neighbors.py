@@ -193,3 +193,20 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
 def test_bad_input_is_named(call, words, data):
     with pytest.raises((TypeError, ValueError), match=words):
         call(data)
+
+
+def test_masked_values_are_missing_for_estimators_too():
+    x = np.ma.masked_greater(np.random.default_rng(0).standard_normal((6, 8, 2)), 10)
+    assert tl.Neighbors().fit(x, [0, 1] * 3).predict(x).tolist() == [0, 1] * 3
+    x[3, 2, 0] = np.ma.masked
+    with pytest.raises(ValueError, match="sequence 3.*time step 2"):
+        tl.Neighbors().fit(x, [0, 1] * 3)
+
+
+@pytest.mark.parametrize("metric", [tl.DTW(), tl.SoftDTW(), tl.OPW(), tl.MSM(), tl.GDTW()], ids=str)
+def test_a_selection_with_a_step_is_compared_like_any_other(metric):
+    rng = np.random.default_rng(0)
+    data = tl.Sequences([rng.standard_normal((n, 2)) for n in (5, 7, 3, 9, 4, 6, 8)])
+    for key in (slice(None, None, 3), slice(None, None, -2)):
+        chosen = np.arange(len(data))[key]
+        np.testing.assert_array_equal(metric.pairwise(data[key]), metric.pairwise(data[chosen]))

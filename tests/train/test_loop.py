@@ -3,6 +3,7 @@
 import random
 import re
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+import timelike as tl
 from timelike.train import Batch, Callback, Diverged, History, Objective, fit, interrupts, per_class, seeded, shuffled
 from train.objectives import Contest, Judged, Line, weights
 
@@ -479,3 +481,32 @@ def test_batches_per_class_are_balanced_and_go_through_every_member():
     assert len(np.unique(labels[few])) == 3
     with pytest.raises(ValueError, match="n_classes=5: there are only 4 classes"):
         next(per_class(labels, 2, np.random.default_rng(0), n_classes=5))
+
+
+def test_trainings_in_several_threads_repeat_and_leave_the_generators_alone():
+    X, y = np.random.default_rng(0).standard_normal((8, 10, 2)), [0, 1] * 4
+
+    def learned(_):
+        return tl.CoupledGRU(hidden=3, max_epochs=2, random_state=0).fit(X, y).pairwise(X)
+
+    def seeded_anew():
+        torch.manual_seed(3)
+        np.random.seed(3)  # noqa: NPY002
+        random.seed(3)
+
+    seeded_anew()
+    expected = learned(0)
+    drawn = torch.rand(1), np.random.rand(), random.random()  # noqa: NPY002
+    seeded_anew()
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(learned, range(8)):
+            np.testing.assert_array_equal(found, expected)
+    assert (torch.rand(1), np.random.rand(), random.random()) == drawn  # noqa: NPY002
+
+
+def test_a_history_is_a_collection_of_names():
+    history = History()
+    history.note("loss", 1, 0.5)
+    assert list(history) == ["loss"]
+    assert "loss" in history
+    assert "score" not in history

@@ -62,7 +62,7 @@ def learns(metric: Any) -> bool:
     return isinstance(parts.thawed(metric), Model)
 
 
-def _worded(word: str) -> Any:
+def _worded(word: str | None) -> Any:
     return named()[word]() if word in named() else word
 
 

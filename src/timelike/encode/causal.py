@@ -12,6 +12,7 @@ from ..models import options
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
+from .convolution import rounds_alike
 from .exporting import write_onnx
 from .network import CausalNetwork
 from .streaming import CausalStream, Stream
@@ -76,7 +77,6 @@ class CausalEncoder(TLossEncoder):
     kernel = options.whole(1)
 
     network_: CausalNetwork
-    _alike = True
 
     def __init__(
         self,
@@ -114,6 +114,9 @@ class CausalEncoder(TLossEncoder):
             reduced=self.reduced,
             kernel=self.kernel,
         )
+
+    def _rounds_alike(self, threads: int) -> bool:
+        return all(rounds_alike(*size, threads) for size in self.network_.products())
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow.

@@ -17,7 +17,8 @@ from .streaming import Floats, Stream
 
 
 def _encoders(value: Any, name: str) -> list[Encoder]:
-    if not isinstance(value, list | tuple) or not value or not all(isinstance(part, Encoder) for part in value):
+    several = isinstance(value, list | tuple) and len(value) > 0
+    if not several or not all(isinstance(parts.thawed(part), Encoder) for part in value):
         raise ValueError(f"{name}={value!r:.80}: expected a list of at least one encoder")
     return list(value)
 
@@ -61,7 +62,7 @@ class CombinedEncoder(Encoder):
         """Fit a copy of every encoder that is not fitted yet to the sequences X."""
         with self._fitting():
             sequences = self._learn_from(X)
-            self.encoders_ = [parts.ready(encoder, sequences, y) for encoder in self.encoders]
+            self.encoders_ = [parts.ready(parts.thawed(encoder), sequences, y) for encoder in self.encoders]
         return self
 
     def _refuse_options(self) -> None:
@@ -83,7 +84,7 @@ class CombinedEncoder(Encoder):
         return _Beside([encoder.stream() for encoder in self._parts()])
 
     def _parts(self) -> list[Encoder]:
-        return getattr(self, "encoders_", None) or list(self.encoders)
+        return getattr(self, "encoders_", None) or [parts.thawed(encoder) for encoder in self.encoders]
 
     def _frame(self) -> tuple[int, ...] | None:
         return self._parts()[0]._frame()
@@ -93,7 +94,8 @@ class CombinedEncoder(Encoder):
             encoder._refuse_frame(frame, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return all(encoder.__sklearn_is_fitted__() for encoder in self._parts())
+        found = self._parts()
+        return bool(found) and all(isinstance(one, Encoder) and one.__sklearn_is_fitted__() for one in found)
 
 
 class _Beside(Stream):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import torch
@@ -11,24 +12,46 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-_ROWS = 64  # for every thread: products of fewer rows are rounded otherwise, by kernels of their own
+from ..train.threads import torch_threads
+
+_ROWS, _COLUMNS = 64, 8  # for every thread so many rows at least, and a multiple of so many columns: see `product`
+_TRIED = 600  # rows by which the rounding of products is looked at
 _PIECE = 4096  # steps whose taps are laid side by side at once: a megabyte or two, which stays in the cache
 
 
-def enough_rows(matrix: Tensor) -> Tensor:
-    """The matrix (row, column), with rows of zeros after it where it has few.
+def product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """b + x W of rows x (row, input) and W (input, output), every row rounded alike whatever rows are beside it.
 
-    A product then rounds every row alike, however many others there are: a sequence has the same vector in any company.
+    Libraries have kernels of their own for few rows and for odd numbers of columns, which round otherwise: zeros are
+    added until there are enough of both. `rounds_alike` looks whether that is enough.
     """
-    lacking = _ROWS * torch.get_num_threads() - len(matrix)
-    return F.pad(matrix, (0, 0, 0, lacking)) if lacking > 0 else matrix
+    n_rows, n_columns = len(x), len(bias)
+    lacking, odd = _ROWS * torch.get_num_threads() - n_rows, -n_columns % _COLUMNS
+    if lacking > 0:
+        x = F.pad(x, (0, 0, 0, lacking))
+    if odd:
+        weight, bias = F.pad(weight, (0, odd)), F.pad(bias, (0, odd))
+    return torch.addmm(bias, x, weight)[:n_rows, :n_columns]
+
+
+@cache
+def rounds_alike(n_in: int, n_out: int, threads: int) -> bool:
+    """Whether products of this size give a row the same bits alone, at any place, and in any company.
+
+    It is looked at and not known: it depends on the library that multiplies matrices, and on the processor.
+    """
+    source = torch.Generator().manual_seed(0)
+    x, weight, bias = (torch.randn(size, generator=source) for size in ((_TRIED, n_in), (n_in, n_out), (n_out,)))
+    with torch_threads(threads):
+        whole = product(x, weight, bias)
+        pieces = (slice(i, i + size) for size in (1, 2, 17, 64, 100, 257) for i in (0, 1, _TRIED - size))
+        return all(torch.equal(product(x[piece], weight, bias), whole[piece]) for piece in pieces)
 
 
 def linear(layer: nn.Linear, x: Tensor) -> Tensor:
     """The layer of x (…, input), every row rounded alike."""
-    rows = x.reshape(-1, x.shape[-1])
-    found: Tensor = layer(enough_rows(rows))[: len(rows)]
-    return found.view(*x.shape[:-1], -1)
+    found = product(x.reshape(-1, x.shape[-1]), layer.weight.T, layer.bias)
+    return found.reshape(*x.shape[:-1], -1)
 
 
 class CausalConvolution(nn.Module):
@@ -71,8 +94,8 @@ class _Convolution(torch.autograd.Function):
         out = x.new_empty(*x.shape[:2], len(bias))
         for items, times in _pieces(*x.shape[:2]):
             seen = _beside(x, items, times, len(weight), dilation)
-            part = torch.addmm(bias, enough_rows(seen), flat)[: len(seen)]
-            out[items, times] = F.leaky_relu(part, slope, inplace=True).view(out[items, times].shape)
+            part = product(seen, flat, bias)
+            out[items, times] = F.leaky_relu(part, slope, inplace=True).reshape(out[items, times].shape)
         ctx.save_for_backward(x, weight, out)
         ctx.given = dilation, slope
         return out

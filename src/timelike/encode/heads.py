@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 
 from ..align.base import threads_of
 from ..models import Model, options, parts
@@ -29,7 +30,7 @@ def _encoder(value: Any, name: str) -> Encoder | None:
 class _Embedding(Model):
     """What classifying and regressing by vectors have in common."""
 
-    encoder = options.Option(_encoder)
+    encoder = options.Option(_encoder, words=lambda word: CausalEncoder() if word is None else word)
     fit_encoder = options.maybe(options.flag("training"))
     random_state = options.seed()
 
@@ -50,7 +51,8 @@ class _Embedding(Model):
         encoder = default if self.encoder is None else parts.thawed(self.encoder)
         if self.fit_encoder is False and not parts.has_learned(encoder):
             raise NotFittedError("fit_encoder=False needs an encoder that is fitted: fit it, or use fit_encoder=True")
-        self.encoder_ = parts.ready(encoder, sequences, again=self.fit_encoder is True)
+        again = self.fit_encoder is True and not isinstance(self.encoder, FrozenEstimator)
+        self.encoder_ = parts.ready(encoder, sequences, again=again)
         self.encoder_._refuse_frame(sequences.frame, "X")
         return self.encoder_._vectors(sequences, threads_of(None))
 

@@ -53,6 +53,13 @@ class CausalNetwork(nn.Module):
         )
         self.linear = nn.Linear(reduced, n_features)
 
+    def products(self) -> set[tuple[int, int]]:
+        """The sizes (input, output) of all products of matrices it may take; a short series reaches fewer taps."""
+        linear = [layer for layer in self.modules() if isinstance(layer, nn.Linear)]
+        taps = [layer.direction for layer in self.modules() if isinstance(layer, CausalConvolution)]
+        reached = {(k * t.shape[1], t.shape[2]) for t in taps for k in range(1, t.shape[0] + 1)}
+        return reached | {(layer.in_features, layer.out_features) for layer in linear}
+
     def outputs(self, x: Tensor) -> Tensor:
         """The causal part: (item, time, channel) → (item, time, reduced), each step from those up to it."""
         for block in self.blocks:

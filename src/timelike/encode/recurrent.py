@@ -35,7 +35,7 @@ class RecurrentNetwork(nn.Module):
     ) -> None:
         super().__init__()
         kind = nn.LSTM if cell == "lstm" else nn.GRU
-        self.cells = kind(n_channels, hidden, num_layers=layers, batch_first=True)
+        self.cells = kind(n_channels, int(hidden), num_layers=int(layers), batch_first=True)
         self.linear = nn.Linear(hidden, n_features)
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:

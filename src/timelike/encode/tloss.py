@@ -30,7 +30,6 @@ class TLossEncoder(Trained, Encoder):
     by_terms = options.maybe(options.flag("free"))
 
     _steps_at_once: ClassVar[int] = 1 << 17  # of a batch to encode, so that memory stays bounded
-    _alike: ClassVar[bool] = False  # whether the network rounds a sequence alike in any company, in single precision
 
     def _objective(self, ready: Sequences, targets: None) -> Contrast:
         return Contrast(
@@ -46,16 +45,23 @@ class TLossEncoder(Trained, Encoder):
         usual = 2000 if self.n_negatives >= 10 else 1500
         return {"max_steps": usual if self.max_steps is None else self.max_steps}
 
+    def _rounds_alike(self, threads: int) -> bool:
+        """Whether the network in single precision gives a sequence the same bits in any company."""
+        return False
+
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         ready = self._ready(sequences, "X")
-        vectors = np.empty((len(ready), self.n_features), np.float32)
-        network = self.network_ if self._alike else exact(self.network_)
+        vectors = np.empty((0, 0), np.float32)
+        network = self.network_ if self._rounds_alike(threads) else exact(self.network_)
         dtype = next(network.parameters()).dtype
         with torch_threads(threads), torch.no_grad():
             for chosen in alike(ready.lengths, self._steps_at_once):
                 x, lengths = ready[chosen].tensor()
                 same = bool((lengths == x.shape[1]).all())
-                vectors[chosen] = network(x.to(dtype), None if same else lengths).numpy()
+                found = network(x.to(dtype), None if same else lengths).numpy()
+                if not vectors.size:
+                    vectors = np.empty((len(ready), found.shape[1]), np.float32)
+                vectors[chosen] = found
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):
             raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {RESCALE}")

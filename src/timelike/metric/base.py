@@ -37,13 +37,13 @@ class LearnedMetric(MetricEstimator):
     A subclass says which network, and names its own options.
     """
 
-    loss = losses.option()
+    loss = losses.finding.option()
     per_class = options.maybe(options.whole(2, "training"))
     learning_rate = options.real(above=0, role="free")
     weight_decay = options.real(0, role="free")
     max_epochs = options.maybe(options.whole(1, "free"))
     patience = options.maybe(options.whole(1, "free"))
-    validation = options.real(0, 0.9, role="training")
+    validation = options.real(0, 0.9, role="free")  # a checkpoint knows which sequences were held out
 
     network_: Comparer
 

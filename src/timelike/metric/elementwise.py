@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..models import fingerprint, options
+from ..models import options
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
@@ -54,7 +54,7 @@ class ElementWise(GroundMetric):
     (6, 6)
     """
 
-    loss = losses.option()
+    loss = losses.finding.option()
     hidden = options.whole(1)
     per_class = options.whole(2, "training")
     learning_rate = options.real(above=0, role="free")
@@ -119,16 +119,12 @@ class _Frames(Objective):
         learning_rate: float,
     ) -> None:
         self.module, self.frames, self.criterion = network, ready.values, criterion
-        self.n_per_class, self.learning_rate, self.labels = n_per_class, learning_rate, classes
+        self.n_per_class, self.learning_rate = n_per_class, learning_rate
         self.classes, self.places = (np.repeat(each, ready.lengths) for each in (classes, np.arange(len(ready))))
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam."""
         return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate, weight_decay=1e-4)
-
-    def identity(self) -> dict[str, str | int]:
-        """The classes; the rest are options of the estimator."""
-        return {"labels": fingerprint(self.labels)}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Some frames of each class."""

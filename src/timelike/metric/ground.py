@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..align import DTW, OPW, Aligner
-from ..align.base import Report
+from ..align.base import Report, threads_of
 from ..models import Model, options
 from ..sequences import Sequences
 from ..sequences.arguments import one_of
 from ..train import Diverged, Objective
 from ..train.exact import exact
+from ..train.threads import torch_threads
 from .estimator import MetricEstimator
 
 _STEPS_AT_ONCE = 1 << 16
@@ -32,8 +33,8 @@ class GroundMetric(MetricEstimator):
 
     aligner = options.Option(_aligner)
 
-    def _train(self, objective: Objective, sequences: Sequences) -> None:
-        super()._train(objective, sequences)
+    def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
+        super()._train(objective, sequences, targets)
         self._refuse_diverged(self._ready(sequences))
 
     def _refuse_diverged(self, ready: Sequences) -> None:
@@ -54,8 +55,9 @@ class GroundMetric(MetricEstimator):
         self._chosen()._refuse(x, y, names)  # lengths, which are the same after the map
 
     def _chosen(self) -> Aligner:
-        """The aligner that a word stands for."""
-        return _aligner(self.aligner, "aligner")
+        """The aligner that the word stands for with which it was fitted."""
+        given = getattr(self, "_made_with", {}).get("aligner", self.aligner)
+        return _aligner(given, "aligner")
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -64,14 +66,18 @@ class GroundMetric(MetricEstimator):
 
     def mapped(self, X: Any) -> Sequences:
         """The sequences in the space that was learned."""
-        return self._mapped(self._asked(X))
+        return self._mapped(self._asked(X), threads_of(None))
 
-    def _mapped(self, sequences: Sequences) -> Sequences:
+    def _mapped(self, sequences: Sequences, threads: int) -> Sequences:
         ready = self._ready(sequences)
-        return Sequences.from_packed(mapped_frames(exact(self.network_), ready), ready.offsets)
+        with torch_threads(threads):
+            frames = mapped_frames(exact(self.network_), ready)
+        return Sequences.from_packed(frames, ready.offsets)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        self._chosen()._fill(self._mapped(x), None if y is None else self._mapped(y), out, threads, report)
+        first = self._mapped(x, threads)
+        second = None if y is None else first if y is x else self._mapped(y, threads)
+        self._chosen()._fill(first, second, out, threads, report)
 
 
 def mapped_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:

@@ -64,6 +64,7 @@ class Judged(Supervised):
 class JudgedAugmentations(SelfSupervised):
     """Learning from augmentations, judged by those of sequences that take no part in it."""
 
+    supervision = "augmentation of all but some"  # of all, in checkpoints of before there was a judgement
     higher_is_better = False
 
     def __init__(
@@ -94,6 +95,7 @@ class JudgedAugmentations(SelfSupervised):
 class JudgedEpisodes(Episodes):
     """Few-shot tasks, judged by tasks whose queries take no part in it and whose support does."""
 
+    supervision = "episodes of all but some"
     higher_is_better = False
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -192,6 +193,7 @@ accelerator, devices, precision, random_state
         }
         if len(held_out):
             return JudgedAugmentations(self.network_, ready, held_out, rng, **how)
+        self._warn_unjudged("fewer than 4 sequences")
         return SelfSupervised(self.network_, ready, **how)
 
     def _from_tasks(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
@@ -206,7 +208,17 @@ accelerator, devices, precision, random_state
         }
         if len(np.unique(targets[held_out])) > 1:  # a task needs two classes to tell apart
             return JudgedEpisodes(self.network_, ready, targets, held_out, rng, **how)
+        least = max(4, self.k_shot + self.n_query + 1)
+        self._warn_unjudged(f"fewer than two classes of {least} members, of which k_shot + n_query stay")
         return Episodes(self.network_, ready, targets, **how)
+
+    def _warn_unjudged(self, why: str) -> None:
+        if self.validation > 0:
+            warnings.warn(
+                f"validation={self.validation}, but there are {why}: nothing is held out, the last weights are kept "
+                "and patience has no effect; give more sequences, or validation=0 to say that this is meant",
+                stacklevel=6,
+            )
 
     def _supervised(self) -> bool:
         return self.supervision in ("labels", "episodes")

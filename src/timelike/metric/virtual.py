@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..align import DTW, Aligner
-from ..models import fingerprint, options
+from ..models import options
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
@@ -145,35 +145,32 @@ class RVSML(GroundMetric):
     def _limits(self) -> dict[str, Any]:
         return {"max_steps": self.max_iterations, "callbacks": [_Settled()]}
 
-    def _train(self, objective: Objective, sequences: Sequences) -> None:
-        super()._train(objective, sequences)
-        errors = self.history_["loss"]
-        self.errors_ = errors[:-1] if len(errors) > 1 and errors[-1] == errors[-2] else errors
+    def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
+        assert isinstance(objective, _Turns)
+        objective.keep_in(self.network_)  # where training ended there already
+        super()._train(objective, sequences, targets)
+        objective.keep_in(self.network_)  # in whatever precision the loop ran
+        self.errors_ = self.history_["loss"][self.history_["kept"] == 1]
 
 
 class _Turns(Objective):
     """Turns of alignment and regression: one is a step, and no gradient is needed."""
 
-    module: nn.Linear
-
     def __init__(self, network: nn.Module, ready: Sequences, virtual: Virtual, aligner: Aligner, ridge: float) -> None:
-        assert isinstance(network, nn.Linear)
-        self.module, self.virtual, self.aligner, self.ridge = network.double(), virtual, aligner, ridge
+        self.module, self.virtual, self.aligner, self.ridge = network, virtual, aligner, ridge
         self.frames = ready.values.astype(np.float64)
         self.last = math.inf  # the even alignment is where it starts, and not to be compared with
-        self._keep(_regressed(self.frames, virtual, ridge))
+        self.projection = _regressed(self.frames, virtual, ridge)
 
-    def _keep(self, projection: Floats) -> None:
+    def keep_in(self, network: nn.Module) -> None:
+        """Put the map into the network, (output, channel)."""
+        assert isinstance(network, nn.Linear)
         with torch.no_grad():
-            self.module.weight.copy_(torch.from_numpy(projection.T))
+            network.weight.copy_(torch.from_numpy(self.projection.T))
 
     def optimizers(self) -> torch.optim.Optimizer:
         """One that is never given a gradient: a turn knows the best weights itself."""
         return torch.optim.SGD(self.module.parameters(), lr=1e-3)
-
-    def identity(self) -> dict[str, str | int]:
-        """The classes; the rest are options of the estimator."""
-        return {"labels": fingerprint(self.virtual.classes)}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Everything at once."""
@@ -188,27 +185,31 @@ class _Turns(Objective):
 
         An aligner that minimises something else than the error, as OPW does, may pass its least.
         """
-        projection = self.module.weight.detach().cpu().double().numpy().T
-        self.virtual.align(self.frames @ projection, self.aligner)
+        self.virtual.align(self.frames @ self.projection, self.aligner)
         found = _regressed(self.frames, self.virtual, self.ridge)
         error = self.virtual.error(self.frames @ found) + self.ridge * float((found**2).sum())
         descent.step()
-        if error <= self.last:
-            self._keep(found)
-            self.last = error
-        return {"loss": self.last}
+        kept = error <= self.last
+        if kept:
+            self.projection, self.last = found, error
+            self.keep_in(self.module)
+        return {"loss": self.last, "kept": float(kept)}
 
     def state(self) -> dict[str, Any]:
-        """The error of the weights that are kept."""
-        return {"last": self.last}
+        """The map in double precision, and its error."""
+        return {"last": self.last, "projection": torch.from_numpy(self.projection)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up the error."""
-        self.last = state["last"]
+        """Take them up."""
+        self.last, self.projection = state["last"], state["projection"].numpy().copy()
 
 
 class _Settled(Callback):
-    """Stops when a turn gains nothing."""
+    """Stops when a turn gains nothing, also where a training that is taken up again was at that point."""
+
+    def started(self, run: Run) -> None:
+        """Before the first turn there is nothing to compare."""
+        self.stepped(run)
 
     def stepped(self, run: Run) -> None:
         """Compare the last two errors."""
@@ -293,10 +294,6 @@ class _Regression(Objective):
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam."""
         return torch.optim.Adam(self.module.parameters(), lr=self.rate, weight_decay=1e-4)
-
-    def identity(self) -> dict[str, str | int]:
-        """The classes; the rest are options of the estimator."""
-        return {"labels": fingerprint(self.virtual.classes)}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Frames in any order."""

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from ..sequences import Sequences
 from ..sequences.reading import keep_size, read, read_targets
 from . import parts
-from .options import Option
+from .options import Option, anything
 
 
 class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
@@ -67,12 +67,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         """The declared options by name: the arguments of the constructor."""
         names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
         found = {name: inspect.getattr_static(cls, name, None) for name in names}
-        for name, option in found.items():
-            if not isinstance(option, Option):
-                raise TypeError(
-                    f"{cls.__name__} does not declare its option {name!r}: expected {name} = options.… in the class"
-                )
-        return {name: option for name, option in found.items() if isinstance(option, Option)}
+        return {name: option if isinstance(option, Option) else anything() for name, option in found.items()}
 
     @classmethod
     def _small(cls) -> dict[str, Any]:
@@ -104,13 +99,16 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         for outer, changed in inner.items():
             if outer not in self.get_params(deep=False):
                 super().set_params(**{outer: None})  # scikit-learn's words for a parameter that there is not
-            setattr(self, outer, parts.changed(self._meant(outer, getattr(self, outer)), outer, changed))
+            declared, value = type(self).options()[outer], getattr(self, outer)
+            if declared.words is not None and isinstance(value, str):
+                declared.check(value, outer)  # says which words there are
+            setattr(self, outer, parts.changed(self._meant(outer, value), outer, changed))
         return self
 
     def _meant(self, name: str, value: Any) -> Any:
-        """What a parameter stands for, where it is a word that has options."""
+        """What a parameter stands for, where it is a word, or None, that has options."""
         words = type(self).options()[name].words
-        return words(value) if words is not None and isinstance(value, str) else value
+        return words(value) if words is not None and (value is None or isinstance(value, str)) else value
 
     def __sklearn_clone__(self) -> Self:
         """A part that has learned stays as it is: scikit-learn would leave out what it learned (decision 0012)."""
@@ -200,6 +198,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _fitting(self) -> Iterator[None]:
         """A fit: what was learned before is forgotten, unless it breaks off; then everything is as before it."""
         before = dict(self.__dict__)
+        self.__dict__.pop("_made_with", None)
         for name in _learned(before):
             delattr(self, name)
         try:
@@ -223,6 +222,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     def _refuse_to_save(self) -> None:
         """An error where a folder could not hold the model as it is."""
+        self._refuse_options()
         for name, value in getattr(self, "_made_with", {}).items():
             now, option = getattr(self, name), type(self).options()[name]
             if option.role == "model" and now is not value and repr(now) != repr(value):
@@ -241,6 +241,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
             if not name.endswith("_") or name.startswith("_"):
                 raise ValueError(f"{name!r} is no name of something learned")
             setattr(self, name, value)
+        self._refuse_options()
         self._derive()
         self._made_with = self.get_params(deep=False)
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from sklearn.pipeline import Pipeline
 
 from ..sequences import arguments
-from . import atomic, trees
+from . import atomic, registry, trees
 from .base import Model
 from .identity import checksum
 from .migrations import MIGRATIONS
@@ -22,7 +23,7 @@ from .packing import Packer, Unpacker
 FORMAT = "timelike model"
 FORMAT_VERSION = 2
 CONFIG, TENSORS = "config.json", "model.safetensors"
-_WORDS = ("method", "parameters", "learned", "called", "__kind__", "steps")
+_WORDS = ("method", "parameters", "learned", "called", "__kind__", "steps", "verbose")
 
 
 class SavedModel(NamedTuple):
@@ -52,11 +53,20 @@ def save_model(model: Any, folder: str | Path) -> None:
     path = arguments.folder(folder, "folder")
     if isinstance(model, Model):
         model._require_fitted()
+    elif not isinstance(model, Pipeline) and not registry.can_be_saved(type(model)):
+        raise _no_model(model)
     packer = Packer()
     words = packer.words(model, "model")
-    if not isinstance(words, dict) or not words.keys() & {"method", "__kind__"}:
-        packer.method(model, "model")  # says what it is and why it cannot be saved
     write(path, words, packer.arrays)
+
+
+def _no_model(given: Any) -> TypeError:
+    inside = {"best_estimator_": "its best_estimator_", "estimator": "the estimator inside it"}
+    instead = next((f"save {words}, or " for name, words in inside.items() if hasattr(given, name)), "")
+    return TypeError(
+        f"model is a {type(given).__name__}: {instead}give a fitted model of timelike, a value such as DTW(), or a "
+        "scikit-learn pipeline of these"
+    )
 
 
 def write(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> None:
@@ -68,12 +78,14 @@ def write(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> None:
         save_file({name: _plain(array) for name, array in arrays.items()}, temporary / TENSORS)
         config["checksum"] = checksum(temporary / TENSORS)
         text = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False)
+        if not text.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in text):  # half of a letter
+            text = json.dumps(config, indent=1, allow_nan=False)
         (temporary / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(array: Any) -> np.ndarray[Any, Any]:
     """In the order of bytes that safetensors takes every array to have."""
-    found = np.ascontiguousarray(array)
+    found = np.asarray(array, order="C")  # ascontiguousarray would make a row of a single number
     return found.astype(found.dtype.newbyteorder("<"), copy=False)
 
 
@@ -110,7 +122,10 @@ def load_model(folder: str | Path) -> Any:
     """
     saved = read_model(folder)
     try:
-        return Unpacker(saved.arrays).value(saved.words)
+        model = Unpacker(saved.arrays).value(saved.words)
+        if isinstance(model, Model) and not model.__sklearn_is_fitted__():
+            raise ValueError("nothing that it learned is there")
+        return model
     except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
         raise ValueError(f"{Path(folder) / CONFIG} and {TENSORS} make no {saved.method}: {error}") from error
 

@@ -43,12 +43,12 @@ class Option(Generic[T]):
         check: Callable[[Any, str], T],
         role: Role = "model",
         *,
-        words: Callable[[str], Any] | None = None,
+        words: Callable[[str | None], Any] | None = None,
         said: Callable[[Any], str] = repr,
     ) -> None:
         self.check, self.role, self.said = check, role, said
         self.words = words
-        """What a word stands for, where words have options: `metric="dtw"` has `metric__window`."""
+        """What a word, or None, stands for, where these have options: `metric="dtw"` has `metric__window`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name

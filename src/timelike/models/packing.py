@@ -78,23 +78,25 @@ class Packer:
         if isinstance(value, Sequences):
             return {_KIND: "sequences", "fields": self.words(_taken_apart(value), name)}
         if isinstance(value, FrozenEstimator):
-            return {_KIND: "frozen", "estimator": self.words(value.estimator, name)}
+            return {_KIND: "frozen", "estimator": self.words(value.estimator, f"{name}.estimator")}
         if isinstance(value, Pipeline):
-            return {_KIND: "pipeline", "steps": [[step, self._step(part, step)] for step, part in value.steps]}
+            steps = [[step, self._step(part, step, f"{name}.{step}")] for step, part in value.steps]
+            return {_KIND: "pipeline", "steps": steps, "verbose": value.verbose}
         known = isinstance(value, _model()) or registry.name_of(type(value)) is not None
         return self.method(value, name) if known else None
 
-    def _step(self, part: Any, name: str) -> Any:
+    def _step(self, part: Any, step: str, name: str) -> Any:
         if part is None or part == "passthrough":
             return part
-        if registry.name_of(type(part)) is None and not isinstance(part, Pipeline):
+        inner = part.estimator if isinstance(part, FrozenEstimator) else part
+        if registry.name_of(type(inner)) is None and not isinstance(inner, Pipeline):
             raise TypeError(
-                f"the step {name!r} of the pipeline is a {type(part).__name__}, which is not of this library and "
+                f"the step {step!r} of the pipeline is a {type(inner).__name__}, which is not of this library and "
                 "cannot be saved: expected steps of timelike, such as an encoder and Neighbors, or "
                 "EmbeddingClassifier with its own head"
             )
-        if hasattr(part, "_require_fitted"):
-            part._require_fitted()
+        if hasattr(inner, "_require_fitted"):
+            inner._require_fitted()
         return self.words(part, name)
 
 
@@ -144,7 +146,8 @@ class Unpacker:
         if kind == "frozen":
             return FrozenEstimator(self.value(words["estimator"]))
         if kind == "pipeline":
-            return Pipeline([(name, self.value(part)) for name, part in words["steps"]])
+            steps = [(name, self.value(part)) for name, part in words["steps"]]
+            return Pipeline(steps, verbose=bool(words.get("verbose", False)))
         known = {record.__name__: record for record in records}
         if kind == "record" and words["record"] in known:
             return made_of(known[words["record"]], self.value(words["fields"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -32,13 +33,14 @@ def thawed(part: Any) -> Any:
 
 
 def ready(part: Any, *given: Any, again: bool = False) -> Any:
-    """The part to work with: itself if it has learned or has nothing to learn, else a copy that learns now.
+    """The part to work with: a copy of what has learned, with all it learned, or else a copy that learns now.
 
-    With `again` a copy learns in any case. The part that was given is never changed.
+    With `again` a copy learns in any case. The part that was given is never changed, and what becomes of it later
+    changes no model that was made with it. What learns nothing cannot change, and is itself.
     """
-    if not isinstance(part, BaseEstimator) or (has_learned(part) and not again):
+    if not isinstance(part, BaseEstimator):
         return part
-    return blank(part).fit(*given)
+    return copy.deepcopy(part) if has_learned(part) and not again else blank(part).fit(*given)
 
 
 def blank(part: Any) -> Any:
@@ -50,13 +52,13 @@ def blank(part: Any) -> Any:
     return type(part)(**{name: blank(value) for name, value in part.get_params(deep=False).items()})
 
 
-def kept(given: Any, copy: Any) -> Any:
+def kept(given: Any, cloned: Any) -> Any:
     """What a clone has in place of a parameter: parts that have learned themselves, copies of everything else."""
     if has_learned(given):
         return given
-    if isinstance(given, list | tuple) and isinstance(copy, list | tuple) and any(map(has_learned, given)):
-        return type(given)(kept(one, other) for one, other in zip(given, copy, strict=True))
-    return copy
+    if isinstance(given, list | tuple) and isinstance(cloned, list | tuple) and any(map(has_learned, given)):
+        return type(given)(kept(one, other) for one, other in zip(given, cloned, strict=True))
+    return cloned
 
 
 def options_of(part: Any, name: str) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def _flat(tree: Any, name: str, arrays: Arrays, known: Known) -> Any:
         return words
     if isinstance(tree, np.ndarray) and tree.dtype.kind == "U":  # safetensors has no text
         return {_LISTED: tree.tolist(), "dtype": tree.dtype.str}
-    if hasattr(tree, "detach") or (isinstance(tree, np.ndarray) and tree.dtype.kind in "biuf"):
+    if hasattr(tree, "detach") or (isinstance(tree, np.ndarray) and tree.dtype.kind in "biuf" and tree.itemsize <= 8):
         called = _unused(name, arrays)
         arrays[called] = tree
         return {_ARRAY: called}

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from ..align import Gallery, Matches, Metric, named
 from ..models import Model, options
 from ..sequences import Sequences
-from ..sequences.arguments import store
+from ..sequences.arguments import one_of, store
 
 Weights = Literal["uniform", "distance"]
 
@@ -27,6 +27,7 @@ class _Nearest(Model):
     sequences_: Sequences
     gallery_: Gallery
     _derived = ("gallery_",)
+    _call = "fit(X, y)"
 
     def _begin(self, X: Any) -> Sequences:
         """The sequences, of which there are enough."""
@@ -52,6 +53,7 @@ class _Nearest(Model):
 
     def _weighted(self, distances: NDArray[Any]) -> NDArray[np.float64]:
         """How much each neighbour counts, (item, k)."""
+        one_of(self.weights, "weights", get_args(Weights))  # it may have been set since
         if self.weights == "uniform":
             return np.ones(distances.shape)
         if (distances < 0).any():

@@ -52,7 +52,7 @@ def flag(value: Any, name: str) -> bool:
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
     return str(value)
 

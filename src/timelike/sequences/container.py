@@ -301,7 +301,8 @@ class Sequences:
         )
 
     def _take(self, key: slice | NDArray[np.int64]) -> Sequences:
-        taken = self._spawn(self._starts[key], self._lengths[key])
+        # kernels read both end to end, and a slice with a step would not be
+        taken = self._spawn(*(np.ascontiguousarray(one[key]) for one in (self._starts, self._lengths)))
         for slot in ("_labels", "_groups", "_ids"):
             entries = getattr(self, slot)
             setattr(taken, slot, None if entries is None else check.frozen(entries[key]))

@@ -20,7 +20,8 @@ def read(X: Any) -> Sequences:
     if issparse(X):
         raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
     if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
-        X = np.asarray(X)
+        if not isinstance(X, np.ma.MaskedArray):  # whose masked entries are missing, not what lies below the mask
+            X = np.asarray(X)
         if X.ndim < 2 and X.dtype != object:
             raise ValueError(
                 f"X has shape {X.shape}: expected 2D array (item, time) or more axes. Reshape your data using "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,12 @@ class History:
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         return np.array(self.tracks[name].values if name in self.tracks else [], np.float64)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tracks)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tracks
 
     def steps(self, name: str) -> NDArray[np.int64]:
         """The steps at which `name` was noted."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 
 import numpy as np
 import torch
 
 from ..sequences.sampling import RandomState, generator
 
+_alone = RLock()
 _BATCHES, _STEP, _SCORE = 0, 1, 2  # the first word after the seed: what is drawn for
 
 
@@ -63,7 +65,15 @@ def seeded(random_state: RandomState) -> Iterator[None]:
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Whatever is drawn or seeded inside, the global generators are afterwards as before."""
+    """Whatever is drawn or seeded inside, the global generators are afterwards as before.
+
+    There is one of each for all threads, so threads that seed them wait for each other.
+    """
+    with _alone:
+        yield from _put_back()
+
+
+def _put_back() -> Iterator[None]:
     legacy, plain = np.random.get_state(), random.getstate()  # noqa: NPY002
     devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
     try:

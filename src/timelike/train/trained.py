@@ -63,7 +63,7 @@ class Trained(Model):
             sequences = self._learn_from(X)
             targets = self._targets(sequences, y)
             ready = self._begin(sequences)
-            self._train(self._objective(ready, targets), sequences)
+            self._train(self._objective(ready, targets), sequences, targets)
         return self
 
     def _begin(self, sequences: Sequences) -> Sequences:
@@ -77,29 +77,31 @@ class Trained(Model):
         with seeded(self.random_state):
             self.network_ = self._network(self.frame_)
 
-    def _train(self, objective: Objective, sequences: Sequences) -> None:
+    def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         objective.owner = type(self).__name__
-        objective.settings = {} if self.checkpoint is None else self._settings(sequences)
+        objective.settings = {} if self.checkpoint is None else self._settings(sequences, targets)
         self.history_ = fit(
             objective,
             checkpoint=self.checkpoint,
             progress=self.progress,
             accelerator=self.accelerator,
-            devices=self.devices,
+            devices=int(self.devices),
             precision=self.precision,
             random_state=self.random_state,
             **self._limits() | ({} if objective.validates else {"patience": None}),
         )
         self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
 
-    def _settings(self, sequences: Sequences) -> dict[str, str | int]:
+    def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
         """What a checkpoint must have in common with this training: the data as given, and every option that counts.
 
         The data before standardizing, which another machine rounds otherwise.
         """
         counts = {name: option for name, option in type(self).options().items() if option.role != "free"}
         said = {name: option.said(option.check(getattr(self, name), name)) for name, option in counts.items()}
-        return {"sequences": fingerprint(sequences.lengths, sequences.values), **said}
+        data = {"sequences": fingerprint(sequences.lengths, sequences.values)}
+        known = {"labels": fingerprint(targets)} if isinstance(targets, np.ndarray) else {}
+        return {**data, **known, **said}
 
     def _rng(self) -> np.random.Generator:
         """What is drawn with before training: the same every time where it may be continued, with or without a seed."""

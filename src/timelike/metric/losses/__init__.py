@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .base import Loss as Loss
     from .binomial import Binomial as Binomial
     from .contrastive import Contrastive as Contrastive
-    from .finding import adapted as adapted, find as find, option as option
+    from .finding import adapted as adapted, find as find
     from .lifted import Lifted as Lifted
     from .multi_similarity import MultiSimilarity as MultiSimilarity
     from .structural import Structural as Structural
