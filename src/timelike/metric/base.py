@@ -25,7 +25,7 @@ from .comparer import Comparer
 from .estimator import MetricEstimator
 from .gallery import PreparedGallery
 from .learning import ByPairs, Judged
-from .losses.finding import known
+from .losses.finding import known, option as loss_option
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
 _LEAST = 4  # members a class must have before some are held out
@@ -37,7 +37,7 @@ class LearnedMetric(MetricEstimator):
     A subclass says which network, and names its own options.
     """
 
-    loss = losses.finding.option()
+    loss = loss_option()
     per_class = options.maybe(options.whole(2, "training"))
     learning_rate = options.real(above=0, role="free")
     weight_decay = options.real(0, role="free")

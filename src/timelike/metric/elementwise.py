@@ -21,6 +21,7 @@ from ..train.processes import Accelerator, Precision
 from . import losses
 from .frame_distances import rowwise
 from .ground import GroundMetric
+from .losses.finding import option as loss_option
 from .transformation import perceptron
 
 
@@ -54,7 +55,7 @@ class ElementWise(GroundMetric):
     (6, 6)
     """
 
-    loss = losses.finding.option()
+    loss = loss_option()
     hidden = options.whole(1)
     per_class = options.whole(2, "training")
     learning_rate = options.real(above=0, role="free")
