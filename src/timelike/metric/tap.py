@@ -208,9 +208,11 @@ accelerator, devices, precision, random_state
         }
         if len(np.unique(targets[held_out])) > 1:  # a task needs two classes to tell apart
             return JudgedEpisodes(self.network_, ready, targets, held_out, rng, **how)
+        objective = Episodes(self.network_, ready, targets, **how)
+        next(iter(objective.batches(0, np.random.default_rng(0))))  # says where there is not even one task
         least = max(4, self.k_shot + self.n_query + 1)
         self._warn_unjudged(f"fewer than two classes of {least} members, of which k_shot + n_query stay")
-        return Episodes(self.network_, ready, targets, **how)
+        return objective
 
     def _warn_unjudged(self, why: str) -> None:
         if self.validation > 0:
