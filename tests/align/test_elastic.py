@@ -30,6 +30,12 @@ TWINS = {
 }  # fmt: skip
 
 
+def test_every_elastic_distance_is_compared_with_its_formula():
+    public = [getattr(tl.align, name) for name in tl.align.__all__]
+    elastic_kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, tl.align.Elastic)}
+    assert {type(metric) for metric, _ in TWINS.values()} == elastic_kinds - {tl.align.Elastic}
+
+
 def banded(metric, window, band):
     from dataclasses import replace
 

@@ -1,11 +1,14 @@
 """The compiled kernels: every rule on every instruction set against the torch executor and the naive twins."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 import timelike as tl
 from naive import elastic
-from timelike.native import Program, Steps, Window, compiled, wavefront
-from timelike.native.buffers import COSTS, RULES, SHAPES
+from timelike.native import COSTS, SHAPES, Program, Steps, Window, cells, compiled, wavefront
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -40,8 +42,6 @@ def ragged(rng, count, longest, channels, dtype):
 
 def fitted(program, x, y, window=None):
     """The program with arrays of the right sizes."""
-    from dataclasses import replace
-
     changes = {"window": window or Window()}
     if program.gap is not None:
         changes["gap"] = np.resize(program.gap, x.values.shape[1])
@@ -68,8 +68,29 @@ def alone(sequence):
     return Steps(sequence, np.zeros(1, int), np.array([len(sequence)]))
 
 
-def test_all_rules_are_here():
-    assert {program.rule for program in PROGRAMS.values()} == set(RULES)
+def test_every_rule_has_a_kernel_a_torch_twin_and_a_program_in_these_tests():
+    assert len(set(kernels.rules())) == len(kernels.rules())
+    assert set(kernels.rules()) == set(cells.RULES) == {program.rule for program in PROGRAMS.values()}
+
+
+def test_the_list_of_rules_is_in_one_file_of_each_language():
+    folder = Path(__file__).parents[2] / "src/timelike/native"
+    sources = {
+        path.name: path.read_text("utf-8") for end in ("*.?pp", "*.py*") for path in folder.glob(end) if path.is_file()
+    }
+    named = {
+        (file, rule)
+        for file, text in sources.items()
+        for rule in cells.RULES
+        if re.search(rf'"{rule}"|rule\({rule}\b|Rule::{rule}\b', text)
+    }
+    default = {("buffers.py", Program().rule)}
+    assert named == {(file, rule) for file in ("cells.hpp", "cells.py") for rule in cells.RULES} | default
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(ValueError, match="rule='unheard': no struct of this name"):
+        pairwise(Program(rule="unheard"), alone(np.zeros((1, 1))))
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
@@ -193,14 +214,43 @@ def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
     np.testing.assert_array_equal(np.isfinite(found), elastic.mask(17, 13, 3, "slanted"))
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("shortest", [4, 25])
+def test_a_search_finds_what_all_distances_show_whatever_the_rule_says_of_itself(name, shortest):
+    rng = np.random.default_rng(2)
+    lengths = rng.integers(shortest, 26, 90)
+    values = np.round(rng.standard_normal((lengths.sum(), 2)), 1)  # ties
+    all_of_them = Steps(values, np.cumsum(lengths) - lengths, lengths)
+    x, y = (Steps(values, *(part[chosen] for part in all_of_them[1:])) for chosen in (slice(0, 9), slice(9, 90)))
+    program = fitted(PROGRAMS[name], x, y)
+    distances = pairwise(program, x, y)
+    ids, found = np.empty((9, 4), np.int64), np.empty((9, 4))
+    how = {"rooted": False, "threads": 1, "ids": ids, "distances": found, "report": None}
+    kernels.search(program.plan(), *x, *y, *program.arrays(found.dtype), **how)
+    np.testing.assert_array_equal(ids, np.argsort(distances, axis=1, kind="stable")[:, :4])
+    np.testing.assert_array_equal(found, np.take_along_axis(distances, ids, axis=1))
+
+
+def bounded(program):
+    one = alone(np.zeros((1, 1)))
+    return kernels.lower_bounds(program.plan(), *one, *one, out=np.empty((1, 1)))
+
+
+BOUNDED = [program for program in PROGRAMS.values() if bounded(program)]
+
+
+def test_dtw_has_a_lower_bound_where_it_squares_and_counts_no_steps():
+    assert [program for program in BOUNDED if program.rule == "dtw"] == [Program()]
+
+
 @pytest.mark.parametrize("isa", kernels.isas())
 @given(
     seed=st.integers(0, 2**32),
     length=st.integers(1, 40),
-    cells=st.integers(0, 45) | st.none(),
+    radius=st.integers(0, 45) | st.none(),
     channels=st.integers(1, 3),
 )
-def test_a_lower_bound_never_exceeds_the_distance(isa, seed, length, cells, channels):
+def test_a_lower_bound_of_a_rule_that_has_one_never_exceeds_the_distance(isa, seed, length, radius, channels):
     rng = np.random.default_rng(seed)
     for dtype in (np.float32, np.float64):
         walks = np.cumsum(rng.standard_normal((25, length, channels)), axis=1).astype(dtype)
@@ -208,15 +258,15 @@ def test_a_lower_bound_never_exceeds_the_distance(isa, seed, length, cells, chan
             Steps(part.reshape(-1, channels), np.arange(len(part)) * length, np.full(len(part), length))
             for part in (walks[:5], walks[5:])
         )
-        for rule in ("dtw", "symmetric2", "amerced"):
-            program = Program(rule=rule, first=0.1, window=Window(cells=cells))
+        for program in BOUNDED:
+            program = replace(program, window=Window(cells=radius))
             bounds = np.empty((5, 20), dtype)
             assert kernels.lower_bounds(program.plan(), *x, *y, out=bounds, isa=isa)
             assert (bounds <= pairwise(program, x, y, isa=isa)).all()
             assert (bounds >= 0).all()
     # LB_Keogh as it is written: what sticks out of the box around the other sequence, the larger of both ways
-    radius = length if cells is None else cells
-    naive = max(_sticking_out(walks[0], walks[5], radius), _sticking_out(walks[5], walks[0], radius))
+    reach = length if radius is None else radius
+    naive = max(_sticking_out(walks[0], walks[5], reach), _sticking_out(walks[5], walks[0], reach))
     assert bounds[0, 0] == pytest.approx(naive, rel=1e-9, abs=1e-12)
 
 

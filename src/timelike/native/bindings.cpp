@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 
@@ -41,10 +42,18 @@ static Collection<T> collection(const Steps<T>& values, const Line<int64_t>& sta
     return {values.data(), starts.data(), lengths.data(), int64_t(lengths.size()), int64_t(values.shape(1))};
 }
 
+// Rules go by name, so that Python need not know their order.
+static Rule rule_named(const char* name) {
+    const char* const* names = chosen().rules;
+    for (int k = 0; names[k]; k++)
+        if (!std::strcmp(name, names[k])) return Rule(k);
+    throw std::invalid_argument("rule='" + std::string(name) + "': no struct of this name is in the list in cells.hpp");
+}
+
 // (rule, cost, counted, first, second, shape, cells, share) and the arrays some rules need
 template <class T>
 static Program<T> program(const nb::tuple& plan, const Line<T>& gap, const Line<T>& x_thresholds, const Line<T>& y_thresholds) {
-    const Recurrence how{Rule(nb::cast<int>(plan[0])), Cost(nb::cast<int>(plan[1])), nb::cast<bool>(plan[2]),
+    const Recurrence how{rule_named(nb::cast<const char*>(plan[0])), Cost(nb::cast<int>(plan[1])), nb::cast<bool>(plan[2]),
                          nb::cast<double>(plan[3]), nb::cast<double>(plan[4])};
     const Window window{Shape(nb::cast<int>(plan[5])), nb::cast<int64_t>(plan[6]), nb::cast<double>(plan[7])};
     return {how, window, gap.data(), x_thresholds.data(), y_thresholds.data()};
@@ -144,6 +153,11 @@ NB_MODULE(_kernels, module) {
             if (named(name)) runnable.emplace_back(name);
         return runnable;
     }, "Instruction sets that are built in and that this processor runs.");
+    module.def("rules", [] {
+        std::vector<std::string> names;
+        for (const char* const* name = chosen().rules; *name; name++) names.emplace_back(*name);
+        return names;
+    }, "The recurrences that are built in.");
     module.def(
         "bounds",
         [](int shape, int64_t cells, double share, nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig> lo,

@@ -8,12 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Rule = Literal["dtw", "symmetric2", "amerced", "weighted", "erp", "edr", "lcss", "msm", "twe"]
 Cost = Literal["sqeuclidean", "euclidean", "manhattan"]
 Shape = Literal["sakoe", "slanted", "itakura"]
 
 # in the order of the enums in table.hpp and band.hpp
-RULES: tuple[Rule, ...] = ("dtw", "symmetric2", "amerced", "weighted", "erp", "edr", "lcss", "msm", "twe")
 COSTS: tuple[Cost, ...] = ("sqeuclidean", "euclidean", "manhattan")
 SHAPES: tuple[Shape, ...] = ("sakoe", "slanted", "itakura")
 
@@ -71,13 +69,13 @@ _NONE = {np.dtype(kind): np.empty(0, kind) for kind in (np.float32, np.float64)}
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """Which recurrence, with its numbers; see native/cells.hpp for what they mean to each rule.
+    """Which recurrence, with its numbers; native/cells.hpp has the rules, and what the numbers mean to each.
 
-    `gap` (channel,) serves rule erp; `thresholds`, one for every sequence of x and of y, serve edr and lcss: a pair's
+    `gap` (channel,) and `thresholds`, one for every sequence of x and of y, serve the rules that read them: a pair's
     threshold is the larger of its two.
     """
 
-    rule: Rule = "dtw"
+    rule: str = "dtw"
     cost: Cost = "sqeuclidean"
     counted: bool = False
     first: float = 0.0
@@ -91,7 +89,7 @@ class Program:
         cells = -1 if self.window.cells is None else self.window.cells
         share = -1.0 if self.window.share is None else float(self.window.share)
         numbers = (float(self.first), float(self.second), SHAPES.index(self.window.shape), cells, share)
-        return (RULES.index(self.rule), COSTS.index(self.cost), self.counted, *numbers)
+        return (self.rule, COSTS.index(self.cost), self.counted, *numbers)
 
     def arrays(self, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Gap and thresholds, empty where the rule has none."""

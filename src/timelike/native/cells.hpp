@@ -1,7 +1,9 @@
-// The recurrences: one small struct each. `V` is a register of pairs or a scalar; rows are scalars, columns are V.
+// The recurrences: one small struct each, and the list of them at the end of this file. `V` is a register of pairs or a
+// scalar; rows are scalars, columns are V.
 //
 // A cell is told the column (`enter`), then asked for row after row of it: `value` from the values left, diagonal and
 // above. `way` says which of the three it came from. Costs of R rows against the column are made together in `enter`.
+// What the schedules and the search have to know of a rule is in its `traits` (table.hpp).
 #pragma once
 #include "simd.hpp"
 #include "table.hpp"
@@ -56,10 +58,11 @@ struct Place {
 
     // row i − 1 only for cells that look back: it may lie before the caller's memory
     template <class Cell, int R> void pack() {
+        constexpr bool looks_back = Cell::traits & Trait::looks_back;
         for (int64_t c = 0; c < rows.channels; c++)
-            for (int r = Cell::looks_back ? 0 : 1; r <= R; r++)
+            for (int r = looks_back ? 0 : 1; r <= R; r++)
                 packed[c * (R + 1) + r] = x()[(r - 1) * rows.channels + c];
-        if constexpr (Cell::looks_back)
+        if constexpr (looks_back)
             for (int r = 0; r < R; r++) {
                 const T step = packed[r] - packed[r + 1];
                 steps_low[r] = least(step, T(0)), steps_high[r] = most(step, T(0));
@@ -72,14 +75,50 @@ inline Way cheapest(V diagonal, V above, V before) {
     return diagonal <= above && diagonal <= before ? diagonally : above <= before ? upwards : leftwards;
 }
 
-// D = c + min(left, diagonal, above)
-template <Cost C, bool One, int R, class T, class V>
-struct Dtw : Costs<C, One, R, T, V> {
+// Euclidean distance of a frame to another, whose channels lie `spread` apart
+template <class T>
+inline T apart(const Frame<T>& frame, const T* other, int spread) {
+    T sum = 0;
+    for (int64_t c = 0; c < frame.channels; c++) {
+        const T difference = frame.values[c * frame.width] - other[c * spread];
+        sum = fused(difference, difference, sum);
+    }
+    return frame.channels == 1 ? magnitude(T(frame.values[0] - other[0])) : root(sum);
+}
+
+template <class T>
+inline T from_gap(const Frame<T>& frame) { return apart(frame, frame.gap, 1); }
+
+template <class T>
+inline T from_before(const Frame<T>& frame) {
+    return apart(frame, frame.values - frame.channels * frame.width, frame.width);
+}
+
+// What a rule is unless it says otherwise
+template <class T, class V>
+struct Usual {
     using Value = V;
-    static constexpr bool twice = false, looks_back = false;
+    static constexpr int traits = 0;
+    // the cost of a step in one sequence alone
+    static T edge(const Recurrence&, const Frame<T>&) { return T(0); }
+    // what depends on how far apart the steps are in time only: |i - j|, and the longer of the two lengths
+    static double offset(const Recurrence&, double, double) { return 0; }
+};
+
+// what all rules share that compare one frame with one
+template <Cost C, bool One, int R, class T, class V>
+struct Frames : Usual<T, V>, Costs<C, One, R, T, V> {
     inline void enter(const Place<T, V>& p, int64_t j) {
         this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
     }
+};
+
+// A struct that begins with a Cost serves all of them, and can count its steps (Counted); the others have one of their own.
+
+// D = c + min(left, diagonal, above)
+template <Cost C, bool One, int R, class T, class V>
+struct Dtw : Frames<C, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::strips | (C == Cost::sqeuclidean ? Trait::over_boxes : 0);
     inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
         return this->plus(r, least(least(before, diagonal), above));
     }
@@ -90,8 +129,8 @@ struct Dtw : Costs<C, One, R, T, V> {
 
 // a diagonal step counts twice (but the first cell once, see begin in sweep.hpp)
 template <Cost C, bool One, int R, class T, class V>
-struct Symmetric2 : Dtw<C, One, R, T, V> {
-    static constexpr bool twice = true;
+struct Symmetric2 : Frames<C, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::twice | (C == Cost::sqeuclidean ? Trait::over_boxes : 0);
     inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
         return this->plus(r, least(least(before, above), this->plus(r, diagonal)));
     }
@@ -102,7 +141,8 @@ struct Symmetric2 : Dtw<C, One, R, T, V> {
 
 // a step off the diagonal costs `first` more
 template <bool One, int R, class T, class V>
-struct Amerced : Dtw<Cost::sqeuclidean, One, R, T, V> {
+struct Amerced : Frames<Cost::sqeuclidean, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::over_boxes;
     T penalty;
     explicit Amerced(const Recurrence& how) : penalty(T(how.first)) {}
     inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
@@ -115,33 +155,40 @@ struct Amerced : Dtw<Cost::sqeuclidean, One, R, T, V> {
 
 // the cost is weighted by |i - j|
 template <bool One, int R, class T, class V>
-struct Weighted : Dtw<Cost::sqeuclidean, One, R, T, V> {
+struct Weighted : Frames<Cost::sqeuclidean, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::offsets | Trait::by_length;
+    static double offset(const Recurrence& how, double lag, double longer) {
+        return 1 / (1 + __builtin_exp(-how.first * (lag - longer / 2)));
+    }
     inline V value(const Place<T, V>& p, int r, int64_t j, V before, V diagonal, V above) const {
         const V weight = V{} + p.rows.by_offset[p.i + r - j];
         return fused(this->cost(r), weight, least(least(before, diagonal), above));
     }
+    inline Way way(const Place<T, V>&, int, int64_t, V before, V diagonal, V above) const {
+        return cheapest(diagonal, above, before);
+    }
 };
 
-// what the edit distances share: three sums, one per way
-template <class Cell>
-struct Edits : Cell {
-    using Cell::Cell;
-    using typename Cell::Value;
+// what the edit distances share: three sums, one per way, which the rule itself (`Self`) makes
+template <class Self, class V>
+struct Edits {
     template <class P>
-    inline Value value(const P& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
-        this->sums(p, r, j, before, diagonal, above);
+    inline V value(const P& p, int r, int64_t j, V before, V diagonal, V above) const {
+        static_cast<const Self*>(this)->sums(p, r, j, before, diagonal, above);
         return least(least(before, above), diagonal);
     }
     template <class P>
-    inline Way way(const P& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
-        this->sums(p, r, j, before, diagonal, above);
+    inline Way way(const P& p, int r, int64_t j, V before, V diagonal, V above) const {
+        static_cast<const Self*>(this)->sums(p, r, j, before, diagonal, above);
         return cheapest(diagonal, above, before);
     }
 };
 
 // a gap costs the distance to a constant
 template <bool One, int R, class T, class V>
-struct Erp : Dtw<Cost::euclidean, One, R, T, V> {
+struct Erp : Frames<Cost::euclidean, One, R, T, V>, Edits<Erp<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::edges | Trait::border;
+    static T edge(const Recurrence&, const Frame<T>& frame) { return from_gap(frame); }
     inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
         diagonal += this->kept[r];
         above += p.rows.edge[p.i + r];
@@ -151,7 +198,9 @@ struct Erp : Dtw<Cost::euclidean, One, R, T, V> {
 
 // a gap or a mismatch costs 1
 template <bool One, int R, class T, class V>
-struct Edr : Dtw<Cost::euclidean, One, R, T, V> {
+struct Edr : Frames<Cost::euclidean, One, R, T, V>, Edits<Edr<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::border | Trait::threshold;
+    static T edge(const Recurrence&, const Frame<T>&) { return T(1); }
     inline void sums(const Place<T, V>& p, int r, int64_t, V& before, V& diagonal, V& above) const {
         diagonal += this->kept[r] <= p.threshold ? V{} : V{} + T(1);
         above += T(1);
@@ -159,9 +208,10 @@ struct Edr : Dtw<Cost::euclidean, One, R, T, V> {
     }
 };
 
-// minus the length of the longest common subsequence
+// minus the length of the longest common subsequence: it falls
 template <bool One, int R, class T, class V>
-struct Lcss : Dtw<Cost::euclidean, One, R, T, V> {
+struct Lcss : Frames<Cost::euclidean, One, R, T, V>, Edits<Lcss<One, R, T, V>, V> {
+    static constexpr int traits = Trait::border | Trait::threshold;
     inline void sums(const Place<T, V>& p, int r, int64_t, V&, V& diagonal, V&) const {
         diagonal -= this->kept[r] <= p.threshold ? V{} + T(1) : V{};
     }
@@ -176,8 +226,9 @@ inline V outside(V step, V low, V high) {
 
 // move costs the distance; split and merge cost `first`, and more where the new value is not between its neighbours
 template <bool One, int R, class T, class V>
-struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // one channel: the difference with its sign
-    static constexpr bool looks_back = true;
+struct Msm : Frames<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V>,  // one channel: the difference with its sign
+             Edits<Msm<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::looks_back;
     T penalty;
     V between_x[One ? 1 : R], between_y[One ? 1 : R], y_low, y_high;
     explicit Msm(const Recurrence& how) : penalty(T(how.first)) {}
@@ -227,9 +278,12 @@ struct Msm : Dtw<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V> {  // 
 
 // both ends of the matched steps count, and by_offset holds the price of being apart in time
 template <bool One, int R, class T, class V>
-struct Twe {
-    using Value = V;
-    static constexpr bool twice = false, looks_back = true;
+struct Twe : Usual<T, V>, Edits<Twe<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::looks_back | Trait::edges | Trait::offsets;
+    static T edge(const Recurrence& how, const Frame<T>& frame) {
+        return from_before(frame) + T(how.first) + T(how.second);
+    }
+    static double offset(const Recurrence& how, double lag, double) { return 2 * how.first * lag; }
     Costs<Cost::euclidean, One, R + 1, T, V> here;  // row -1 first: the diagonal looks one row up and one column back
     V earlier[R];
 
@@ -266,7 +320,9 @@ inline Tally<V> least(Tally<V> a, Tally<V> b) {
 template <class Cell, class T, class V>
 struct Counted : Cell {
     using Value = Tally<V>;
-    using Cell::twice;
+    // a path's mean need not grow as the path does
+    static constexpr int traits = Cell::traits & ~(Trait::grows | Trait::over_boxes | Trait::strips);
+    static constexpr bool twice = traits & Trait::twice;
     template <class P>
     inline Value value(const P&, int r, int64_t, Value before, Value diagonal, Value above) const {
         if (twice) diagonal.total = this->plus(r, diagonal.total);
@@ -289,4 +345,21 @@ inline Cell made(const Recurrence& how) {
 }
 
 }  // namespace
+
+// Every rule: the name that Python asks for, and its struct. Enum, names and dispatch follow from this list.
+#define TIMELIKE_RULES(rule)     \
+    rule(dtw, Dtw)               \
+    rule(symmetric2, Symmetric2) \
+    rule(amerced, Amerced)       \
+    rule(weighted, Weighted)     \
+    rule(erp, Erp)               \
+    rule(edr, Edr)               \
+    rule(lcss, Lcss)             \
+    rule(msm, Msm)               \
+    rule(twe, Twe)
+
+#define TIMELIKE_ENUMERATOR(name, Cell) name,
+enum class Rule : int { TIMELIKE_RULES(TIMELIKE_ENUMERATOR) };
+#undef TIMELIKE_ENUMERATOR
+
 }  // namespace timelike

@@ -8,51 +8,60 @@ namespace timelike {
 namespace TIMELIKE_ISA {
 namespace {
 
-template <bool One, class T, class V>
-struct Family {
-    template <Cost C> struct Plain {
-        template <int R> using dtw = Dtw<C, One, R, T, V>;
-        template <int R> using symmetric2 = Symmetric2<C, One, R, T, V>;
-        template <int R> using counted = Counted<Dtw<C, One, R, T, V>, T, V>;
-        template <int R> using counted2 = Counted<Symmetric2<C, One, R, T, V>, T, V>;
-    };
-    template <int R> using amerced = Amerced<One, R, T, V>;
-    template <int R> using weighted = Weighted<One, R, T, V>;
-    template <int R> using erp = Edits<Erp<One, R, T, V>>;
-    template <int R> using edr = Edits<Edr<One, R, T, V>>;
-    template <int R> using lcss = Edits<Lcss<One, R, T, V>>;
-    template <int R> using msm = Edits<Msm<One, R, T, V>>;
-    template <int R> using twe = Edits<Twe<One, R, T, V>>;
+// A rule's struct with all its parameters but the number of rows
+template <template <bool, int, class, class> class Cell, bool One, class T, class V>
+struct Own {
+    template <int R> using cell = Cell<One, R, T, V>;
 };
 
-// Calls visit.go<Cell>, Cell a template over the number of rows, for the cell that the recurrence asks for
-template <class F, Cost C, class Visit>
-inline void visit_plain(const Recurrence& how, Visit& visit) {
-    using P = typename F::template Plain<C>;
-    const bool twice = how.rule == Rule::symmetric2;
-    if (how.counted) return twice ? visit.template go<P::template counted2>() : visit.template go<P::template counted>();
-    return twice ? visit.template go<P::template symmetric2>() : visit.template go<P::template dtw>();
+template <template <Cost, bool, int, class, class> class Cell, Cost C, bool One, class T, class V>
+struct Priced {
+    template <int R> using cell = Cell<C, One, R, T, V>;
+    template <int R> using counted = Counted<cell<R>, T, V>;
+};
+
+// Calls visit.go<Cell>, Cell a template over the number of rows: for a rule with a cost of its own …
+template <template <bool, int, class, class> class Cell, bool One, class T, class V, class Visit>
+inline void visit_rule(const Recurrence&, Visit& visit) {
+    visit.template go<Own<Cell, One, T, V>::template cell>();
 }
 
-template <class F, class Visit>
+// … and for one that takes any
+template <template <Cost, bool, int, class, class> class Cell, Cost C, bool One, class T, class V, class Visit>
+inline void visit_cost(const Recurrence& how, Visit& visit) {
+    using P = Priced<Cell, C, One, T, V>;
+    return how.counted ? visit.template go<P::template counted>() : visit.template go<P::template cell>();
+}
+
+template <template <Cost, bool, int, class, class> class Cell, bool One, class T, class V, class Visit>
+inline void visit_rule(const Recurrence& how, Visit& visit) {
+    switch (how.cost) {
+        case Cost::euclidean: return visit_cost<Cell, Cost::euclidean, One, T, V>(how, visit);
+        case Cost::manhattan: return visit_cost<Cell, Cost::manhattan, One, T, V>(how, visit);
+        case Cost::sqeuclidean: return visit_cost<Cell, Cost::sqeuclidean, One, T, V>(how, visit);
+    }
+}
+
+template <bool One, class T, class V, class Visit>
 inline void visit_cell(const Recurrence& how, Visit& visit) {
     switch (how.rule) {
-        case Rule::dtw:
-        case Rule::symmetric2:
-            switch (how.cost) {
-                case Cost::euclidean: return visit_plain<F, Cost::euclidean>(how, visit);
-                case Cost::manhattan: return visit_plain<F, Cost::manhattan>(how, visit);
-                case Cost::sqeuclidean: return visit_plain<F, Cost::sqeuclidean>(how, visit);
-            }
-            return;
-        case Rule::amerced: return visit.template go<F::template amerced>();
-        case Rule::weighted: return visit.template go<F::template weighted>();
-        case Rule::erp: return visit.template go<F::template erp>();
-        case Rule::edr: return visit.template go<F::template edr>();
-        case Rule::lcss: return visit.template go<F::template lcss>();
-        case Rule::msm: return visit.template go<F::template msm>();
-        case Rule::twe: return visit.template go<F::template twe>();
+#define TIMELIKE_CASE(name, Cell) \
+    case Rule::name: return visit_rule<Cell, One, T, V>(how, visit);
+        TIMELIKE_RULES(TIMELIKE_CASE)
+#undef TIMELIKE_CASE
     }
+}
+
+struct Traits {
+    int found = 0;
+    template <template <int> class Cell> void go() { found = Cell<1>::traits; }  // alike for all numbers of rows
+};
+
+template <class T>
+int traits(const Recurrence& how) {
+    Traits visit;
+    visit_cell<true, T, T>(how, visit);
+    return visit.found;
 }
 
 template <class T>
@@ -73,8 +82,8 @@ template <class T>
 void sweep(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, T* row, T* distances, T* counts,
            const T* limits, const volatile bool* stop) {
     Sweep<T> visit{how, x, y, band, row, distances, counts, limits, stop};
-    if (x.channels == 1) visit_cell<Family<true, T, vec<T>>>(how, visit);
-    else visit_cell<Family<false, T, vec<T>>>(how, visit);
+    if (x.channels == 1) visit_cell<true, T, vec<T>>(how, visit);
+    else visit_cell<false, T, vec<T>>(how, visit);
 }
 
 template <class T>
@@ -98,8 +107,8 @@ template <class T>
 void rows(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, int64_t first, int64_t last, T* row,
           uint8_t* marks, int64_t stride, T* matrix, const volatile bool* stop) {
     RowByRow<T> visit{how, x, y, band, first, last, row, marks, stride, matrix, stop};
-    if (x.channels == 1) visit_cell<Family<true, T, T>>(how, visit);
-    else visit_cell<Family<false, T, T>>(how, visit);
+    if (x.channels == 1) visit_cell<true, T, T>(how, visit);
+    else visit_cell<false, T, T>(how, visit);
 }
 
 template <class T>
@@ -116,33 +125,50 @@ void interleave(const Collection<T>& y, const int64_t* items, int used, int64_t 
     }
 }
 
-// Euclidean norm of a frame minus another, lane by lane
 template <class T>
-inline T apart(const T* a, const T* b, int64_t channels, int width, bool spread) {
-    T sum = 0;
-    for (int64_t c = 0; c < channels; c++) {
-        const T difference = a[c * width] - b[spread ? c * width : c];
-        sum = fused(difference, difference, sum);
+struct Edges {
+    const Recurrence& how;
+    Frame<T> first;
+    int64_t length;
+    T *edge, *border;
+    template <template <int> class Cell> void go() {
+        if constexpr (Cell<1>::traits & (Trait::edges | Trait::border))
+            for (int l = 0; l < first.width; l++) {
+                T sum = 0;
+                for (int64_t k = 0; k < length; k++) {
+                    Frame<T> frame = first;
+                    frame.values += k * first.channels * first.width + l;
+                    const T step = Cell<1>::edge(how, frame);
+                    sum += step;
+                    if (edge) edge[k * first.width + l] = step;
+                    if (border) border[k * first.width + l] = sum;
+                }
+            }
     }
-    return channels == 1 ? magnitude(T(a[0] - b[0])) : root(sum);
+};
+
+template <class T>
+void edges(const Recurrence& how, Frame<T> first, int64_t length, T* edge, T* border) {
+    Edges<T> visit{how, first, length, edge, border};
+    visit_cell<true, T, T>(how, visit);
 }
 
 template <class T>
-void edges(const T* values, int64_t length, int64_t channels, int width, const Recurrence& how, const T* gap, T* edge,
-           T* border) {
-    for (int l = 0; l < width; l++) {
-        T sum = 0;
-        for (int64_t k = 0; k < length; k++) {
-            const T* frame = values + k * channels * width + l;
-            T step = 0;
-            if (how.rule == Rule::erp) step = apart(frame, gap, channels, width, false);
-            if (how.rule == Rule::twe) step = apart(frame, frame - channels * width, channels, width, true) + T(how.first) + T(how.second);
-            if (how.rule == Rule::edr) step = T(1);
-            sum += step;
-            if (edge) edge[k * width + l] = step;
-            if (border) border[k * width + l] = sum;
-        }
+struct Offsets {
+    const Recurrence& how;
+    int64_t n, m;
+    T* into;
+    template <template <int> class Cell> void go() {
+        if constexpr (Cell<1>::traits & Trait::offsets)
+            for (int64_t d = -m; d < n; d++)
+                into[d + m] = T(Cell<1>::offset(how, double(d < 0 ? -d : d), double(n > m ? n : m)));
     }
+};
+
+template <class T>
+void offsets(const Recurrence& how, int64_t n, int64_t m, T* into) {
+    Offsets<T> visit{how, n, m, into};
+    visit_cell<true, T, T>(how, visit);
 }
 
 template <class T>
@@ -162,15 +188,17 @@ void keogh(const T* query, const T* query_low, const T* query_high, const T* col
 
 template <class T>
 constexpr Kernels<T> offered() {
-    return {lanes<T>, interleave<T>, edges<T>, sweep<T>, strip<T>, rows<T>, keogh<T>};
+    return {lanes<T>, traits<T>, interleave<T>, edges<T>, offsets<T>, sweep<T>, strip<T>, rows<T>, keogh<T>};
 }
 
 }  // namespace
 
 #define TIMELIKE_TEXT_(name) #name
 #define TIMELIKE_TEXT(name) TIMELIKE_TEXT_(name)
+#define TIMELIKE_NAME(name, Cell) #name,
 extern const Table table;
-const Table table = {TIMELIKE_TEXT(TIMELIKE_ISA), offered<float>(), offered<double>()};
+const char* const names[] = {TIMELIKE_RULES(TIMELIKE_NAME) nullptr};
+const Table table = {TIMELIKE_TEXT(TIMELIKE_ISA), names, offered<float>(), offered<double>()};
 
 }  // namespace TIMELIKE_ISA
 }  // namespace timelike

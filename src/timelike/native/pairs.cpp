@@ -23,14 +23,14 @@ std::vector<int64_t> by_length(const int64_t* lengths, int64_t count) {
 }
 
 template <class T>
-std::vector<Task> tasks(const Request<T>& q, const std::vector<int64_t>& order, int lanes) {
+std::vector<Task> tasks(const Request<T>& q, const std::vector<int64_t>& order, const Kernels<T>& kernel) {
     constexpr double cells_per_task = 4e6;  // of vectors: some ten milliseconds, so that threads balance and Ctrl-C is heard
     const double mean_rows = double(std::accumulate(q.x.lengths, q.x.lengths + q.x.count, int64_t(0))) / double(q.x.count);
-    const bool alike = q.program.window.by_length() || q.program.how.rule == Rule::weighted;
+    const bool alike = q.program.window.by_length() || kernel.traits(q.program.how) & Trait::by_length;
     std::vector<Task> result;
     for (int64_t begin = 0, used; begin < q.y.count; begin += used) {
         const int64_t length = q.y.lengths[order[size_t(begin)]];
-        for (used = 1; used < lanes && begin + used < q.y.count; used++)
+        for (used = 1; used < kernel.lanes && begin + used < q.y.count; used++)
             if (alike && q.y.lengths[order[size_t(begin + used)]] != length) break;
         const int64_t until = q.symmetric ? begin + used : q.x.count;
         const double cells = mean_rows * double(q.y.lengths[order[size_t(begin + used - 1)]]);
@@ -40,7 +40,7 @@ std::vector<Task> tasks(const Request<T>& q, const std::vector<int64_t>& order, 
     return result;
 }
 
-// One pair of rule dtw: the strip schedule is several times faster than one lane of a register.
+// One pair: the strip schedule is several times faster than one lane of a register.
 template <class T>
 bool lone(const Request<T>& q, const Table& table, const Poll& poll) {
     const Kernels<T>& kernel = kernels<T>(table);
@@ -64,11 +64,11 @@ bool lone(const Request<T>& q, const Table& table, const Poll& poll) {
 
 template <class T>
 bool pairwise(const Request<T>& q, const Table& table, const Poll& poll) {
-    const Recurrence& how = q.program.how;
-    if (q.x.count == 1 && q.y.count == 1 && how.rule == Rule::dtw && !how.counted) return lone(q, table, poll);
     const Kernels<T>& kernel = kernels<T>(table);
+    const bool strips = kernel.traits(q.program.how) & Trait::strips;
+    if (strips && q.x.count == 1 && q.y.count == 1) return lone(q, table, poll);
     const std::vector<int64_t> order = by_length(q.y.lengths, q.y.count);
-    const std::vector<Task> work = tasks(q, order, kernel.lanes);
+    const std::vector<Task> work = tasks(q, order, kernel);
     const int64_t max_n = longest(q.x.lengths, q.x.count), max_m = longest(q.y.lengths, q.y.count);
 
     // waking threads costs more than a small job

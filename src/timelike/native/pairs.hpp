@@ -16,8 +16,8 @@ template <class T>
 struct Program {
     Recurrence how;
     Window window;
-    const T* gap;           // (channel), for rule erp
-    const T* x_thresholds;  // (item), for rules edr and lcss; a pair's threshold is the larger of its two
+    const T* gap;           // (channel)
+    const T* x_thresholds;  // (item); a pair's threshold is the larger of its two
     const T* y_thresholds;
 };
 

@@ -85,10 +85,11 @@ class Searcher {
   public:
     Searcher(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, int64_t k, bool rooted,
              const Kernels<T>& kernel, const Boxes<T>* boxes)
-        : queries_(queries), items_(items), program_(program), k_(k), rooted_(rooted), lanes_(kernel.lanes), boxes_(boxes),
+        : queries_(queries), items_(items), program_(program), k_(k), rooted_(rooted), lanes_(kernel.lanes),
+          traits_(kernel.traits(program.how)), boxes_(boxes),
           tile_(kernel, program, longest(queries.lengths, queries.count), longest(items.lengths, items.count),
                 items.channels, kernel.lanes),
-          bounds_(size_t(items.count), T(0)) {}
+          bounds_(size_t(items.count), traits_ & Trait::grows ? T(0) : -T(INFINITY)) {}  // what grows from 0 stays above it
 
     void run(int64_t query, int64_t* ids, T* distances, const volatile bool* stop) {
         if (boxes_) boxes_->bounds(queries_.values + queries_.starts[query] * queries_.channels, bounds_);
@@ -116,8 +117,6 @@ class Searcher {
         return item;
     }
 
-    // a path's mean need not grow as the path does, and minus a common subsequence falls
-    bool abandons() const { return !program_.how.counted && program_.how.rule != Rule::lcss; }
     T limit() const { return int64_t(best_.size()) < k_ ? T(INFINITY) : best_.back().distance; }
     // several totals have the same rounded root, and all of them must be seen
     T limit_of_totals() const {
@@ -126,7 +125,7 @@ class Searcher {
 
     // one register of candidates
     void batch(int64_t query, const volatile bool* stop) {
-        const bool alike = program_.window.by_length() || program_.how.rule == Rule::weighted;
+        const bool alike = program_.window.by_length() || traits_ & Trait::by_length;
         int64_t items[64] = {take()};
         int used = 1;
         for (; used < lanes_ && !waiting_.empty(); used++) {
@@ -138,7 +137,8 @@ class Searcher {
         std::fill(limits, limits + lanes_, limit_of_totals());
         tile_.set_columns(items_, items, used);
         tile_.set_rows(queries_, query);
-        tile_.run(found, abandons() && limit() < T(INFINITY) ? limits : nullptr, stop);
+        const bool gives_up = traits_ & Trait::grows && limit() < T(INFINITY);
+        tile_.run(found, gives_up ? limits : nullptr, stop);
         for (int l = 0; l < used; l++) offer({rooted_ ? std::sqrt(found[l]) : found[l], items[l]});
     }
 
@@ -152,7 +152,7 @@ class Searcher {
     const Program<T>& program_;
     int64_t k_;
     bool rooted_;
-    int lanes_;
+    int lanes_, traits_;
     const Boxes<T>* boxes_;
     Tile<T> tile_;
     std::vector<T> bounds_;
@@ -161,10 +161,8 @@ class Searcher {
 };
 
 template <class T>
-bool bounded(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program) {
-    const Recurrence& how = program.how;
-    const bool squares = how.rule == Rule::dtw || how.rule == Rule::symmetric2 || how.rule == Rule::amerced;
-    if (!squares || how.cost != Cost::sqeuclidean || how.counted) return false;
+bool bounded(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, const Kernels<T>& kernel) {
+    if (!(kernel.traits(program.how) & Trait::over_boxes)) return false;
     if (!program.window.open() && program.window.shape == Shape::itakura) return false;
     auto one_length = [&](const Collection<T>& c) {
         return std::all_of(c.lengths, c.lengths + c.count, [&](int64_t n) { return n == items.lengths[0]; });
@@ -179,7 +177,7 @@ bool search(const Collection<T>& queries, const Collection<T>& items, const Prog
             int threads, int64_t* ids, T* distances, const Table& table, const Poll& poll) {
     const Kernels<T>& kernel = kernels<T>(table);
     std::unique_ptr<Boxes<T>> boxes;
-    if (bounded(queries, items, program)) boxes = std::make_unique<Boxes<T>>(items, program, kernel);
+    if (bounded(queries, items, program, kernel)) boxes = std::make_unique<Boxes<T>>(items, program, kernel);
     threads = int(std::min<int64_t>(threads, queries.count));
     std::vector<std::unique_ptr<Searcher<T>>> searchers;
     for (int worker = 0; worker < std::max(1, threads); worker++)
@@ -194,8 +192,9 @@ bool search(const Collection<T>& queries, const Collection<T>& items, const Prog
 template <class T>
 bool lower_bounds(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, T* out,
                   const Table& table) {
-    if (!bounded(queries, items, program)) return false;
-    const Boxes<T> boxes(items, program, kernels<T>(table));
+    const Kernels<T>& kernel = kernels<T>(table);
+    if (!bounded(queries, items, program, kernel)) return false;
+    const Boxes<T> boxes(items, program, kernel);
     std::vector<T> found(size_t(items.count), T(0));
     for (int64_t query = 0; query < queries.count; query++) {
         boxes.bounds(queries.values + queries.starts[query] * queries.channels, found);

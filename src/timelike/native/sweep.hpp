@@ -24,7 +24,7 @@ template <class V, class T> inline void put(Tally<V>& value, T border) { value =
 template <class Cell, class T, class V>
 inline void begin(const Recurrence& how, Place<T, V>& p, typename Cell::Value* row, const V* border) {
     put(row[-1], V{});
-    if constexpr (Cell::twice) {  // the first cell counts once although it is entered diagonally
+    if constexpr (Cell::traits & Trait::twice) {  // the first cell counts once although it is entered diagonally
         Cell cell = made<Cell>(how);
         p.template pack<Cell, 1>();
         cell.enter(p, 0);
@@ -98,9 +98,12 @@ inline bool beyond(const Value* row, int64_t first, int64_t last, const T* limit
 
 template <int N> struct Number { static constexpr int value = N; };
 
+// never inlined: what the compiler makes of one rule must not depend on which others there are
+#define TIMELIKE_ALONE __attribute__((noinline)) void
+
 template <template <int> class Cell, class T>
-void sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, T* scratch, T* distances,
-                T* counts, const T* limits, const volatile bool* stop) {
+TIMELIKE_ALONE sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, T* scratch, T* distances,
+                          T* counts, const T* limits, const volatile bool* stop) {
     using V = vec<T>;
     using Value = typename Cell<1>::Value;
     constexpr int R = rows_per_pass, W = lanes<T>;
@@ -132,8 +135,9 @@ void sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band
 }
 
 template <class Cell, class T>
-void scalar_rows(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, int64_t first_row,
-                 int64_t last_row, T* scratch, uint8_t* marks, int64_t stride, T* matrix, const volatile bool* stop) {
+TIMELIKE_ALONE scalar_rows(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, int64_t first_row,
+                           int64_t last_row, T* scratch, uint8_t* marks, int64_t stride, T* matrix,
+                           const volatile bool* stop) {
     using Value = typename Cell::Value;
     Value* row = (Value*)scratch + 1;
     Value blocked;

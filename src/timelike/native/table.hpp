@@ -6,7 +6,24 @@
 namespace timelike {
 
 enum class Cost : int { sqeuclidean = 0, euclidean = 1, manhattan = 2 };
-enum class Rule : int { dtw = 0, symmetric2, amerced, weighted, erp, edr, lcss, msm, twe };
+enum class Rule : int;  // the list of rules is in cells.hpp: here nothing depends on which there are
+
+// What a rule says of itself, where others have to know: `traits` of its struct in cells.hpp, a sum of these. What is not
+// said is the slow and safe thing, or the plain one.
+struct Trait {
+    enum : int {
+        twice = 1 << 0,       // the first cell is entered diagonally and would count twice
+        looks_back = 1 << 1,  // frames before the current one are read, zeros before the first
+        edges = 1 << 2,       // reads Rows::edge and Lanes::edge, which its `edge` makes
+        border = 1 << 3,      // row and column -1 are sums of its `edge`; else they are blocked
+        threshold = 1 << 4,   // reads the thresholds
+        offsets = 1 << 5,     // reads Rows::by_offset, which its `offset` makes
+        by_length = 1 << 6,   // the offsets depend on the lengths: the lanes of one register need sequences of one length
+        grows = 1 << 7,       // no cell costs less than the least it may come from: a search may give up on the way
+        over_boxes = 1 << 8,  // costs at least DTW's squares: boxes bound it from below
+        strips = 1 << 9,      // the strip schedule has it
+    };
+};
 
 // Which dynamic program: its rule, the cost of two frames, whether the steps of the best path are counted, and up to
 // two numbers whose meaning the rule knows (cells.hpp).
@@ -39,10 +56,10 @@ struct Rows {
     const T* x;
     int64_t length;
     int64_t channels;
-    const T* edge;       // (length) the cost of a step in x alone, for rules that have one
+    const T* edge;       // (length) the cost of a step in x alone
     const T* border;     // (length) the program's column -1; null where it is blocked
-    const T* by_offset;  // centre of a table over i - j, for rules that have one
-    T threshold;         // below it two frames match, for rules that have one
+    const T* by_offset;  // centre of a table over i - j
+    T threshold;         // below it two frames match
 };
 
 // As many column sequences as a register has lanes. columns[-1] is a frame of zeros.
@@ -57,19 +74,31 @@ struct Lanes {
     const T* thresholds;  // (lane)
 };
 
+// One frame of a sequence whose channels lie `width` apart, and the constant that gaps are compared with.
+template <class T>
+struct Frame {
+    const T* values;
+    int64_t channels;
+    int width;
+    const T* gap;
+};
+
 template <class T>
 struct Kernels {
     int lanes;
+    // a sum of Trait
+    int (*traits)(const Recurrence&);
     // into (length + 1, channel, lane) with a frame of zeros first
     void (*interleave)(const Collection<T>&, const int64_t* items, int used, int64_t length, T* into);
-    // what the rule needs of one sequence (`width` 1) or of lanes: edges and border, each (length, width)
-    void (*edges)(const T* values, int64_t length, int64_t channels, int width, const Recurrence&, const T* gap, T* edge,
-                  T* border);
+    // what the rule needs of one sequence (`width` 1) or of lanes from `first` on: edges and border, each (length, width)
+    void (*edges)(const Recurrence&, Frame<T> first, int64_t length, T* edge, T* border);
+    // what the rule needs of i - j = -m … n - 1, into (n + m)
+    void (*offsets)(const Recurrence&, int64_t n, int64_t m, T* into);
     // `row` is scratch of 2 × (length + 1) × lanes + 16 × channels; `limits` (lane), where given, are distances beyond which nobody
     // asks: when all lanes are beyond, the rest is skipped and inf is the answer
     void (*sweep)(const Recurrence&, const Rows<T>&, const Lanes<T>&, Band, T* row, T* distances, T* counts,
                   const T* limits, const volatile bool* stop);
-    // one pair, x against y (m, channel), both with zeros in front; the strip schedule for rule dtw, else null
+    // one pair, x against y (m, channel), both with zeros in front; for rules that have it
     T (*strip)(Cost, const T* x, int64_t n, const T* y, int64_t m, int64_t channels, Band, bool banded, T* scratch,
                const volatile bool* stop);
     // rows first .. last of one pair from the row above them: `row` 2 × (m + 1) + 16 × channels values, changed; two bits of direction
@@ -83,6 +112,7 @@ struct Kernels {
 
 struct Table {
     const char* name;
+    const char* const* rules;  // their names, in the order of Rule; null ends them
     Kernels<float> f32;
     Kernels<double> f64;
 };

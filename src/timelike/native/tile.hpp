@@ -1,31 +1,22 @@
 // One sequence against a register full of others: what a kernel needs, kept between calls by one worker.
 #pragma once
-#include <cmath>
-
 #include "memory.hpp"
 #include "pairs.hpp"
 
 namespace timelike {
 
-inline bool has_edges(Rule rule) { return rule == Rule::erp || rule == Rule::twe; }
-inline bool has_border(Rule rule) { return rule == Rule::erp || rule == Rule::edr || rule == Rule::lcss; }
-inline bool has_threshold(Rule rule) { return rule == Rule::edr || rule == Rule::lcss; }
-inline bool looks_back(Rule rule) { return rule == Rule::msm || rule == Rule::twe; }
-inline bool has_offsets(Rule rule) { return rule == Rule::weighted || rule == Rule::twe; }
-
 template <class T>
 class Tile {
   public:
     Tile(const Kernels<T>& kernel, const Program<T>& program, int64_t max_n, int64_t max_m, int64_t channels, int width)
-        : kernel_(kernel), program_(program), channels_(channels), width_(width) {
-        const Rule rule = program.how.rule;
+        : kernel_(kernel), program_(program), channels_(channels), width_(width), traits_(kernel.traits(program.how)) {
         columns_ = buffer<T>((max_m + 1) * channels * width);
         row_ = buffer<T>(2 * (max_m + 1) * width + 16 * channels);
         rows_ = buffer<T>((max_n + 1) * channels);
         lo_ = buffer<int32_t>(max_n), hi_ = buffer<int32_t>(max_n);
-        if (has_edges(rule)) x_edge_ = buffer<T>(max_n), y_edge_ = buffer<T>(max_m * width);
-        if (has_border(rule)) x_border_ = buffer<T>(max_n), y_border_ = buffer<T>(max_m * width);
-        if (has_offsets(rule)) offsets_ = buffer<T>(max_n + max_m);
+        if (has(Trait::edges)) x_edge_ = buffer<T>(max_n), y_edge_ = buffer<T>(max_m * width);
+        if (has(Trait::border)) x_border_ = buffer<T>(max_n), y_border_ = buffer<T>(max_m * width);
+        if (has(Trait::offsets)) offsets_ = buffer<T>(max_n + max_m);
     }
 
     void set_columns(const Collection<T>& y, const int64_t* items, int used) {
@@ -34,33 +25,33 @@ class Tile {
             lengths_[l] = y.lengths[items[l]];
             longest = std::max(longest, lengths_[l]);
         }
-        if (has_threshold(program_.how.rule))
+        if (has(Trait::threshold))
             for (int l = 0; l < width_; l++) thresholds_[l] = l < used ? program_.y_thresholds[items[l]] : T(0);
         if (width_ == 1) copy(y.values + y.starts[items[0]] * channels_, longest, columns_.get());
         else kernel_.interleave(y, items, used, longest, columns_.get());
         const T* first = columns_.get() + channels_ * width_;
         if (y_edge_ || y_border_)
-            kernel_.edges(first, longest, channels_, width_, program_.how, program_.gap, y_edge_.get(), y_border_.get());
+            kernel_.edges(program_.how, {first, channels_, width_, program_.gap}, longest, y_edge_.get(), y_border_.get());
         lanes_ = {first, lengths_, longest, used, y_edge_.get(), y_border_.get(),
-                  has_threshold(program_.how.rule) ? thresholds_ : nullptr};
+                  has(Trait::threshold) ? thresholds_ : nullptr};
     }
 
     void set_rows(const Collection<T>& x, int64_t item) {
         const int64_t n = x.lengths[item], m = lanes_.length;
         const T* first = x.values + x.starts[item] * channels_;
-        if (looks_back(program_.how.rule)) {  // the step before the first is zeros
+        if (has(Trait::looks_back)) {  // the step before the first is zeros
             copy(first, n, rows_.get());
             first = rows_.get() + channels_;
         }
         if (x_edge_ || x_border_)
-            kernel_.edges(first, n, channels_, 1, program_.how, program_.gap, x_edge_.get(), x_border_.get());
+            kernel_.edges(program_.how, {first, channels_, 1, program_.gap}, n, x_edge_.get(), x_border_.get());
         if (n != filled_n_ || m != filled_m_) {  // sequences come by length, so neighbours share these
             filled_n_ = n, filled_m_ = m;
             program_.window.fill(n, m, lo_.get(), hi_.get());
-            if (offsets_) fill_offsets(n, m);
+            if (offsets_) kernel_.offsets(program_.how, n, m, offsets_.get());
         }
         x_ = {first, n, channels_, x_edge_.get(), x_border_.get(), offsets_ ? offsets_.get() + m : nullptr,
-              has_threshold(program_.how.rule) ? program_.x_thresholds[item] : T(0)};
+              has(Trait::threshold) ? program_.x_thresholds[item] : T(0)};
     }
 
     void run(T* distances, const T* limits, const volatile bool* stop) {
@@ -85,20 +76,12 @@ class Tile {
         std::copy(from, from + steps * channels_, into + channels_);
     }
 
-    void fill_offsets(int64_t n, int64_t m) {
-        const Recurrence& how = program_.how;
-        const double middle = double(std::max(n, m)) / 2;
-        for (int64_t d = -m; d < n; d++) {
-            const double apart = double(std::abs(d));
-            const bool weighted = how.rule == Rule::weighted;
-            offsets_[d + m] = T(weighted ? 1 / (1 + std::exp(-how.first * (apart - middle))) : 2 * how.first * apart);
-        }
-    }
+    bool has(int trait) const { return traits_ & trait; }
 
     const Kernels<T>& kernel_;
     const Program<T>& program_;
     int64_t channels_;
-    int width_;
+    int width_, traits_;
     int64_t filled_n_ = -1, filled_m_ = -1;  // the lengths band and offsets were made for
     Buffer<T> columns_, row_, rows_, x_edge_, y_edge_, x_border_, y_border_, offsets_;
     Buffer<int32_t> lo_, hi_;

@@ -1,4 +1,4 @@
-"""The same recurrences in torch: all cells of an anti-diagonal at once, for a batch of pairs, on any device.
+"""The dynamic programs in torch: all cells of an anti-diagonal at once, for a batch of pairs, on any device.
 
 It stands in for the compiled kernels where there are none, runs where they cannot (other devices, autograd), and is
 the independent check of them.
@@ -15,20 +15,9 @@ import torch
 from numpy.typing import NDArray
 
 from .buffers import Program, Steps
+from .cells import RULES, Batch, Ways
 
 _BATCH_VALUES = 1 << 22  # padded values of one batch of pairs
-_BORDERED = ("erp", "edr", "lcss")
-
-
-class Batch(NamedTuple):
-    """Pairs of padded sequences x (pair, n, channel), y (pair, m, channel) with what the program needs of each."""
-
-    x: torch.Tensor
-    y: torch.Tensor
-    lengths: tuple[torch.Tensor, torch.Tensor]
-    lo: torch.Tensor  # (pair, n) first and last column of the band
-    hi: torch.Tensor
-    threshold: torch.Tensor  # (pair, 1)
 
 
 class Diagonal(NamedTuple):
@@ -39,13 +28,6 @@ class Diagonal(NamedTuple):
     way: torch.Tensor  # 0 diagonal, 1 up, 2 left
 
 
-def _norm(difference: torch.Tensor, cost: str = "euclidean") -> torch.Tensor:
-    if cost == "manhattan" or (cost == "euclidean" and difference.shape[-1] == 1):
-        return difference.abs().sum(-1)
-    squares = (difference * difference).sum(-1)
-    return squares.sqrt() if cost == "euclidean" else squares
-
-
 @dataclass
 class Wave:
     """The program over one batch; iterate over `diagonals()`."""
@@ -54,28 +36,13 @@ class Wave:
     batch: Batch
 
     def __post_init__(self) -> None:
-        x, y = self.batch.x, self.batch.y
-        self.x_edge, self.y_edge = self._edges(x), self._edges(y)
-        self.x_border, self.y_border = self._border(self.x_edge), self._border(self.y_edge)
-        zero = x.new_zeros(len(x), 1, x.shape[2])
-        if self.program.rule == "symmetric2":  # the first cell counts once although it is entered diagonally
-            start = torch.zeros(1, dtype=torch.long, device=x.device)
-            self.x_border = torch.cat([-self._cost(start, start), self.x_border[:, 1:]], 1)
-        self.x_before, self.y_before = torch.cat([zero, x[:, :-1]], 1), torch.cat([zero, y[:, :-1]], 1)
-
-    def _edges(self, side: torch.Tensor) -> torch.Tensor:
-        """The cost of a step in one sequence alone, (pair, time)."""
-        if self.program.rule == "erp":
-            return _norm(side - torch.tensor(np.array(self.program.gap), dtype=side.dtype, device=side.device))
-        if self.program.rule == "twe":
-            before = torch.cat([torch.zeros_like(side[:, :1]), side[:, :-1]], 1)
-            return _norm(side - before) + self.program.first + self.program.second
-        return torch.full_like(side[..., 0], 1.0 if self.program.rule == "edr" else 0.0)
+        self.rule = RULES[self.program.rule](self.program, self.batch)
+        self.x_border, self.y_border = self._border(self.rule.x_edge), self._border(self.rule.y_edge)
 
     def _border(self, edges: torch.Tensor) -> torch.Tensor:
-        """Row or column −1, (pair, time + 1), its corner 0."""
-        inside = edges.cumsum(1) if self.program.rule in _BORDERED else torch.full_like(edges, torch.inf)
-        return torch.cat([torch.zeros_like(edges[:, :1]), inside], 1)
+        """Row or column −1, (pair, time + 1)."""
+        inside = edges.cumsum(1) if self.rule.bordered else torch.full_like(edges, torch.inf)
+        return torch.cat([self.rule.start(), inside], 1)
 
     def diagonals(self) -> Iterator[tuple[int, Diagonal]]:
         """(d, diagonal) with cells (i, d − i − 2); the first is the corner alone."""
@@ -98,9 +65,8 @@ class Wave:
 
     def _cells(self, rows: torch.Tensor, columns: torch.Tensor, newer: Diagonal, older: Diagonal) -> Diagonal:
         i, j = rows.clamp(0), columns.clamp(0, self.batch.y.shape[1] - 1)
-        moves = self._moves(i, j, _down(older.total), _down(newer.total), newer.total)
+        totals = torch.stack(self.rule.moves(i, j, Ways(_down(older.total), _down(newer.total), newer.total)))
         counts = torch.stack([_down(older.steps), _down(newer.steps), newer.steps])
-        totals = torch.stack(moves)
         total = totals.amin(0)
         if self.program.counted:
             counts = torch.where(totals == total, counts, torch.inf)
@@ -108,51 +74,8 @@ class Wave:
         else:
             way = totals.argmin(0)
         steps = counts.gather(0, way[None])[0] + 1
-        if self.program.rule in ("dtw", "symmetric2", "amerced", "weighted"):
-            total = total + self._cost(i, j)
         inside = (columns >= self.batch.lo[:, i]) & (columns <= self.batch.hi[:, i])
-        return Diagonal(torch.where(inside, total, torch.inf), steps, way)
-
-    def _cost(self, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
-        cost = _norm(self.batch.x[:, i] - self.batch.y[:, j], self.program.cost)
-        if self.program.rule != "weighted":
-            return cost
-        middle = torch.maximum(*self.batch.lengths)[:, None] / 2
-        apart = (i - j).abs()
-        return cost / (1 + torch.exp(-self.program.first * (apart - middle.to(cost.dtype))))
-
-    def _moves(
-        self, i: torch.Tensor, j: torch.Tensor, corner: torch.Tensor, above: torch.Tensor, left: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Totals of the three ways into the cells (i, j), without the cost that all share where they share one."""
-        rule, first = self.program.rule, self.program.first
-        if rule in ("dtw", "weighted"):
-            return corner, above, left
-        if rule == "symmetric2":
-            return corner + self._cost(i, j), above, left
-        if rule == "amerced":
-            return corner, above + first, left + first
-        x, y = self.batch.x[:, i], self.batch.y[:, j]
-        near = _norm(x - y)
-        if rule in ("edr", "lcss"):
-            match = (near <= self.batch.threshold).to(near.dtype)
-            if rule == "lcss":
-                return corner - match, above, left
-            return corner + (1 - match), above + 1, left + 1
-        if rule == "msm":
-            # summed in the order of the kernels: ties are common
-            split, merge = _outside(x, self.x_before[:, i], y), _outside(y, self.y_before[:, j], x)
-            return corner + near, above + split + first, left + merge + first
-        if rule == "twe":
-            apart = (i - j).abs().to(near.dtype)
-            near = near + _norm(self.x_before[:, i] - self.y_before[:, j]) + 2 * first * apart
-        return corner + near, above + self.x_edge[:, i], left + self.y_edge[:, j]
-
-
-def _outside(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
-    """0 where a lies in the sphere over the segment from b to c, else its distance to the nearer end."""
-    inside = ((a - b) * (a - c)).sum(-1) <= 0  # Thales: both ends are seen at a right angle or more
-    return torch.where(inside, 0.0, torch.minimum(_norm(a - b), _norm(a - c)))
+        return Diagonal(torch.where(inside, self.rule.value(i, j, total), torch.inf), steps, way)
 
 
 def _down(diagonal: torch.Tensor) -> torch.Tensor:
