@@ -102,9 +102,9 @@ from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from ..train import Batch, Objective, Trained, shuffled
-from ..train.exact import exact
+from ..train.trained import exact
 from ..train.processes import Accelerator, Precision
-from ..train.threads import torch_threads
+from ..train.trained import torch_threads
 from .base import Encoder
 from .streaming import StandardizedStream
 

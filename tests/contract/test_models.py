@@ -221,7 +221,7 @@ class TestEveryTrainedModel:
             torch.testing.assert_close(other, plain, rtol=1e-4, atol=1e-5)
 
     def test_the_exact_twin_is_kept_until_a_weight_changes(self, kind):
-        from timelike.train.exact import exact
+        from timelike.train.trained import exact
 
         network = learn(small(kind), data(kind)).network_
         twin = exact(network)

@@ -13,7 +13,7 @@ import timelike as tl
 from timelike import native
 from timelike.metric import TAPNetwork, blocks
 from timelike.metric.blocks import fill
-from timelike.train.threads import torch_threads
+from timelike.train.trained import torch_threads
 from toys import MAKERS, NETWORKS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from ..train.threads import torch_threads
+from ..train.trained import torch_threads
 
 _ROWS, _COLUMNS = 64, 8  # for every thread so many rows at least, and a multiple of so many columns: see `product`
 _TRIED = 600  # rows by which the rounding of products is looked at

@@ -13,8 +13,7 @@ from ..sequences import Sequences
 from ..sequences.moments import RESCALE
 from ..train import Trained
 from ..train.batches import alike
-from ..train.exact import exact
-from ..train.threads import torch_threads
+from ..train.trained import exact, torch_threads
 from .base import Encoder
 from .contrast import LONG, Contrast
 

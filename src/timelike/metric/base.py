@@ -16,8 +16,7 @@ from ..align.candidates import Ids
 from ..models import options
 from ..sequences import Sequences, as_sequences
 from ..train import Objective, Plateau
-from ..train.exact import exact
-from ..train.threads import torch_threads
+from ..train.trained import exact, torch_threads
 from . import losses
 from .alignment_objectives import Supervised
 from .blocks import compare, fill, parts, picked

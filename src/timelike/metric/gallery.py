@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ..align import Gallery, Matches
 from ..align.base import computed, nearest_of_blocks, refuse_nonfinite, threads_of
 from ..sequences import Sequences, as_sequences
-from ..train.exact import exact
-from ..train.threads import torch_threads
+from ..train.trained import exact, torch_threads
 from .blocks import compare, parts
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from ..models import Model, options
 from ..sequences import Sequences
 from ..sequences.arguments import one_of
 from ..train import Diverged, Objective
-from ..train.exact import exact
-from ..train.threads import torch_threads
+from ..train.trained import exact, torch_threads
 from .estimator import MetricEstimator
 
 _STEPS_AT_ONCE = 1 << 16
@@ -81,7 +80,7 @@ class GroundMetric(MetricEstimator):
 
 
 def mapped_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:
-    """Every frame through a network in double precision, (step, output): see `train.exact` for why."""
+    """Every frame through a network in double precision, (step, output): see `train.trained.exact` for why."""
     values = torch.tensor(ready.values)
     with torch.no_grad():
         pieces = [doubled(piece.double()).float() for piece in torch.split(values, _STEPS_AT_ONCE)]

@@ -19,8 +19,8 @@ from ..sequences import Sequences
 from ..sequences.arguments import one_of, store
 from ..sequences.sampling import RandomState
 from ..train import Objective
-from ..train.exact import exact
 from ..train.processes import Accelerator, Precision
+from ..train.trained import exact
 from .aligned import ALIGNERS, LAYERS, Aligned
 from .aligning import Aligning
 from .alignment_objectives import Episodes, SelfSupervised

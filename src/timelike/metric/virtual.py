@@ -18,8 +18,8 @@ from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from ..train import Batch, Callback, Descent, Objective, Run, shuffled
-from ..train.exact import exact
 from ..train.processes import Accelerator, Precision
+from ..train.trained import exact
 from .ground import GroundMetric, mapped_frames
 from .transformation import perceptron
 

@@ -10,9 +10,9 @@ if TYPE_CHECKING:  # the public names, a line each
     from .descent import Descent as Descent, Diverged as Diverged
     from .fitting import fit as fit
     from .history import History as History
+    from .loop import Run as Run
     from .objective import Objective as Objective
     from .randomness import seeded as seeded
-    from .run import Run as Run
     from .schedules import (
         Constant as Constant,
         Cosine as Cosine,

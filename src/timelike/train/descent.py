@@ -1,4 +1,4 @@
-"""One step down a loss: backward, average over processes, check, clip, update."""
+"""Descent, one step down a loss (backward, average over processes, check, clip, update), and what it says on NaN."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 
+from ..sequences.arguments import real
 from .batches import Batch
 from .processes import Processes
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .loop import Run
+    from .objective import Objective
 
 _SHOWN = 20  # ids in a message
+_GREATEST_RATE = 1e30
 
 
 class Diverged(ArithmeticError):
@@ -94,6 +97,37 @@ class Descent:
         if self._clip is not None:
             clip_grads_with_norm_(parameters, self._clip, norm)
         return float(norm)
+
+
+def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
+    """The objective's optimisers by name; their parameters must be the module's, or no checkpoint would keep them."""
+    given = objective.optimizers()
+    found = dict(given) if isinstance(given, Mapping) else {"optimizer": given}
+    known = {id(parameter) for parameter in objective.module.parameters()}
+    for name, one in found.items():
+        if not isinstance(one, Optimizer):
+            raise TypeError(f"optimizers() gave a {type(one).__name__}: expected a torch optimizer, or a dict of them")
+        if any(id(parameter) not in known for group in one.param_groups for parameter in group["params"]):
+            raise ValueError(
+                f"the optimizer {name!r} of {type(objective).__name__} has parameters that are not in its module: "
+                "make them part of it, or a checkpoint cannot keep them"
+            )
+    if not found:
+        raise ValueError(f"optimizers() of {type(objective).__name__} gave none: expected at least one")
+    _refuse_rates(found)
+    return found
+
+
+def _refuse_rates(optimizers: Mapping[str, Optimizer]) -> None:
+    """An optimiser divides its rate by small numbers before it makes a float32 of it."""
+    for one in optimizers.values():
+        for group in one.param_groups:
+            real(float(group["lr"]), "learning_rate", most=_GREATEST_RATE)
+
+
+def own_options(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """Everything in its groups but the parameters, and the learning rate, which is the schedule's."""
+    return [{k: v for k, v in group.items() if k not in ("params", "lr")} for group in optimizer.param_groups]
 
 
 def diverged(error: NotFinite, batch: Batch, run: Run, rate: float, clip: float | None) -> Diverged:

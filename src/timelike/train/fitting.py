@@ -1,24 +1,35 @@
-"""Training: the one verb of this room."""
+"""`fit`, the one verb of this room: its limits, its schedules, and Ctrl-C between two steps, never inside one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
-from ..sequences.arguments import real
+from torch import nn
+
+from ..sequences.arguments import folder as folder_path, real, whole
 from ..sequences.sampling import RandomState
-from . import interrupts, randomness
+from . import randomness
 from .callbacks import Callback, ProgressBar
+from .checkpoints import Saving
 from .history import History
-from .limits import Limits
-from .loop import Loop
+from .loop import Loop, Run
 from .objective import Objective
 from .processes import Accelerator, Precision, Processes, Strategy
-from .run import Run
-from .saving import Saving
-from .schedules import Constant, Schedule
+from .schedules import Schedule
+
+_TWICE = 3.0  # seconds between two presses of Ctrl-C that belong together
+_ended = -math.inf  # the moment at which Ctrl-C last ended a training
 
 
 def fit(
@@ -81,26 +92,134 @@ def fit(
     """
     limits = Limits.checked(objective, max_steps, max_epochs, max_time, validate_every, patience)
     schedules = _checked_schedules(schedule, max_steps)
-    saving = Saving.checked(checkpoint, checkpoint_every, resume)
+    saving = _checked_saving(checkpoint, checkpoint_every, resume)
     clip = None if gradient_clip is None else real(gradient_clip, "gradient_clip", above=0)
     seed = randomness.drawn_seed(random_state)
     processes = Processes.start(accelerator, devices, strategy, precision)
     bars = [ProgressBar(max_steps, max_epochs)] if progress and processes.first else []
-    with randomness.untouched(), interrupts.noticed() as interrupted:
+    with randomness.untouched(), _ctrl_c() as interrupted:
         run = Run(objective, processes, processes.agreed(seed))
-        saving.restore(run, random_state is not None)
+        if saving is not None:
+            saving.restore(run, random_state is not None)
         limits.warn_if_passed(run)
         loop = Loop(run, limits, schedules, saving, clip, [*callbacks, *bars], interrupted)
         loop.go()
     return run.history
 
 
-def _checked_schedules(schedule: Any, max_steps: int | None) -> Mapping[str, Schedule] | Schedule:
-    found = Constant() if schedule is None else schedule
-    for one in found.values() if isinstance(found, Mapping) else [found]:
+def _checked_schedules(schedule: Any, max_steps: int | None) -> Mapping[str, Schedule] | Schedule | None:
+    if schedule is None:
+        return None
+    for one in schedule.values() if isinstance(schedule, Mapping) else [schedule]:
         if not isinstance(one, Schedule):
             raise TypeError(
                 f"schedule is a {type(one).__name__}: expected a Schedule such as Cosine(), or a dict of them"
             )
         one.check(max_steps)
+    found: Mapping[str, Schedule] | Schedule = schedule
     return found
+
+
+def _checked_saving(folder: str | Path | None, every: int | timedelta, resume: Any) -> Saving | None:
+    if resume not in ("auto", True, False):
+        raise ValueError(f"resume={resume!r}: expected 'auto', True or False")
+    if folder is None and resume is True:
+        raise ValueError("resume=True needs a checkpoint: give the folder it is in")
+    if isinstance(every, timedelta):
+        steps, seconds = None, real(every.total_seconds(), "checkpoint_every (in seconds)", above=0)
+    else:
+        steps, seconds = whole(every, "checkpoint_every", 1), None
+    return None if folder is None else Saving(folder_path(folder, "checkpoint"), steps, seconds, resume)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and when to validate."""
+
+    max_steps: int | None
+    max_epochs: int | None
+    max_seconds: float | None
+    validates: bool
+    validate_every: int | None
+    patience: int | None
+
+    @classmethod
+    def checked(
+        cls,
+        objective: Objective,
+        max_steps: int | None,
+        max_epochs: int | None,
+        max_time: float | timedelta | None,
+        validate_every: int | None,
+        patience: int | None,
+    ) -> Limits:
+        """What was asked for, if it makes sense."""
+        if not isinstance(objective, Objective):
+            raise TypeError(f"objective is a {type(objective).__name__}: expected a timelike.train.Objective")
+        if not isinstance(getattr(objective, "module", None), nn.Module):
+            raise TypeError(f"{type(objective).__name__} has no module: expected the attribute module, a torch module")
+        counts = {"max_steps": max_steps, "max_epochs": max_epochs, "validate_every": validate_every}
+        for name, value in (counts | {"patience": patience}).items():
+            if value is not None:
+                whole(value, name, 1)
+        seconds = max_time.total_seconds() if isinstance(max_time, timedelta) else max_time
+        if seconds is not None:
+            real(seconds, "max_time", above=0)
+        if max_steps is max_epochs is seconds is patience is None:
+            raise ValueError("the training would never end: give max_steps, max_epochs, max_time or patience")
+        validates = objective.validates
+        if not validates and (patience or validate_every):
+            name = "patience" if patience else "validate_every"
+            raise ValueError(f"{name} needs a score: {type(objective).__name__} does not define validate()")
+        return cls(max_steps, max_epochs, seconds, validates, validate_every, patience)
+
+    def warn_if_passed(self, run: Run) -> None:
+        """Before the first step: a checkpoint may be older than it was asked to become."""
+        for name, done, most in (("epochs", run.epoch, self.max_epochs), ("steps", run.step, self.max_steps)):
+            if most is not None and done > most and run.processes.first:
+                warnings.warn(
+                    f"max_{name}={most}, but the checkpoint has been trained for {done} {name} and is kept as it is: "
+                    "give another folder to train for fewer",
+                    stacklevel=4,
+                )
+
+    def reached(self, run: Run, seconds: float) -> str | None:
+        """The limit at which the run has arrived."""
+        if self.max_steps is not None and run.step >= self.max_steps:
+            return "max_steps"
+        if self.max_epochs is not None and run.epoch >= self.max_epochs:
+            return "max_epochs"
+        if self.patience is not None and run.history.validations_since_best() >= self.patience:
+            return "patience"
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return "max_time"
+        return None
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets; a second Ctrl-C interrupts at once, as ever.
+
+    Half an update would be neither the weights before nor those after, so the step is finished first. The second one
+    may come when this training has ended and the next one of a search has begun, so it interrupts there too. A handler
+    that somebody else has put up is left alone.
+    """
+    global _ended  # noqa: PLW0603
+    asked = threading.Event()
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield asked
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if asked.is_set() or time.monotonic() - _ended < _TWICE:
+            raise KeyboardInterrupt
+        asked.set()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if asked.is_set():
+            _ended = time.monotonic()

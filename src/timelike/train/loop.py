@@ -1,4 +1,4 @@
-"""The one training loop of the library."""
+"""The one training loop of the library, and the run that it brings forward."""
 
 from __future__ import annotations
 
@@ -8,22 +8,62 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from ..models.identity import Fingerprint
 from ..sequences.arguments import real
 from . import randomness
 from .batches import Batch
 from .callbacks import Callback
-from .descent import Descent, Diverged, NotFinite, diverged, listed
-from .history import KEPT
-from .limits import Limits
-from .objective import Number
-from .run import Run
-from .saving import Saving
+from .descent import Descent, Diverged, NotFinite, diverged, listed, named_optimizers, own_options
+from .history import KEPT, History
+from .objective import Number, Objective
+from .processes import Processes
 from .schedules import Schedule
+
+if TYPE_CHECKING:
+    from .checkpoints import Saving
+    from .fitting import Limits
+
+
+class Run:
+    """Where a training is: its objective, its optimisers, `step` and `epoch` done, and the history."""
+
+    def __init__(self, objective: Objective, processes: Processes, seed: int) -> None:
+        self.objective, self.processes, self.seed = objective, processes, seed
+        self.module: nn.Module = objective.module
+        processes.place(self.module)
+        self.optimizers = named_optimizers(objective)
+        self.rates = {name: [g["lr"] for g in one.param_groups] for name, one in self.optimizers.items()}
+        self.options = {name: own_options(one) for name, one in self.optimizers.items()}
+        self.history = History(higher_is_better=objective.higher_is_better)
+        self.step = 0
+        self.epoch = 0
+        self.position = 0  # batches of this epoch that are done
+        self.best: dict[str, Tensor] | None = None
+        self.stopping: str | None = None
+        self._identity: dict[str, str | int] | None = None
+
+    def identity(self) -> dict[str, str | int]:
+        """Asked for once, and only where there is a checkpoint: a fingerprint reads all of the data."""
+        if self._identity is None:
+            found = dict(self.objective.identity())
+            # the objective knows best what it learns from; a fingerprint of its owner's is of data before preparation
+            settings = self.objective.settings.items()
+            found |= {name: value for name, value in settings if name not in found or isinstance(value, Fingerprint)}
+            self._identity = found
+        return self._identity
+
+    def stop(self, reason: str) -> None:
+        """End the training after this step; the first reason counts."""
+        self.stopping = self.stopping or reason
+
+    def keep_as_best(self) -> None:
+        """Remember the weights as they are."""
+        self.best = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
 
 
 class Loop:
@@ -33,8 +73,8 @@ class Loop:
         self,
         run: Run,
         limits: Limits,
-        schedules: Mapping[str, Schedule] | Schedule,
-        saving: Saving,
+        schedules: Mapping[str, Schedule] | Schedule | None,
+        saving: Saving | None,
         clip: float | None,
         callbacks: Sequence[Callback],
         interrupted: Event,
@@ -43,8 +83,9 @@ class Loop:
         self.callbacks, self.interrupted = callbacks, interrupted
         self.processes, self.objective = run.processes, run.objective
         self.descent = Descent(run.module, run.optimizers, run.processes, clip)
-        self.schedules = schedules if isinstance(schedules, Mapping) else dict.fromkeys(run.optimizers, schedules)
-        if self.schedules.keys() != run.optimizers.keys():
+        alike = dict.fromkeys(run.optimizers, schedules) if isinstance(schedules, Schedule) else {}
+        self.schedules = schedules if isinstance(schedules, Mapping) else alike
+        if schedules is not None and self.schedules.keys() != run.optimizers.keys():
             names = ", ".join(map(repr, run.optimizers))
             raise ValueError(f"schedule is for {', '.join(map(repr, self.schedules))}: the optimizers are {names}")
         self.start = time.monotonic() - run.history.seconds
@@ -60,7 +101,7 @@ class Loop:
             if run.stopping == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
                 raise KeyboardInterrupt
             history.stopped = run.stopping
-            if self.saving.folder is not None and not self.saving.current(run):
+            if self.saving is not None and not self.saving.current(run):
                 self._save()
             if run.stopping == "max_steps":  # judged, but not in the checkpoint: a longer run would not be judged here
                 self._validate()
@@ -71,7 +112,7 @@ class Loop:
             run.module.eval()
             self._call("ended")
         if run.stopping == "Ctrl-C" and self.processes.first:
-            kept = f", and {self.saving.folder} has a checkpoint to continue from" if self.saving.folder else ""
+            kept = f", and {self.saving.folder} has a checkpoint to continue from" if self.saving else ""
             warnings.warn(
                 f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}; press it twice to stop "
                 "what called this too",
@@ -89,7 +130,7 @@ class Loop:
             self._call("stepped")
             if self._stops():
                 return
-            if self.processes.any(self.saving.due(run.step)):
+            if self.saving is not None and self.processes.any(self.saving.due(run.step)):
                 self._save()
         self._end_epoch()
 
@@ -143,7 +184,8 @@ class Loop:
         run = self.run
         noted: dict[str, float] = {}
         for name, optimizer in run.optimizers.items():
-            factor = self.schedules[name].factor(run.step, self.limits.max_steps, run.history)
+            schedule = self.schedules.get(name)
+            factor = 1.0 if schedule is None else schedule.factor(run.step, self.limits.max_steps, run.history)
             for group, rate in zip(optimizer.param_groups, run.rates[name], strict=True):
                 group["lr"] = rate * factor
             noted["rate" if len(noted) == 0 else f"rate_{name}"] = float(run.rates[name][0] * factor)
@@ -198,6 +240,7 @@ class Loop:
         return run.stopping is not None
 
     def _save(self) -> None:
+        assert self.saving is not None
         self.saving.save(self.run)
         self._call("saved")
 

@@ -1,14 +1,20 @@
-"""The base of what is trained with torch: a network made for a frame, an objective, and the one loop."""
+"""Trained, the base of what is trained with torch; and how its network answers: in double precision, on n threads."""
 
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, Self, get_args
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, ClassVar, Self, TypeVar, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from .. import native
 from ..models import Model, fingerprint, options
 from ..sequences import Sequences
 from ..sequences.moments import Moments, flat
@@ -18,6 +24,12 @@ from .history import History
 from .objective import Objective
 from .processes import Accelerator, Precision
 from .randomness import seeded
+
+Network = TypeVar("Network", bound=nn.Module)
+
+_twins: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
+_lock = Lock()
+_inside: list[int] = []  # one entry for every call of torch_threads under way: what there was before the first
 
 
 class Trained(Model):
@@ -129,3 +141,47 @@ class Trained(Model):
         self._make_network()
         self.network_.load_state_dict(weights)
         self.network_.eval()
+
+
+def exact(network: Network) -> Network:
+    """A copy in double precision on the CPU, kept until a weight of the network changes.
+
+    A product of matrices rounds each row as the number of rows suggests, and a sequence would not be quite itself in
+    other company; what is computed in double precision and rounded is the same in any.
+
+    >>> network = nn.Linear(2, 1)
+    >>> exact(network) is exact(network)
+    True
+    >>> _ = network.weight.data.fill_(3.0)
+    >>> exact(network).weight.tolist()
+    [[3.0, 3.0]]
+    """
+    weights = [tensor.detach() for tensor in (*network.parameters(), *network.buffers())]
+    known = _twins.get(network)
+    # the numbers themselves are compared: torch counts no change that goes through `.data`
+    if known is None or len(known[0]) != len(weights) or not all(map(torch.equal, known[0], weights)):
+        twin = copy.deepcopy(network).double().cpu().eval()
+        known = _twins[network] = [weight.clone() for weight in weights], twin
+    found: Network = known[1]  # type: ignore[assignment]
+    return found
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Inside, torch uses `count` threads, or as many as there are processors, if these are fewer.
+
+    Afterwards it uses as many as before, also when calls in several threads overlap.
+
+    torch keeps the number for every thread, and a new thread takes over what was set last: one that begins while
+    another is in here must not put that back as if it had been there before.
+    """
+    with _lock:
+        before = _inside[0] if _inside else torch.get_num_threads()
+        _inside.append(before)
+    torch.set_num_threads(min(count, native.cores()))
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside.pop()
+            torch.set_num_threads(before)
