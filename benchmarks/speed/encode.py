@@ -34,7 +34,7 @@ from benchmarks.speed.table import HEAD, Row, arguments, load, page, setting, sh
 from benchmarks.speed.timing import child, timed
 
 import timelike as tl
-from timelike.encode.contrast import Contrast
+from timelike.encode.tloss import Contrast
 from timelike.train import Batch
 
 K, BATCH = 10, 10
@@ -202,8 +202,8 @@ MEMORY = """
 import sys
 import numpy as np, torch
 import timelike as tl
-import timelike.encode.contrast as contrast
-from timelike.encode.crops import Crops, Triplets
+import timelike.encode.tloss as contrast
+from timelike.encode.tloss import Crops, Triplets
 torch.set_num_threads(1)
 length, k = int(sys.argv[1]), int(sys.argv[2])
 

@@ -106,7 +106,7 @@ from ..train.trained import exact
 from ..train.processes import Accelerator, Precision
 from ..train.trained import torch_threads
 from .base import Encoder
-from .streaming import StandardizedStream
+from .base import StandardizedStream
 
 
 class Averaging(nn.Module):

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.encode.contrast import Contrast
-from timelike.encode.crops import Crops, cut, draw
-from timelike.encode.network import CausalNetwork
+from timelike.encode.causal.network import CausalNetwork
+from timelike.encode.tloss import Contrast, Crops, cut, draw
 from timelike.train import fit
 
 

@@ -5,9 +5,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from timelike.encode import CausalNetwork, convolution
-from timelike.encode.convolution import CausalConvolution
-from timelike.encode.ragged import encoded, groups
+from timelike.encode import CausalNetwork
+from timelike.encode.causal import network as convolution
+from timelike.encode.causal.network import CausalConvolution
+from timelike.encode.tloss import encoded, groups
 
 
 def plain_convolution(layer, x):

@@ -156,7 +156,7 @@ def test_company_changes_no_bit_in_networks_of_odd_sizes(reduced, n_features):
 
 
 def test_where_products_round_otherwise_the_exact_twin_answers(waves, encoder, monkeypatch):
-    from timelike.encode import causal
+    from timelike.encode.causal import estimator as causal
 
     monkeypatch.setattr(causal, "rounds_alike", lambda *size: False)
     np.testing.assert_allclose(encoder.encode(waves), encoder.encode(waves), rtol=0)

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
-    from .base import Encoder as Encoder
-    from .causal import CausalEncoder as CausalEncoder
+    from .base import Encoder as Encoder, Stream as Stream
+    from .causal.estimator import CausalEncoder as CausalEncoder
+    from .causal.network import CausalNetwork as CausalNetwork
     from .combined import CombinedEncoder as CombinedEncoder, combine as combine
     from .frames import FrameEncoder as FrameEncoder, FrameNetwork as FrameNetwork
     from .heads import EmbeddingClassifier as EmbeddingClassifier, EmbeddingRegressor as EmbeddingRegressor
-    from .network import CausalNetwork as CausalNetwork
     from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
-    from .streaming import Stream as Stream
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(

@@ -15,7 +15,8 @@ from ..align.base import Report, computed, threads_of
 from ..sequences import Sequences
 from ..sequences.arguments import whole
 from .gallery import EncodedGallery, nearest_vectors
-from .streaming import Stream
+
+Floats = NDArray[np.float32]
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric):  # type: ignore[misc]
@@ -82,6 +83,44 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """In the precision in which they are compared."""
         return self._encode(sequences, threads).astype(np.float64)
+
+
+class Stream(abc.ABC):
+    """Takes one sample at a time and gives the representation of all samples so far."""
+
+    n_samples: int = 0
+
+    @abc.abstractmethod
+    def push(self, sample: Any) -> Floats:
+        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
+
+
+class StandardizedStream(Stream):
+    """A stream that checks and standardizes its samples; a subclass fills in `_advance`."""
+
+    def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
+        self._mean, self._scale = mean, scale
+
+    def push(self, sample: Any) -> Floats:
+        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
+        given = np.asarray(sample, np.float64)
+        if given.ndim == 0:
+            given = given.reshape(1)
+        if given.shape != self._mean.shape:
+            raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
+        if not np.isfinite(given).all():
+            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
+        with np.errstate(over="ignore"):
+            ready = ((given - self._mean) / self._scale).astype(np.float32)
+        if not np.isfinite(ready).all():  # it would stay in the maximum for ever
+            raise ValueError(f"sample={given.tolist()} is too large for float32: give it in another unit")
+        vector = self._advance(ready)
+        self.n_samples += 1
+        return vector
+
+    @abc.abstractmethod
+    def _advance(self, x: Floats) -> Floats:
+        """The representation with one more standardized frame."""
 
 
 def _pair(windows: Any) -> tuple[Any, Any]:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from ..models import options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store
-from .base import Encoder
-from .causal import CausalEncoder
-from .streaming import Floats, Stream
+from .base import Encoder, Floats, Stream
+from .causal.estimator import CausalEncoder
 
 
 def _encoders(value: Any, name: str) -> list[Encoder]:

@@ -16,8 +16,9 @@ from ..sequences.arguments import store
 from ..sequences.moments import Moments
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .network import CausalNetwork
-from .streaming import CausalStream, Floats, StandardizedStream
+from .base import Floats, StandardizedStream
+from .causal.network import CausalNetwork
+from .causal.stream import CausalStream
 from .tloss import TLossEncoder
 
 

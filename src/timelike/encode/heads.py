@@ -16,7 +16,7 @@ from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from .base import Encoder
-from .causal import CausalEncoder
+from .causal.estimator import CausalEncoder
 from .decisions import Linear, Logistic, Nearest, SupportVectors
 
 

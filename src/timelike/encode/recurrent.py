@@ -15,7 +15,7 @@ from ..models import options
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .streaming import Floats, StandardizedStream
+from .base import Floats, StandardizedStream
 from .tloss import TLossEncoder
 
 Cell = Literal["lstm", "gru"]

@@ -1,21 +1,29 @@
-"""Encoders trained by the T-Loss, whatever their network is."""
+"""The T-Loss: crops of series, what a series has in common with its parts and not with others, and who learns by it."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from ..models import options
+from ..models import fingerprint, options
 from ..sequences import Sequences
 from ..sequences.moments import RESCALE
-from ..train import Trained
+from ..train import Batch, Descent, Objective, Trained, shuffled
 from ..train.batches import alike
 from ..train.trained import exact, torch_threads
 from .base import Encoder
-from .contrast import LONG, Contrast
+
+Ints = NDArray[np.int64]
+
+LONG = 10_000  # steps from which a backward pass per term pays
+_GROUPS = 6  # calls of the network at most: each has its overhead
+_WORTH = 0.05  # share of the steps that one more call must save
 
 
 class TLossEncoder(Trained, Encoder):
@@ -65,3 +73,177 @@ class TLossEncoder(Trained, Encoder):
         if len(bad):
             raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {RESCALE}")
         return vectors
+
+
+class Contrast(Objective):
+    """−log σ(fᵀf⁺) − 1/K Σ_k log σ(−fᵀf⁻_k), averaged over a batch (Franceschi et al., 2019, eq. 3.1).
+
+    f, f⁺ and f⁻ are the representations of an anchor, of a part of it, and of crops of any series.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        sequences: Sequences,
+        *,
+        n_negatives: int,
+        batch_size: int,
+        learning_rate: float,
+        by_terms: bool,
+    ) -> None:
+        self.module, self.sequences = network, sequences
+        self.n_negatives, self.batch_size, self.learning_rate = n_negatives, batch_size, learning_rate
+        self.by_terms = by_terms
+        base, _, _ = sequences.buffers()
+        self.steps = torch.tensor(base.reshape(len(base), -1), dtype=torch.float32)
+
+    def optimizers(self) -> torch.optim.Optimizer:
+        """Adam, as in the paper."""
+        return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate)
+
+    def identity(self) -> dict[str, str | int]:
+        """What is learned from, and what decides which crops are drawn."""
+        data = fingerprint(self.sequences.lengths, self.sequences.values)
+        return {"sequences": data, "n_negatives": self.n_negatives, "batch_size": self.batch_size}
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Every series once as the one that is looked at."""
+        for ids in shuffled(len(self.sequences), self.batch_size, rng):
+            drawn = draw(self.sequences, ids, self.n_negatives, rng)
+            rows: dict[str, object] = {}
+            for name, crops in zip(("anchor", "positive", "negative"), drawn, strict=True):
+                rows[name], rows[f"{name}_lengths"] = cut(self.steps, crops), crops.lengths.copy()
+            yield Batch(ids, **rows)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Equation 3.1."""
+        sides = [(batch[name], batch[f"{name}_lengths"]) for name in ("anchor", "positive", "negative")]
+        negatives, lengths = sides[2]
+        sides[2] = negatives.flatten(0, 1), lengths.flatten()
+        anchor, positive, negative = encoded(self.module, sides)
+        return _terms(anchor, positive[:, None], 1.0) + _terms(anchor, negative.reshape(*lengths.shape, -1), -1.0)
+
+    def step(self, batch: Batch, descent: Descent) -> Mapping[str, Tensor | float]:
+        """At once; or for long series term by term, so that memory does not grow with the number of negatives."""
+        if not self.by_terms:
+            return super().step(batch, descent)
+        (anchor,) = encoded(self.module, [(batch["anchor"], batch["anchor_lengths"])])
+        held = anchor.detach().requires_grad_()  # gradients gather here and go through the anchor's network once
+        (positive,) = encoded(self.module, [(batch["positive"], batch["positive_lengths"])])
+        term = _terms(held, positive[:, None], 1.0)
+        total = float(term.detach())
+        descent.backward(term)
+        del term, positive
+        for k in range(self.n_negatives):
+            crops, lengths = batch["negative"][:, k], batch["negative_lengths"][:, k]
+            (negative,) = encoded(self.module, [(crops, lengths)])
+            term = _terms(held, negative[:, None], -1.0) / self.n_negatives
+            total += float(term.detach())
+            descent.backward(term)
+            del term, negative
+        assert held.grad is not None
+        share = descent.weight or 1.0  # of several processes: already in what has gathered, and not to count twice
+        descent.backward((anchor * (held.grad / share)).sum())
+        descent.step()
+        return {"loss": total}
+
+
+def _terms(anchor: Tensor, others: Tensor, sign: float) -> Tensor:
+    """−log σ(±fᵀg), averaged over anchors (item, feature) and the others (item, other, feature) of each."""
+    products = torch.einsum("if,iof->io", anchor, others)
+    return -F.logsigmoid(sign * products).mean()
+
+
+class Crops(NamedTuple):
+    """Where crops begin in the packed steps, and how long they are; arrays of one shape."""
+
+    starts: Ints
+    lengths: Ints
+
+
+class Triplets(NamedTuple):
+    """Of each series in a batch: an anchor (item,), a part of it (item,), and crops of others (item, negative)."""
+
+    anchors: Crops
+    positives: Crops
+    negatives: Crops
+
+
+def draw(sequences: Sequences, ids: Ints, n_negatives: int, rng: np.random.Generator) -> Triplets:
+    """Anchors anywhere in the series at `ids`, positives inside them, negatives anywhere in any series.
+
+    Series of equal lengths share one length of anchors, and one of positives and negatives, so that a batch is two
+    arrays; otherwise every crop has a length of its own. Lengths cover the full range, from one step to all of them.
+    """
+    _, starts, lengths = sequences.buffers()
+    own, shape = lengths[ids], (len(ids), n_negatives)
+    others = rng.integers(len(lengths), size=shape)
+    equal = bool((lengths == lengths[0]).all())
+    many = 1 if equal else len(ids)
+    positive = np.broadcast_to(rng.integers(1, own[:many] + 1), len(ids))
+    anchor = np.broadcast_to(rng.integers(positive[:many], own[:many] + 1), len(ids))
+    negative = np.broadcast_to(positive[:, None], shape) if equal else rng.integers(1, lengths[others] + 1)
+    begin = rng.integers(0, own - anchor + 1)
+    inside = rng.integers(0, anchor - positive + 1)
+    elsewhere = rng.integers(0, lengths[others] - negative + 1)
+    return Triplets(
+        Crops(starts[ids] + begin, anchor),
+        Crops(starts[ids] + begin + inside, positive),
+        Crops(starts[others] + elsewhere, negative),
+    )
+
+
+def cut(steps: Tensor, crops: Crops) -> Tensor:
+    """(crop, time, channel) of packed steps (time, channel), zeros past the end of each."""
+    longest = int(crops.lengths.max())
+    ahead = np.arange(longest)
+    places = crops.starts[..., None] + np.minimum(ahead, crops.lengths[..., None] - 1)
+    found = steps[torch.from_numpy(places)]
+    if (crops.lengths == longest).all():
+        return found
+    beyond = torch.from_numpy(ahead >= crops.lengths[..., None])
+    return found.masked_fill(beyond[..., None], 0.0)
+
+
+def encoded(network: nn.Module, sides: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
+    """Representations of several padded batches (item, time, channel) with lengths (item,), in one go.
+
+    All are sorted by length and cut into a few groups, each as long as its longest.
+    """
+    longest = max(x.shape[1] for x, _ in sides)
+    steps = torch.cat([F.pad(x, (0, 0, 0, longest - x.shape[1])) for x, _ in sides])
+    lengths = torch.cat([side for _, side in sides])
+    order = torch.argsort(lengths, stable=True)
+    found = [_group(network, steps, lengths, order[group]) for group in groups(lengths[order].tolist())]
+    features = torch.cat(found)[torch.argsort(order)]
+    return list(torch.split(features, [len(side) for _, side in sides]))
+
+
+def _group(network: nn.Module, steps: Tensor, lengths: Tensor, chosen: Tensor) -> Tensor:
+    own = lengths[chosen]
+    longest = int(own[-1])
+    features: Tensor = network(steps[chosen, :longest], None if int(own[0]) == longest else own)
+    return features
+
+
+def groups(lengths: list[int]) -> list[slice]:
+    """Sorted lengths cut where padding to a group's longest would waste most.
+
+    >>> groups([3, 3, 4, 90, 100])
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    parts = [slice(0, len(lengths))]
+    while len(parts) < _GROUPS:
+        saved, where, number = max((*_cut(lengths, part), number) for number, part in enumerate(parts))
+        if saved <= _WORTH * sum(lengths):
+            break
+        part = parts[number]
+        parts[number : number + 1] = [slice(part.start, where), slice(where, part.stop)]
+    return parts
+
+
+def _cut(lengths: list[int], part: slice) -> tuple[int, int]:
+    """The steps of padding that the best cut of a group saves, and where it is."""
+    last = lengths[part.stop - 1]
+    savings = ((i - part.start) * (last - lengths[i - 1]) for i in range(part.start + 1, part.stop))
+    return max(((saved, part.start + 1 + k) for k, saved in enumerate(savings)), default=(0, part.start))

@@ -1,55 +1,14 @@
-"""A representation that follows a stream, sample by sample."""
+"""A stream of samples through the causal network, at a cost that does not grow with the past."""
 
 from __future__ import annotations
 
-import abc
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .convolution import CausalConvolution
-from .network import CausalBlock, CausalNetwork
-
-Floats = NDArray[np.float32]
-
-
-class Stream(abc.ABC):
-    """Takes one sample at a time and gives the representation of all samples so far."""
-
-    n_samples: int = 0
-
-    @abc.abstractmethod
-    def push(self, sample: Any) -> Floats:
-        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
-
-
-class StandardizedStream(Stream):
-    """A stream that checks and standardizes its samples; a subclass fills in `_advance`."""
-
-    def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
-        self._mean, self._scale = mean, scale
-
-    def push(self, sample: Any) -> Floats:
-        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
-        given = np.asarray(sample, np.float64)
-        if given.ndim == 0:
-            given = given.reshape(1)
-        if given.shape != self._mean.shape:
-            raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
-        if not np.isfinite(given).all():
-            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
-        with np.errstate(over="ignore"):
-            ready = ((given - self._mean) / self._scale).astype(np.float32)
-        if not np.isfinite(ready).all():  # it would stay in the maximum for ever
-            raise ValueError(f"sample={given.tolist()} is too large for float32: give it in another unit")
-        vector = self._advance(ready)
-        self.n_samples += 1
-        return vector
-
-    @abc.abstractmethod
-    def _advance(self, x: Floats) -> Floats:
-        """The representation with one more standardized frame."""
+from ..base import Floats, StandardizedStream
+from .network import CausalBlock, CausalConvolution, CausalNetwork
 
 
 class CausalStream(StandardizedStream):

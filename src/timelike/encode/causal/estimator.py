@@ -1,4 +1,4 @@
-"""The T-Loss encoder: representations of sequences that are learned without labels."""
+"""CausalEncoder: vectors of sequences, learned without labels by a causal network and the T-Loss."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from torch import nn
 
-from ..models import options
-from ..sequences.arguments import store
-from ..sequences.sampling import RandomState
-from ..train.processes import Accelerator, Precision
-from .convolution import rounds_alike
-from .exporting import write_onnx
-from .network import CausalNetwork
-from .streaming import CausalStream, Stream
-from .tloss import TLossEncoder
+from ...models import options
+from ...sequences.arguments import store
+from ...sequences.sampling import RandomState
+from ...train.processes import Accelerator, Precision
+from ..base import Stream
+from ..tloss import TLossEncoder
+from .network import CausalNetwork, rounds_alike
+from .onnx_graph import write_onnx
+from .stream import CausalStream
 
 
 class CausalEncoder(TLossEncoder):

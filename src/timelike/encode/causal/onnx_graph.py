@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .convolution import CausalConvolution
-from .network import CausalBlock, CausalNetwork
+from .network import CausalBlock, CausalConvolution, CausalNetwork
 
 _OPSET, _IR = 17, 8  # what runtimes from 2022 on read
 

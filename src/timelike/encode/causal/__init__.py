@@ -1,0 +1,1 @@
+"""The T-Loss encoder with a causal network: estimator, network, stream, ONNX."""
