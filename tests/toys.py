@@ -8,6 +8,7 @@ from timelike import metric as room
 
 RECURRENT = {"hidden": 8, "max_epochs": 12, "learning_rate": 1e-2, "random_state": 0}
 TAP = {"hidden": 16, "kernels": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3, "random_state": 0}
+ALIGNED = {name: value for name, value in TAP.items() if name != "kernels"}
 MAKERS = {
     "siamese": lambda **more: tl.SiameseGRU(**RECURRENT | more),
     "lstm": lambda **more: tl.SiameseGRU(**RECURRENT | {"cell": "lstm"} | more),
@@ -16,8 +17,10 @@ MAKERS = {
     "tap": lambda **more: tl.TAP(**TAP | more),
     "tap-symmetric": lambda **more: tl.TAP(**TAP | {"symmetrize": True} | more),
     "tap-attention": lambda **more: tl.TAP(**TAP | {"variant": "attention", "self_attention": True} | more),
-    "tap-softdtw": lambda **more: tl.TAP(**TAP | {"aligner": tl.SoftDTW(gamma=0.1, divergence=True)} | more),
-    "tap-opw": lambda **more: tl.TAP(**TAP | {"aligner": "opw", "max_epochs": 4} | more),
+    "aligned": lambda **more: room.AlignedFrames(
+        **ALIGNED | {"aligner": tl.SoftDTW(gamma=0.1, divergence=True)} | more
+    ),
+    "aligned-opw": lambda **more: room.AlignedFrames(**ALIGNED | {"aligner": "opw", "max_epochs": 4} | more),
     "rvsml": lambda **more: room.RVSML(**{"virtual": 3} | more),
     "rvsml-opw": lambda **more: room.RVSML(**{"virtual": 3, "aligner": "opw"} | more),
     "deep": lambda **more: room.DeepRVSML(

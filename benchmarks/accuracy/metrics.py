@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 import timelike as tl
-from timelike.metric.alignment_prediction import SIZES, Convolutions
-from timelike.metric.frame_distances import Table
+from timelike.metric.frames import Table
+from timelike.metric.tap.network import SIZES, Convolutions
 
 
 def rounding(variant: str) -> tuple[float, float]:

@@ -94,7 +94,7 @@ def misaligned(network: Aligning, given: Task, seed: int, *, rows: bool = False)
         for begin in range(0, len(given.test), 32):
             x, lengths = given.test[begin : begin + 32].tensor()
             new = augmented(x, lengths, random_state=10_000 * seed + 1000 * turn + begin)
-            found = network.attend(network.prepare(new.x, new.lengths), network.prepare(x, lengths))[1]
+            found = network.attend(network.features(new.x, new.lengths), network.features(x, lengths))[1]
             if rows:
                 found = found / found.sum(-1, keepdim=True).clamp(min=1e-9)
             errors.append(alignment_error(found, new.alignment, new.lengths, lengths))
@@ -172,7 +172,7 @@ class Unlabelled(TAPProgram):
         if row.method == "SoftDTW*":
             network = collapsing(given, row.seed, epochs)
             with torch.no_grad():
-                sides = [network.prepare(*part.tensor()) for part in (given.test, given.train)]
+                sides = [network.features(*part.tensor()) for part in (given.test, given.train)]
                 return scores(network.matrix(sides[0], sides[1]).numpy(), given)
         metric: Any = FIXED.get(row.method) or unlabelled("augmentation", given, row.seed, epochs)
         return scores(metric.pairwise(given.test, given.train, n_jobs=1), given)

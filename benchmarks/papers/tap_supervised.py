@@ -95,7 +95,7 @@ def probed(metric: tl.TAP, given: Task) -> dict[str, float]:
     """Table 11: a linear classifier on the mean of the frames that the network makes; and table 3, ‖g‖ / ‖D‖."""
     network = metric.network_.eval()
     with torch.no_grad():
-        sides = [network.prepare(*part.tensor()) for part in (given.train, given.test)]
+        sides = [network.features(*part.tensor()) for part in (given.train, given.test)]
         train, test = (network.mean_pooled(side).numpy() for side in sides)
         n = min(map(len, sides))
         pairs = sides[1].take(slice(0, n)), sides[0].take(slice(0, n))

@@ -54,7 +54,7 @@ def coupled(peer: str) -> Row:
     lengths = torch.full((256,), 128)
 
     def ours() -> Tensor:
-        return network.matrix(network.prepare(x, lengths), network.prepare(y, lengths))
+        return network.matrix(network.features(x, lengths), network.features(y, lengths))
 
     work = "CoupledGRU all pairs, 256 × 256 × 128 steps × 9 channels"
     seconds, found = best(ours), ours()
@@ -88,7 +88,7 @@ sides = [torch.tensor(np.stack([np.asarray(one, np.float32) for one in part])) f
 network = CoupledNetwork(sides[0].shape[2])
 began = time.perf_counter()
 with torch.no_grad():
-    test, train = (network.prepare(x, torch.full((len(x),), x.shape[1])) for x in sides)
+    test, train = (network.features(x, torch.full((len(x),), x.shape[1])) for x in sides)
     found = network.matrix(test, train)
 seconds = time.perf_counter() - began
 assert torch.isfinite(found).all()

@@ -35,7 +35,7 @@ def tap_times() -> tuple[float, float, float]:
     torch.manual_seed(0)
     network, x, y = TAPNetwork(20).eval(), float_walks(0, 128, 40, 20), float_walks(1, 128, 40, 20)
     lengths = torch.full((128,), 40)
-    sides = network.prepare(x, lengths), network.prepare(y, lengths)
+    sides = network.features(x, lengths), network.features(y, lengths)
     convolution, images = torch.nn.Conv2d(32, 32, 5, padding=2), torch.rand(36, 32, 40, 40)
     images = images.to(memory_format=torch.channels_last)
     pairs = [(i % 128, (7 * i) % 128) for i in range(SAMPLE)]
@@ -44,7 +44,7 @@ def tap_times() -> tuple[float, float, float]:
         return [one_by_one(network, sides[0].values[i], sides[1].values[j]) for i, j in pairs]
 
     def ours() -> Tensor:
-        return network.matrix(network.prepare(x, lengths), network.prepare(y, lengths))
+        return network.matrix(network.features(x, lengths), network.features(y, lengths))
 
     found = network.matrix(*(side.take(slice(0, 12)) for side in sides))  # what comes first does not count
     for i in range(12):
@@ -81,7 +81,7 @@ def inference(steps: int) -> Row:
     networks = Aligned(channels, aligner="softdtw", transform=False), TAPNetwork(channels, transform=False)
 
     def run(network: Aligning) -> Tensor:
-        return network.matrix(network.prepare(x, lengths), network.prepare(y, lengths))
+        return network.matrix(network.features(x, lengths), network.features(y, lengths))
 
     theirs, ours = (best(partial(run, network.eval()), 3) / count**2 for network in networks)
     work = f"TAP inference, a pair of length {steps} and {channels} channels, no network for frames"

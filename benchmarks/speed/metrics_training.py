@@ -30,8 +30,8 @@ def without_kernels() -> Iterator[None]:
 
 def step(network: Comparer, x: Tensor) -> list[Tensor]:
     """Distances of all pairs, and the gradients of a loss by the weights."""
-    prepared = network.prepare(x, torch.full((len(x),), x.shape[1]))
-    distances = network.matrix(prepared, prepared)
+    features = network.features(x, torch.full((len(x),), x.shape[1]))
+    distances = network.matrix(features, features)
     loss = distances.square().mean() + network.penalty()
     return [distances.detach(), *torch.autograd.grad(loss, list(network.parameters()))]
 

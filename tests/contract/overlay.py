@@ -219,7 +219,7 @@ from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import LearnedMetric
-from .comparer import Comparer, Prepared
+from .comparer import Comparer, Features
 
 
 class MeanNetwork(Comparer):
@@ -229,13 +229,13 @@ class MeanNetwork(Comparer):
         super().__init__()
         self.layer = nn.Linear(n_channels, hidden)
 
-    def prepare(self, x: Tensor, lengths: Tensor) -> Prepared:
+    def features(self, x: Tensor, lengths: Tensor) -> Features:
         """One step for each sequence: its mean."""
         there = (torch.arange(x.shape[1], device=x.device) < lengths[:, None])[..., None]
         steps = torch.tanh(self.layer(torch.where(there, x, 0.0)))  # nan times 0 would be nan
-        return Prepared((steps * there).sum(1, keepdim=True) / lengths[:, None, None], torch.ones_like(lengths))
+        return Features((steps * there).sum(1, keepdim=True) / lengths[:, None, None], torch.ones_like(lengths))
 
-    def rows(self, x: Prepared, y: Prepared) -> Tensor:
+    def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
         return torch.linalg.vector_norm(x.values[:, 0] - y.values[:, 0], dim=-1)
 

@@ -37,7 +37,7 @@ def test_a_matrix_is_its_rows_and_nan_padding_does_not_matter(aligner):
     x, y = sides()
     x[1, 4:], y[0, 5:] = float("nan"), float("nan")
     x.requires_grad_()
-    first, second = net.prepare(x, N), net.prepare(y, M)
+    first, second = net.features(x, N), net.features(y, M)
     found = net.matrix(first, second)
     torch.testing.assert_close(found.diag(), net.rows(first, second))
     torch.testing.assert_close(found[2], net.rows(first.take(torch.tensor([2] * 4)), second))
@@ -52,7 +52,7 @@ def test_a_matrix_is_its_rows_and_nan_padding_does_not_matter(aligner):
 def test_plans_sum_to_one_inside_the_lengths(aligner):
     net = made(aligner)
     x, y = sides()
-    plan = net.plan(net.prepare(x, N), net.prepare(y, M))
+    plan = net.plan(net.features(x, N), net.features(y, M))
     torch.testing.assert_close(plan.sum((1, 2)), torch.ones(4, dtype=torch.float64))
     for item, (n, m) in enumerate(zip(N, M, strict=True)):
         assert not plan[item, n:].any()
@@ -79,7 +79,7 @@ def test_tap_as_an_aligner_is_tap():
 
 def test_a_symmetrized_aligner_has_the_same_plan_both_ways():
     net = made(TAPNetwork(3, transform=False, kernels=3, symmetrize=True))
-    x, y = (net.prepare(side, lengths) for side, lengths in zip(sides(), (N, M), strict=True))
+    x, y = (net.features(side, lengths) for side, lengths in zip(sides(), (N, M), strict=True))
     assert net.symmetric
     torch.testing.assert_close(net.plan(x, y), net.plan(y, x).mT)
 
@@ -91,7 +91,7 @@ class Gap(nn.Module):
 
 def test_a_module_of_your_own_gives_distances_but_no_alignment():
     net = made(Gap(), symmetric=True)
-    x, y = (net.prepare(side, lengths) for side, lengths in zip(sides(), (N, M), strict=True))
+    x, y = (net.features(side, lengths) for side, lengths in zip(sides(), (N, M), strict=True))
     assert net.matrix(x, y).shape == (4, 4)
     assert net.symmetric
     assert not made(Gap()).symmetric

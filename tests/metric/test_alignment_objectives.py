@@ -54,11 +54,11 @@ def test_consistency_is_equation_10():
     net = network(transform=False).double()
     x, lengths = torch.randn(3, 9, 2, dtype=torch.float64), torch.tensor([9, 5, 7])
     new = augmented(x, lengths, random_state=0)
-    one, two = net.prepare(new.x, new.lengths), net.prepare(x, lengths)
+    one, two = net.features(new.x, new.lengths), net.features(x, lengths)
     total = 0.0
     for i in range(3):
         n, m = new.lengths[i], lengths[i]
-        a, b = (net.prepare(side[i : i + 1, :own], own[None]) for side, own in ((new.x, n), (x, m)))
+        a, b = (net.features(side[i : i + 1, :own], own[None]) for side, own in ((new.x, n), (x, m)))
         truth = new.alignment[i, :n, :m]
         total = total + net.rows(a, b)[0] + net.rows(b, a)[0]
         total = (
@@ -76,8 +76,8 @@ def test_consistency_is_equation_10():
 def test_class_scores_sum_both_directions_over_the_support(symmetrize):
     net = network(symmetrize=symmetrize).double()
     lengths = torch.tensor([5, 4, 3, 5])
-    queries = net.prepare(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
-    support = net.prepare(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
+    queries = net.features(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
+    support = net.features(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
     labels = torch.tensor([0, 0, 1, 1])
     both = net.matrix(queries, support) + net.matrix(support, queries).mT
     twin = -torch.stack([both[:, :2].sum(1), both[:, 2:].sum(1)], 1)
@@ -90,7 +90,7 @@ def test_class_scores_sum_both_directions_over_the_support(symmetrize):
 
 def nearest(net, waves):
     with torch.no_grad():
-        x = net.prepare(*waves.tensor())
+        x = net.features(*waves.tensor())
         found = net.matrix(x, x).fill_diagonal_(torch.inf)
     return float((waves.labels[found.argmin(1)] == waves.labels).mean())
 
@@ -143,7 +143,7 @@ def test_alignments_are_learned_from_augmentations_alone(waves, distance):
 
     def error():
         with torch.no_grad():
-            found = net.attend(net.prepare(new.x, new.lengths), net.prepare(x, lengths))[1]
+            found = net.attend(net.features(new.x, new.lengths), net.features(x, lengths))[1]
         return float(alignment_error(found, new.alignment, new.lengths, lengths).mean())
 
     before = error()
@@ -164,14 +164,14 @@ def test_only_the_prediction_is_learned_from_augmentations_unless_told_otherwise
 
 def test_a_comparer_without_alignment_needs_alignment_0(waves):
     class Ends(TAPNetwork.__mro__[2]):
-        def prepare(self, x, lengths):
-            return net.prepare(x, lengths)
+        def features(self, x, lengths):
+            return net.features(x, lengths)
 
         def rows(self, x, y):
             return (x.values[:, 0] - y.values[:, 0]).norm(dim=-1)
 
     net, ends = network(), Ends()
-    x = net.prepare(*waves.tensor())
+    x = net.features(*waves.tensor())
     with pytest.raises(TypeError, match="alignment=0"):
         consistency(ends, x, x, torch.zeros(1))
     assert consistency(ends, x, x, torch.zeros(1, 1, 1), alignment=0).item() == 0

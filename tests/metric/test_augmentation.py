@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from timelike.metric.augmentation import BLUR_OR_MERGE, augmented
+from timelike.metric.objectives.augmentations import BLUR_OR_MERGE, augmented
 from timelike.sequences.augment import Blur, Crop, Jitter, Merge, compose
 
 LENGTHS = torch.tensor([30, 12, 1, 4])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from naive import coupled as naive
-from timelike.metric import CoupledNetwork, Prepared
+from timelike.metric import CoupledNetwork, Features
 from toys import coupled_network as made
 
 LENGTHS = torch.tensor([9, 4, 1, 7, 9])
@@ -37,7 +37,7 @@ def test_all_pairs_of_unequal_lengths_follow_the_equations(sync, graded):
     lengths = torch.tensor([6, 2, 5])
     expected = looped(network, x, LENGTHS, y, lengths)
     with torch.set_grad_enabled(graded):
-        first, second = network.prepare(x, LENGTHS), network.prepare(y, lengths)
+        first, second = network.features(x, LENGTHS), network.features(y, lengths)
         torch.testing.assert_close(network.matrix(first, second), expected, rtol=1e-12, atol=1e-13)
         torch.testing.assert_close(network.matrix(second, first), expected.T, rtol=1e-12, atol=1e-13)
         some = torch.tensor([4, 1, 2])
@@ -50,8 +50,8 @@ def test_all_pairs_of_unequal_lengths_follow_the_equations(sync, graded):
 def test_pairs_of_a_collection_with_itself_are_those_of_two_copies(graded):
     network, x = made(), walks()
     with torch.set_grad_enabled(graded):
-        first = network.prepare(x, LENGTHS)
-        once, twice = network.matrix(first, first), network.matrix(first, Prepared(first.values, first.lengths))
+        first = network.features(x, LENGTHS)
+        once, twice = network.matrix(first, first), network.matrix(first, Features(first.values, first.lengths))
     torch.testing.assert_close(once, twice, rtol=1e-13, atol=1e-14)
     assert (once == once.T).all()
     assert (once.diagonal() == 0).all()
@@ -116,7 +116,7 @@ def test_padding_changes_no_distance_and_no_gradient(graded):
 def test_when_one_is_over_the_other_goes_on_alone():
     network, x, y = made(), walks(1), walks(1, seed=2)
     with torch.no_grad():
-        sides = [network.prepare(side[:, :4], torch.tensor([4])) for side in (x, y)]
+        sides = [network.features(side[:, :4], torch.tensor([4])) for side in (x, y)]
         together = list(network._states(*sides))[-1]
         gru = torch.nn.GRU(2, 5, batch_first=True).double()
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
@@ -137,7 +137,7 @@ def test_gradients_are_those_of_finite_differences(sync):
             self.network = network
 
         def forward(self, x, y):
-            first, second = network.prepare(x, torch.tensor([4, 2])), network.prepare(y, torch.tensor([5, 3, 4]))
+            first, second = network.features(x, torch.tensor([4, 2])), network.features(y, torch.tensor([5, 3, 4]))
             return torch.cat([network.matrix(first, second).ravel(), network.matrix(second, second)[1:, 0]])
 
     def run(x, y, *parts):
@@ -149,8 +149,8 @@ def test_gradients_are_those_of_finite_differences(sync):
 
 def test_gradients_are_finite_where_the_twins_are_the_same():
     network, x = made(), walks().requires_grad_()
-    prepared = network.prepare(x, LENGTHS)
-    (network.matrix(prepared, prepared).sum() + network(x, x).sum()).backward()
+    features = network.features(x, LENGTHS)
+    (network.matrix(features, features).sum() + network(x, x).sum()).backward()
     assert torch.isfinite(x.grad).all()
     assert all(torch.isfinite(weight.grad).all() for weight in network.parameters())
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import assume, given, settings, strategies as st
 
 from timelike import native
-from timelike.metric import Prepared
+from timelike.metric import Features
 from timelike.native.coupled_rollout import Side, distances
 from toys import coupled_network as made
 
@@ -71,7 +71,7 @@ def test_gradients_are_those_of_the_rollout_in_torch(kind, dtype, n, m, hidden, 
 
     def run(ours):
         def forward(x, y):
-            first, second = network.prepare(x, lengths[0]), network.prepare(y, lengths[1])
+            first, second = network.features(x, lengths[0]), network.features(y, lengths[1])
             if kind == "triangle":
                 second = first
             if ours:
@@ -110,7 +110,7 @@ class Everything(torch.nn.Module):
         self.network = network
 
     def forward(self, x, y):
-        first, second = Prepared(x, torch.tensor([3, 2])), Prepared(y, torch.tensor([1, 4]))
+        first, second = Features(x, torch.tensor([3, 2])), Features(y, torch.tensor([1, 4]))
         parts = (
             self.network.rows(first, second),
             self.network.matrix(first, second),
@@ -125,7 +125,7 @@ def test_one_tensor_on_both_sides_has_the_gradients_of_both():
 
     def both_orders(run):
         values = x.clone().requires_grad_()
-        sides = Prepared(values, lengths[0]), Prepared(values, lengths[1])
+        sides = Features(values, lengths[0]), Features(values, lengths[1])
         (gradient,) = torch.autograd.grad(run(*sides).sum(), values, create_graph=True)
         (plain,) = torch.autograd.grad(run(*sides).sum(), values)
         return plain, gradient.detach(), torch.autograd.grad(gradient.square().sum(), values)[0]
@@ -144,7 +144,7 @@ def test_the_number_of_threads_changes_no_bit(dtype, sync):
             torch.set_num_threads(threads)
             network.zero_grad()
             values = inputs.clone().requires_grad_()
-            first, second = Prepared(values, lengths), Prepared(values.flip(0), lengths.flip(0))
+            first, second = Features(values, lengths), Features(values.flip(0), lengths.flip(0))
             parts = network.matrix(first, first), network.matrix(first, second), network.rows(first, second)
             sum(part.sum() for part in parts).backward()
             found.append([*parts, values.grad, network.weight_hh.grad, network.weight_hc.grad, network.bias_hc.grad])
@@ -160,7 +160,7 @@ def test_the_number_of_threads_changes_no_bit(dtype, sync):
 @pytest.mark.parametrize("sync", ["last", "mean"])
 def test_distances_with_and_without_gradients_are_the_same_bits(dtype, sync):
     network, x, y = made(7, sync=sync).to(dtype), walks(19, 70).to(dtype), walks(33, 50).to(dtype)
-    sides = network.prepare(x, torch.randint(1, 71, (19,))), network.prepare(y, torch.randint(1, 51, (33,)))
+    sides = network.features(x, torch.randint(1, 71, (19,))), network.features(y, torch.randint(1, 51, (33,)))
     for first, second in (sides, sides[::-1], (sides[1], sides[1])):
         graded = network.matrix(first, second)
         assert graded.requires_grad
@@ -185,7 +185,7 @@ def test_the_same_sequence_twice_has_no_gradient(sync):
 @pytest.mark.parametrize("size", [1e3, 1e30])
 def test_large_inputs_have_finite_gradients(dtype, size):
     network, x = made(6).to(dtype), (size * walks(9, 40).to(dtype)).requires_grad_()
-    values = Prepared(x.repeat(1, 1, 9), torch.full((9,), 40))
+    values = Features(x.repeat(1, 1, 9), torch.full((9,), 40))
     network.matrix(values, values).sum().backward()
     assert torch.isfinite(x.grad).all()
     assert all(torch.isfinite(part.grad).all() for part in network.parameters() if part.grad is not None)
@@ -193,11 +193,11 @@ def test_large_inputs_have_finite_gradients(dtype, size):
 
 def test_a_long_sequence_needs_little_memory():
     network = made(8)
-    assert network.room(32_000, 100) <= 8 + 2 * 8 * 1000
+    assert network.footprint(32_000, 100) <= 8 + 2 * 8 * 1000
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda part: kept.append(part.numel()) or part, lambda part: part):
         network.rows(
-            *(Prepared(torch.zeros(16, time, 24, dtype=torch.float64), torch.full((16,), time)) for time in (640, 64))
+            *(Features(torch.zeros(16, time, 24, dtype=torch.float64), torch.full((16,), time)) for time in (640, 64))
         )
     lists = 16 * (640 + 64) * 24 + sum(part.numel() for part in network.parameters())
-    assert sum(kept) <= 16 * network.room(640, 64) + lists
+    assert sum(kept) <= 16 * network.footprint(640, 64) + lists

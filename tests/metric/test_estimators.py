@@ -72,13 +72,13 @@ def test_an_alignment_costs_the_distance_and_has_mass_one(name, fitted, test):
 def test_the_predicted_plan_times_the_distances_of_frames_is_the_distance(fitted, test):
     metric = fitted("tap")
     found = metric.align(test[0], test[1])
-    frames = [metric.network_.prepare(*metric.moments_.applied(test[[i]]).tensor()).values[0] for i in (0, 1)]
+    frames = [metric.network_.features(*metric.moments_.applied(test[[i]]).tensor()).values[0] for i in (0, 1)]
     x, y = (side[:, : metric.network_.transformation.n_outputs].detach().double().numpy() for side in frames)
     between = np.sqrt(((x[:, None] - y[None]) ** 2).sum(-1))
     assert (found.plan * between).sum() == pytest.approx(found.cost, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["tap", "tap-softdtw", "tap-opw"])
+@pytest.mark.parametrize("name", ["tap", "aligned", "aligned-opw"])
 def test_an_aligned_pair_can_be_drawn(name, fitted, test):
     figure = fitted(name).align(test[0], test[1]).plot()
     assert len(figure.axes) > 0
@@ -111,10 +111,17 @@ def test_other_sizes_of_tap_learn(variant, train, test):
 
 @pytest.mark.parametrize("aligner", ["tcot", "sinkhorn", tl.OT(), tl.nn.SoftDTW(gamma=0.5), tl.nn.OPW()])
 def test_any_aligner_with_a_gradient_takes_the_place_of_tap(aligner, train, test):
-    metric = MAKERS["tap"](aligner=aligner, max_epochs=2).fit(train)
+    metric = MAKERS["aligned"](aligner=aligner, max_epochs=2).fit(train)
     assert judged(metric, train, test)[0] > 0.6
     assert metric.symmetric
     assert isinstance(metric, align.Aligner)
+
+
+def test_tap_with_another_aligner_says_what_it_is_and_is_the_same(train, test):
+    given = {"aligner": "opw", "max_epochs": 1}
+    with pytest.warns(FutureWarning, match=r"not TAP.*AlignedFrames\(aligner='opw'\)"):
+        old = MAKERS["tap"](**given).fit(train)
+    np.testing.assert_array_equal(old.pairwise(test), MAKERS["aligned"](**given).fit(train).pairwise(test))
 
 
 def test_an_aligner_given_as_a_value_has_its_options():
@@ -126,7 +133,7 @@ def test_an_aligner_given_as_a_value_has_its_options():
 def test_a_module_that_is_given_is_not_changed_by_training(train):
     own = tl.nn.TAP(4, transform=False, kernels=2)
     before = [p.detach().clone() for p in own.parameters()]
-    metric = MAKERS["tap"](aligner=own, max_epochs=1).fit(train)
+    metric = MAKERS["aligned"](aligner=own, max_epochs=1).fit(train)
     assert all((a == b).all() for a, b in zip(before, own.parameters(), strict=True))
     learned = metric.network_.aligner.parameters()
     assert any((a != b).any() for a, b in zip(before, learned, strict=True))

@@ -16,7 +16,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("name", ["siamese", "lstm", "coupled", "tap", "tap-attention", "tap-softdtw", "tap-opw"])
+@pytest.mark.parametrize("name", ["siamese", "lstm", "coupled", "tap", "tap-attention", "aligned", "aligned-opw"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_step_with_any_loss_is_finite(name, loss, train):
     given = loss if LOSSES[loss] is None else LOSSES[loss]()

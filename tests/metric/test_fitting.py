@@ -11,7 +11,8 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import cross_val_score
 
 import timelike as tl
-from timelike.metric import base, learning
+from timelike.metric import base
+from timelike.metric.objectives import labels
 from timelike.train import Diverged, trained
 from toys import MAKERS, turning
 
@@ -174,7 +175,7 @@ def test_groups_are_held_out_whole_unless_a_class_would_be_gone(train):
 def test_the_best_weights_are_kept_with_and_without_patience(train, monkeypatch):
     scores = iter([0.1, 0.9, 0.5, 0.2] * 3)
     seen = []
-    monkeypatch.setattr(learning.Judged, "validate", lambda self: seen.append(weights_of(self.module)) or next(scores))
+    monkeypatch.setattr(labels.Judged, "validate", lambda self: seen.append(weights_of(self.module)) or next(scores))
     metric = short("siamese", max_epochs=4, patience=None).fit(train)
     assert torch.equal(weights(metric), seen[1])
     assert len(seen) == 4
@@ -255,9 +256,9 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
         fits.append(len(fits))
         return begin(*args, **kwargs)
 
-    plain, begin = learning.Judged.loss, trained.fit
-    monkeypatch.setattr(learning.Judged, "pressed", None, raising=False)
-    monkeypatch.setattr(learning.Judged, "loss", pressed)
+    plain, begin = labels.Judged.loss, trained.fit
+    monkeypatch.setattr(labels.Judged, "pressed", None, raising=False)
+    monkeypatch.setattr(labels.Judged, "loss", pressed)
     monkeypatch.setattr(trained, "fit", counted)
     with (
         pytest.warns(UserWarning, match="press it twice to stop what called this too"),
@@ -287,10 +288,10 @@ def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
     classes, held_out = np.asarray(train.labels), np.arange(0, len(train), 4)
     network = MAKERS["siamese"]().fit(train).network_
     ready = tl.Sequences([np.asarray(one, np.float32) for one in train])
-    judged = learning.Judged(network, ready, classes, held_out, tl.metric.losses.Triplet(), np.random.default_rng(0))
+    judged = labels.Judged(network, ready, classes, held_out, tl.metric.losses.Triplet(), np.random.default_rng(0))
     others = np.setdiff1d(np.arange(len(train)), held_out)
     with torch.no_grad():
-        sides = [network.prepare(*ready[ids].tensor()) for ids in (held_out, others)]
+        sides = [network.features(*ready[ids].tensor()) for ids in (held_out, others)]
         apart = network.matrix(*sides).numpy()
     each = [
         average_precision_score(classes[others] == classes[q], -row) for q, row in zip(held_out, apart, strict=True)

@@ -7,6 +7,8 @@ import torch
 import timelike as tl
 from naive import rvsml
 from timelike import metric as room
+from timelike.metric.ground import base
+from timelike.metric.ground.rvsml import Virtual
 from toys import MAKERS, turning
 
 
@@ -51,7 +53,7 @@ def test_mapped_frames_are_near_the_virtual_frames_of_their_class(name, fitted, 
 
 
 def test_the_first_alignment_is_even():
-    virtual = room.virtual.Virtual(tl.Sequences(np.zeros((1, 6, 1))), np.array([0]), 3)
+    virtual = Virtual(tl.Sequences(np.zeros((1, 6, 1))), np.array([0]), 3)
     np.testing.assert_array_equal(virtual.weights, np.eye(3)[[0, 0, 1, 1, 2, 2]])
     np.testing.assert_array_equal(virtual.targets(), virtual.weights)
 
@@ -59,7 +61,7 @@ def test_the_first_alignment_is_even():
 def test_the_error_is_the_sum_over_steps_and_frames():
     rng = np.random.default_rng(0)
     some = tl.Sequences([rng.standard_normal((4, 2)), rng.standard_normal((5, 2))])
-    virtual = room.virtual.Virtual(some, np.array([1, 0]), 2)
+    virtual = Virtual(some, np.array([1, 0]), 2)
     virtual.weights = rng.random((9, 2))
     mapped = rng.standard_normal((9, 4))
     expected = sum(
@@ -90,7 +92,7 @@ def test_frames_of_several_axes_are_flattened():
 
 def test_maps_of_long_collections_are_made_a_part_at_a_time(fitted, test, monkeypatch):
     whole = fitted("deep").mapped(test).values
-    monkeypatch.setattr(room.ground, "_STEPS_AT_ONCE", 7)
+    monkeypatch.setattr(base, "_STEPS_AT_ONCE", 7)
     np.testing.assert_allclose(fitted("deep").mapped(test).values, whole, rtol=1e-4, atol=1e-5)
     assert not any(p.grad is not None and torch.any(p.grad != 0) for p in fitted("deep").network_.parameters())
 
@@ -116,10 +118,8 @@ def test_the_precision_of_the_loop_does_not_touch_the_regression(precision, trai
 def test_n_jobs_is_the_number_of_threads_that_frames_are_mapped_with(name, jobs, fitted, test, monkeypatch):
     monkeypatch.setattr(tl.native, "cores", lambda: 4)
     metric, seen = fitted(name), []
-    real = room.ground.mapped_frames
-    monkeypatch.setattr(
-        room.ground, "mapped_frames", lambda *given: seen.append(torch.get_num_threads()) or real(*given)
-    )
+    real = base.mapped_frames
+    monkeypatch.setattr(base, "mapped_frames", lambda *given: seen.append(torch.get_num_threads()) or real(*given))
     metric.pairwise(test, n_jobs=jobs)
     assert seen == [jobs]
 

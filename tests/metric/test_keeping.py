@@ -34,15 +34,15 @@ def test_a_model_comes_back_from_its_folder_with_the_same_numbers(name, fitted, 
     ("name", "options"),
     [
         ("siamese", {"loss": losses.Triplet(margin=0.3), "random_state": np.random.default_rng(0)}),
-        ("tap", {"loss": losses.Lifted(margin=0.2), "aligner": tl.OPW(deviation=2.0)}),
-        ("tap", {"aligner": tl.SoftDTW(gamma=0.2), "n_outputs": 3}),
+        ("aligned", {"loss": losses.Lifted(margin=0.2), "aligner": tl.OPW(deviation=2.0)}),
+        ("aligned", {"aligner": tl.SoftDTW(gamma=0.2), "n_outputs": 3}),
         ("rvsml", {"aligner": tl.DTW(window=0.5, band="slanted")}),
         ("elements", {"loss": losses.Binomial(), "aligner": tl.OPW(), "max_steps": 2}),
         ("deep", {"aligner": tl.OPW(deviation=2.0), "max_epochs": 1}),
     ],
 )
 def test_losses_and_aligners_with_options_are_kept(name, options, train, test, tmp_path):
-    short = {"max_epochs": 1} if name in ("siamese", "tap") else {}
+    short = {"max_epochs": 1} if name in ("siamese", "aligned") else {}
     metric = MAKERS[name](**short | options).fit(train)
     metric.save(tmp_path / "model")
     again = tl.load_model(tmp_path / "model")
@@ -52,7 +52,7 @@ def test_losses_and_aligners_with_options_are_kept(name, options, train, test, t
 
 
 def test_a_module_as_aligner_is_refused_with_the_value_to_use_instead(train, tmp_path):
-    metric = MAKERS["tap"](aligner=tl.nn.SoftDTW(gamma=0.2), max_epochs=1).fit(train)
+    metric = MAKERS["aligned"](aligner=tl.nn.SoftDTW(gamma=0.2), max_epochs=1).fit(train)
     with pytest.raises(TypeError, match=r"aligner is a SoftDTW.*tl\.SoftDTW"):
         metric.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -154,7 +154,7 @@ def test_a_loss_of_your_own_is_not_saved_and_the_way_out_works(train, tmp_path):
 
 
 def test_options_of_values_are_parameters():
-    metric = tl.TAP(aligner=tl.SoftDTW(gamma=0.5), loss=tl.metric.losses.Triplet(margin=0.3))
+    metric = tl.metric.AlignedFrames(aligner=tl.SoftDTW(gamma=0.5), loss=tl.metric.losses.Triplet(margin=0.3))
     assert metric.get_params()["aligner__gamma"] == 0.5
     metric.set_params(aligner__gamma=0.1, loss__margin=0.2)
     assert (metric.aligner.gamma, metric.loss.margin) == (0.1, 0.2)

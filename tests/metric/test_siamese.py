@@ -28,7 +28,7 @@ def test_a_distance_is_that_of_the_states_at_each_end(cell, layers):
         ends = [alone(x[i : i + 1, :n])[0][0, -1] for i, n in enumerate(LENGTHS.tolist())]
         others = alone(y)[0][:, -1]
         expected = torch.stack([torch.linalg.vector_norm(end - others, dim=-1) for end in ends])
-        first, second = network.prepare(x, LENGTHS), network.prepare(y, torch.full((3,), 9))
+        first, second = network.features(x, LENGTHS), network.features(y, torch.full((3,), 9))
         torch.testing.assert_close(network.matrix(first, second), expected, rtol=1e-12, atol=1e-14)
         torch.testing.assert_close(
             network.rows(first.take(slice(3)), second), expected.diagonal(), rtol=1e-12, atol=1e-14
@@ -38,8 +38,8 @@ def test_a_distance_is_that_of_the_states_at_each_end(cell, layers):
 
 def test_a_sequence_is_at_no_distance_from_itself_and_order_does_not_matter():
     network, x = made(), walks(40)
-    prepared = network.prepare(x, torch.full((40,), 9))
-    distances = network.matrix(prepared, prepared)
+    features = network.features(x, torch.full((40,), 9))
+    distances = network.matrix(features, features)
     assert (distances.diagonal() == 0).all()
     assert (distances == distances.T).all()
     assert (network(x, x) == 0).all()
@@ -64,13 +64,13 @@ def test_gradients_are_those_of_finite_differences_and_finite_at_no_distance():
     network, x = made(), walks(3)
 
     def run(x):
-        prepared = network.prepare(x, LENGTHS[:3])
-        distances = network.matrix(prepared, prepared)
-        return torch.cat([distances[1:, 0], network.rows(prepared.take(slice(2)), prepared.take(slice(1, 3)))])
+        features = network.features(x, LENGTHS[:3])
+        distances = network.matrix(features, features)
+        return torch.cat([distances[1:, 0], network.rows(features.take(slice(2)), features.take(slice(1, 3)))])
 
     assert torch.autograd.gradcheck(run, x.requires_grad_())
-    prepared = network.prepare(x, LENGTHS[:3])
-    (network.matrix(prepared, prepared).sum() + network(x, x).sum()).backward()
+    features = network.features(x, LENGTHS[:3])
+    (network.matrix(features, features).sum() + network(x, x).sum()).backward()
     assert torch.isfinite(x.grad).all()
 
 

@@ -6,8 +6,9 @@ import torch
 
 from naive import tap as naive
 from timelike import native
-from timelike.metric import Aligned, Prepared, TAPNetwork, tap_network, tiles
-from timelike.metric.frame_distances import crosswise, rowwise
+from timelike.metric import Aligned, Features, TAPNetwork, pairs
+from timelike.metric.frames import crosswise, rowwise
+from timelike.metric.tap import network as tap_network
 from timelike.native import convolve
 from timelike.train import seeded
 
@@ -32,9 +33,9 @@ def padded(side, lengths, fill, extra=3):
     return more
 
 
-def prepared(net, n=N, m=M, **options):
+def features_of(net, n=N, m=M, **options):
     x, y = batch(**options)
-    return net.prepare(x, n), net.prepare(y, m)
+    return net.features(x, n), net.features(y, m)
 
 
 def layers_of(net):
@@ -65,7 +66,7 @@ def test_tap_trans_is_that_of_its_formula():
 def test_self_attention_is_that_of_its_formula():
     net = network(transform=False, self_attention=True, normalize=False)
     x, _ = batch()
-    frames = net.prepare(x, N).values
+    frames = net.features(x, N).values
     weights = [
         getattr(net.transformation.attention, name).weight.detach().numpy() for name in ("query", "key", "value")
     ]
@@ -83,9 +84,11 @@ def test_the_transformation_is_a_perceptron_whose_output_has_length_one():
     for number, layer in enumerate(weights):
         z = z @ layer.weight.detach().numpy().T + layer.bias.detach().numpy()
         z = np.maximum(z, 0) if number < 2 else z
-    np.testing.assert_allclose(net.prepare(x, N).values[0].detach(), z / np.linalg.norm(z, axis=1)[:, None], atol=1e-12)
+    np.testing.assert_allclose(
+        net.features(x, N).values[0].detach(), z / np.linalg.norm(z, axis=1)[:, None], atol=1e-12
+    )
     loose = network(n_outputs=5, normalize=False)
-    np.testing.assert_allclose(loose.prepare(x, N).values[0].detach(), z, atol=1e-12)
+    np.testing.assert_allclose(loose.features(x, N).values[0].detach(), z, atol=1e-12)
 
 
 def test_the_default_is_the_paper_s_size():
@@ -106,7 +109,7 @@ def test_gradients_are_those_of_finite_differences(options):
     net = network(**options)
     x, y = (side.requires_grad_() for side in batch())
     assert torch.autograd.gradcheck(lambda a, b: net(a, b, N, M), (x, y), atol=1e-6)
-    assert torch.autograd.gradcheck(lambda a, b: net.plan(net.prepare(a, N), net.prepare(b, M)), (x, y), atol=1e-6)
+    assert torch.autograd.gradcheck(lambda a, b: net.plan(net.features(a, N), net.features(b, M)), (x, y), atol=1e-6)
     weights = list(net.scores.parameters())
     (given,) = torch.autograd.grad(net(x, y, N, M).sum(), weights[0])
     direction = torch.randn_like(given)
@@ -127,7 +130,7 @@ def test_padding_changes_no_value_and_no_gradient(options, fill):
     results = []
     for a, b in ((x, y), (padded(x, N, fill), padded(y, M, fill))):
         a, b = a.clone().requires_grad_(), b.clone().requires_grad_()
-        first, second = net.prepare(a, N), net.prepare(b, M)
+        first, second = net.features(a, N), net.features(b, M)
         one, all_pairs, plan = net.rows(first, second), net.matrix(first, second), net.plan(first, second)
         total = one.sum() + all_pairs.square().sum() + plan.square().sum() + net.norm_ratio(first, second).sum()
         grads = torch.autograd.grad(total, [a, b, *net.parameters()], allow_unused=True)
@@ -147,13 +150,13 @@ def test_padding_changes_no_value_and_no_gradient(options, fill):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_batch_is_a_loop_and_a_matrix_is_its_rows(options, dtype):
     net = network(dtype=dtype, **options)
-    x, y = prepared(net, dtype=dtype)
+    x, y = features_of(net, dtype=dtype)
     found = net.matrix(x, y)
     alone = torch.empty_like(found)
     for i in range(4):
         for j in range(4):
             one, two = x.take(slice(i, i + 1)), y.take(slice(j, j + 1))
-            cut = Prepared(one.values[:, : N[i]], one.lengths), Prepared(two.values[:, : M[j]], two.lengths)
+            cut = Features(one.values[:, : N[i]], one.lengths), Features(two.values[:, : M[j]], two.lengths)
             alone[i, j] = net.rows(*cut)[0]
     tolerance = {"rtol": 1e-5, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 1e-11, "atol": 1e-13}
     torch.testing.assert_close(found, alone, **tolerance)
@@ -166,7 +169,7 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
     results = []
     for how in ({}, {"at_once": at_once, "kept": kept}):
         x, y = (side.requires_grad_() for side in batch())
-        found = tiles.tiled(net.tile, net.prepare(x, N), net.prepare(y, M), net.room, **how)
+        found = pairs.tiled(net.tile, net.features(x, N), net.features(y, M), net.footprint, **how)
         results.append((found, *torch.autograd.grad(found.square().sum(), [x, y, *net.parameters()])))
     for one, two in zip(*results, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-13)
@@ -178,12 +181,12 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_stripes_of_a_long_pair_give_the_same_distances(variant, symmetrize, dtype, rows, monkeypatch):
     net = network(variant, dtype, symmetrize=symmetrize)
-    x, y = prepared(net, dtype=dtype)
+    x, y = features_of(net, dtype=dtype)
     striped, heights = net._striped, []
     monkeypatch.setattr(net, "_striped", lambda *sides: heights.append(len(sides[0])) or striped(*sides))
     with torch.no_grad():
         whole = net.rows(x, y)
-        monkeypatch.setattr(tap_network, "AT_ONCE", rows * 5 * net.scores.room())
+        monkeypatch.setattr(tap_network, "AT_ONCE", rows * 5 * net.scores.footprint())
         found = net.rows(x, y)
     tolerance = {"rtol": 1e-12, "atol": 1e-14} if dtype == torch.float64 else {"rtol": 1e-5, "atol": 1e-6}
     torch.testing.assert_close(found, whole, **tolerance)
@@ -192,7 +195,7 @@ def test_stripes_of_a_long_pair_give_the_same_distances(variant, symmetrize, dty
 
 def derivatives(net, order):
     x, y = (side.requires_grad_() for side in batch(dtype=torch.float32))
-    found = net.matrix(net.prepare(x, N), net.prepare(y, M))
+    found = net.matrix(net.features(x, N), net.features(y, M))
     parts = [x, y, *net.parameters()]
     first = torch.autograd.grad(found.square().sum(), parts, create_graph=order == 2)
     if order == 1:
@@ -229,14 +232,14 @@ def test_frozen_layers_still_pass_the_gradient_on(monkeypatch):
 
 def test_no_sequences_make_an_empty_matrix():
     net = network()
-    x, y = prepared(net)
+    x, y = features_of(net)
     assert net.matrix(x.take(slice(0, 0)), y).shape == (0, 4)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_step_of_the_query_has_the_same_mass(variant):
     net = network(variant)
-    x, y = prepared(net)
+    x, y = features_of(net)
     plan = net.plan(x, y)
     for item, n in enumerate(N):
         torch.testing.assert_close(plan[item, :n].sum(1), torch.full((int(n),), 1 / int(n), dtype=torch.float64))
@@ -247,7 +250,7 @@ def test_every_step_of_the_query_has_the_same_mass(variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_symmetrized_distances_are_the_mean_of_both_directions(variant):
     net, both = network(variant), network(variant, symmetrize=True)
-    x, y = prepared(net)
+    x, y = features_of(net)
     torch.testing.assert_close(both.rows(x, y), (net.rows(x, y) + net.rows(y, x)) / 2)
     torch.testing.assert_close(both.matrix(x, y), both.matrix(y, x).mT)
     assert both.symmetric
@@ -273,14 +276,14 @@ def test_distances_of_frames_are_exact_and_flat_where_frames_meet(dtype):
 def test_a_constant_sequence_has_finite_gradients():
     net = network(dtype=torch.float32)
     x = torch.ones(2, 5, 3, requires_grad=True)
-    net.matrix(*[net.prepare(x, torch.tensor([5, 3]))] * 2).sum().backward()
+    net.matrix(*[net.features(x, torch.tensor([5, 3]))] * 2).sum().backward()
     assert torch.isfinite(x.grad).all()
     assert all(torch.isfinite(p.grad).all() for p in net.parameters() if p.grad is not None)
 
 
 def test_the_norm_ratio_is_that_of_g_and_the_distances():
     net = network(transform=False)
-    x, y = prepared(net)
+    x, y = features_of(net)
     for item, (n, m) in enumerate(zip(N, M, strict=True)):
         table = naive.distances(x.values[item, :n].numpy(), y.values[item, :m].numpy())
         g = naive.correction(table, layers_of(net))
@@ -292,11 +295,11 @@ def test_the_norm_ratio_is_that_of_g_and_the_distances():
 @pytest.mark.parametrize("variant", ["cnn", "attention"])
 def test_mean_pooling_counts_steps_and_no_padding(variant):
     net = network(variant)
-    x, _ = prepared(net)
+    x, _ = features_of(net)
     twin = torch.stack([x.values[item, :n, :3].mean(0) for item, n in enumerate(N)])
     torch.testing.assert_close(net.mean_pooled(x), twin)
     assert isinstance(
-        Aligned(3, hidden=4).mean_pooled(Prepared(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor
+        Aligned(3, hidden=4).mean_pooled(Features(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor
     )
 
 
@@ -333,10 +336,10 @@ def test_nothing_is_kept_for_gradients_that_nobody_will_ask_for(monkeypatch):
 
 def test_many_short_pairs_are_cut_by_pairs_and_not_into_stripes(monkeypatch):
     net = network()
-    x, y = prepared(net)
+    x, y = features_of(net)
     with torch.no_grad():
         whole = net.rows(x, y)
-        monkeypatch.setattr(tap_network, "AT_ONCE", 2 * net.room(7, 5))
+        monkeypatch.setattr(tap_network, "AT_ONCE", 2 * net.footprint(7, 5))
         monkeypatch.setattr(net, "_striped", lambda *sides: pytest.fail("stripes of what fits"))
         torch.testing.assert_close(net.rows(x, y), whole, rtol=1e-12, atol=1e-14)
 

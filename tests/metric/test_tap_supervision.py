@@ -21,7 +21,7 @@ def test_without_labels_frames_are_compared_as_they_are(supervision, tmp_path):
     x = waves(2, 8)
     metric = tl.TAP(supervision=supervision, **SMALL).fit(x)
     lengths = torch.full((1,), 9)
-    frames = metric.network_.prepare(torch.tensor(x[:1]), lengths).values[0, :, :2]
+    frames = metric.network_.features(torch.tensor(x[:1]), lengths).values[0, :, :2]
     np.testing.assert_array_equal(frames, x[0])
     plan = metric.align(x[0], x[9])
     apart = np.linalg.norm(x[0][:, None] - x[9][None], axis=-1)
@@ -89,9 +89,9 @@ def test_few_shot_tasks_are_judged_by_queries_that_take_no_part():
 
 @pytest.mark.parametrize("supervision", ["augmentation", "alignment", "episodes"])
 def test_patience_ends_a_training_that_gets_no_better(supervision, monkeypatch):
-    from timelike.metric import learning
+    from timelike.metric.objectives import augmentations, episodes
 
-    for kind in (learning.JudgedAugmentations, learning.JudgedEpisodes):
+    for kind in (augmentations.JudgedAugmentations, episodes.JudgedEpisodes):
         monkeypatch.setattr(kind, "validate", lambda self: 1.0)
     metric = tl.TAP(supervision=supervision, n_way=2, n_query=2, patience=2, **HELD | {"max_epochs": 9})
     assert metric.fit(labelled(2, 12)).history_.stopped == "patience"

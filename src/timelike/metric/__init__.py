@@ -6,31 +6,32 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import losses as losses
-    from .aligned import Aligned as Aligned
-    from .aligning import Aligning as Aligning
-    from .alignment_losses import (
+    from .comparer import Aligning as Aligning, Comparer as Comparer, Features as Features
+    from .coupled.estimator import CoupledGRU as CoupledGRU
+    from .coupled.network import CoupledNetwork as CoupledNetwork
+    from .ground.aligned_frames import Aligned as Aligned, AlignedFrames as AlignedFrames
+    from .ground.deep_rvsml import DeepRVSML as DeepRVSML
+    from .ground.elementwise import ElementWise as ElementWise
+    from .ground.rvsml import RVSML as RVSML
+    from .objectives.augmentations import (
+        AugmentedBatch as AugmentedBatch,
+        SelfSupervised as SelfSupervised,
         alignment_error as alignment_error,
-        class_scores as class_scores,
+        augmented as augmented,
         consistency as consistency,
-        episode_loss as episode_loss,
     )
-    from .alignment_objectives import Episodes as Episodes, SelfSupervised as SelfSupervised, Supervised as Supervised
-    from .augmentation import AugmentedBatch as AugmentedBatch, augmented as augmented
-    from .comparer import Comparer as Comparer, Prepared as Prepared
-    from .coupled_gru import CoupledGRU as CoupledGRU
-    from .coupled_network import CoupledNetwork as CoupledNetwork
-    from .elementwise import ElementWise as ElementWise
-    from .siamese import SiameseGRU as SiameseGRU
-    from .siamese_network import SiameseNetwork as SiameseNetwork
-    from .tap import TAP as TAP
-    from .tap_network import TAPNetwork as TAPNetwork
-    from .virtual import RVSML as RVSML, DeepRVSML as DeepRVSML
+    from .objectives.episodes import Episodes as Episodes, class_scores as class_scores, episode_loss as episode_loss
+    from .objectives.labels import Supervised as Supervised
+    from .siamese import SiameseGRU as SiameseGRU, SiameseNetwork as SiameseNetwork
+    from .tap.estimator import TAP as TAP
+    from .tap.network import TAPNetwork as TAPNetwork
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
         __name__,
         inner=(
             "Aligned",
+            "AlignedFrames",
             "Aligning",
             "AugmentedBatch",
             "Comparer",
@@ -38,7 +39,7 @@ if not TYPE_CHECKING:
             "DeepRVSML",
             "ElementWise",
             "Episodes",
-            "Prepared",
+            "Features",
             "RVSML",
             "SelfSupervised",
             "SiameseNetwork",

@@ -1,4 +1,4 @@
-"""A distance that is learned by a network: classes, pairs, what is held out, and all pairs a block at a time."""
+"""Learned distances: the base of all that learn from classes, and of those whose network compares two sequences."""
 
 from __future__ import annotations
 
@@ -11,23 +11,60 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from ..align import FittedMetric
 from ..align.base import Report, computed
 from ..align.candidates import Ids
 from ..models import options
 from ..sequences import Sequences, as_sequences
-from ..train import Objective, Plateau
+from ..sequences.reading import read_targets
+from ..train import Objective, Plateau, Trained
 from ..train.trained import exact, torch_threads
 from . import losses
-from .alignment_objectives import Supervised
-from .blocks import compare, fill, parts, picked
 from .comparer import Comparer
-from .estimator import MetricEstimator
 from .gallery import PreparedGallery
-from .learning import ByPairs, Judged
 from .losses.finding import known, option as loss_option
+from .objectives.given_pairs import ByPairs, checked_pairs
+from .objectives.labels import Judged, Supervised
+from .pairs import compare, fill, parts, picked
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
 _LEAST = 4  # members a class must have before some are held out
+
+
+class MetricEstimator(Trained, FittedMetric):
+    """A distance that is trained from classes."""
+
+    classes_: NDArray[Any]
+    _call = "fit(X, y)"
+
+    def _targets(self, sequences: Sequences, y: Any) -> Any:
+        """The class of every sequence, as a number."""
+        labels = read_targets(self, sequences, y, "class")
+        self.classes_, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        if len(counts) < 2:
+            pairs = (
+                "; without classes, fit_pairs(X, pairs, same) learns from pairs" if hasattr(self, "fit_pairs") else ""
+            )
+            raise ValueError(
+                f"y holds one class, {self.classes_.tolist()[0]!r}: a distance is learned from two or more{pairs}"
+            )
+        if counts.max() < 2:
+            raise ValueError(
+                f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
+                "class two members or more"
+            )
+        return classes.astype(np.int64)
+
+    def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
+        super()._refuse(x, y, names)
+        for side, name in zip((x, y), names, strict=True):
+            if side is not None:
+                self.moments_.refuse(side, name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
 
 class LearnedMetric(MetricEstimator):
@@ -71,7 +108,7 @@ class LearnedMetric(MetricEstimator):
         """
         with self._fitting():
             sequences, criterion = self._learn_from(X), losses.find(self.loss)
-            given, alike = _checked_pairs(pairs, same, len(sequences))
+            given, alike = checked_pairs(pairs, same, len(sequences))
             if type(criterion).pairs is losses.Loss.pairs:
                 criterion.pairs(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
             ready = self._begin(sequences)
@@ -174,27 +211,3 @@ def _of_every_class(classes: NDArray[np.int64], share: float, rng: np.random.Gen
             size = min(max(1, round(share * len(members))), len(members) - stay)
             held.append(rng.permutation(members)[:size])
     return np.sort(np.concatenate(held))
-
-
-def _checked_pairs(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    try:
-        given, alike = np.asarray(pairs), np.asarray(same)
-    except ValueError as error:
-        raise ValueError(f"pairs and same are no (pair, 2) positions in X and a True or False each: {error}") from None
-    if given.size == 0:
-        raise ValueError("pairs is empty: expected (pair, 2), two positions in X for each of some pairs")
-    if given.ndim != 2 or given.shape[1] != 2:
-        raise ValueError(f"pairs has shape {given.shape}: expected (pair, 2), two positions in X each")
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"pairs has dtype {given.dtype}: expected whole numbers, two positions in X each")
-    if given.min() < 0 or given.max() >= count:
-        at = int(np.flatnonzero((given < 0).any(1) | (given >= count).any(1))[0])
-        raise ValueError(f"pairs[{at}] is {given[at].tolist()}: expected positions 0 to {count - 1} in X")
-    if alike.shape != (len(given),):
-        raise ValueError(f"same has shape {alike.shape}: expected True or False for each of the {len(given)} pairs")
-    odd = np.flatnonzero(~np.isin(alike, (0, 1)))
-    if len(odd):
-        raise ValueError(f"same[{odd[0]}] is {alike.tolist()[odd[0]]!r}: expected True (or 1) or False (or 0)")
-    if alike.all() or not alike.any():
-        raise ValueError("same is the same for all pairs: expected some that are alike and some that are not")
-    return given.astype(np.int64), alike.astype(bool)

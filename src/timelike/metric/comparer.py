@@ -1,18 +1,23 @@
-"""What every network that compares sequences can do, however it does so."""
+"""Comparer, a network from two sequences to a distance; Aligning, one that also says how they line up."""
 
 from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from ..align.layers.batches import checked_lengths
+from .pairs import tiled
+
+if TYPE_CHECKING:
+    from .frames import Transformation
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Features:
     """Sequences after all that concerns each alone: (item, time, feature), anything past the lengths (item,)."""
 
     values: Tensor
@@ -21,35 +26,35 @@ class Prepared:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, items: Tensor | slice) -> Prepared:
+    def take(self, items: Tensor | slice) -> Features:
         """Some of them."""
-        return Prepared(self.values[items], self.lengths[items])
+        return Features(self.values[items], self.lengths[items])
 
 
 class Comparer(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
-    What concerns one sequence alone is done once for each (`prepare`); what concerns two is done for given pairs
+    What concerns one sequence alone is done once for each (`features`); what concerns two is done for given pairs
     (`rows`) or for all of them (`matrix`). What steps past a length hold changes no value and no gradient.
     """
 
     symmetric: bool = True  # whether exchanging the two changes nothing
 
     @abc.abstractmethod
-    def prepare(self, x: Tensor, lengths: Tensor) -> Prepared:
-        """Sequences (item, time, channel) of these lengths (item,), ready to be compared."""
+    def features(self, x: Tensor, lengths: Tensor) -> Features:
+        """What is compared of sequences (item, time, channel) with these lengths (item,)."""
 
     @abc.abstractmethod
-    def rows(self, x: Prepared, y: Prepared) -> Tensor:
+    def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
 
-    def matrix(self, x: Prepared, y: Prepared) -> Tensor:
+    def matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y)."""
         first = torch.arange(len(x), device=x.values.device).repeat_interleave(len(y))
         second = torch.arange(len(y), device=y.values.device).repeat(len(x))
         return self.rows(x.take(first), y.take(second)).reshape(len(x), len(y))
 
-    def room(self, x_time: int, y_time: int) -> int:
+    def footprint(self, x_time: int, y_time: int) -> int:
         """About how many numbers one pair of such lengths takes in `matrix`, so that blocks can be made to fit."""
         return 1 + x_time + y_time
 
@@ -64,4 +69,34 @@ class Comparer(nn.Module, abc.ABC):
     def forward(self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None) -> Tensor:
         """The distance of each x and its y, (item,), of x (item, time, channel) and y (item, time, channel)."""
         lengths = checked_lengths(x_lengths, x, "x"), checked_lengths(y_lengths, y, "y")
-        return self.rows(self.prepare(x, lengths[0]), self.prepare(y, lengths[1]))
+        return self.rows(self.features(x, lengths[0]), self.features(y, lengths[1]))
+
+
+class Aligning(Comparer):
+    """A distance through an alignment, of frames that the same network h has transformed.
+
+    `Features.values` begin with the frames after h; what a method needs beside them follows.
+    """
+
+    transformation: Transformation
+
+    @abc.abstractmethod
+    def attend(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
+        """Distances (item,) from x to y, and the alignment (item, n, m) as it is predicted, 0 in the padding."""
+
+    @abc.abstractmethod
+    def tile(self, x: Features, y: Features) -> Tensor:
+        """The distances of all pairs, (item of x, item of y), at once."""
+
+    def matrix(self, x: Features, y: Features) -> Tensor:
+        """The distances of all pairs, (item of x, item of y), in tiles of alike lengths."""
+        return tiled(self.tile, x, y, self.footprint)
+
+    def plan(self, x: Features, y: Features) -> Tensor:
+        """The alignment T (item, n, m), whose entries sum to 1."""
+        found = self.attend(x, y)[1]
+        return found / found.sum((1, 2), keepdim=True)
+
+    def mean_pooled(self, x: Features) -> Tensor:
+        """The mean of the frames of each sequence after h, (item, output): the vector of a linear probe (TAP, A.9)."""
+        return x.values[..., : self.transformation.n_outputs].sum(1) / x.lengths[:, None]

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..native import convolve as compiled
-from .frame_distances import Table
+from .frames import Table
 
 
 def convolved(table: Table, layers: list[nn.Conv2d]) -> Tensor:

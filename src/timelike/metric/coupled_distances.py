@@ -12,10 +12,10 @@ from .. import native
 from ..native import coupled as compiled
 from ..native.buffers import Steps
 from ..native.coupled_rollout import Cell, Side, distances
-from .comparer import Prepared
+from .comparer import Features
 
 
-def rows(cell: Cell, x: Prepared, y: Prepared, *, mean: bool) -> Tensor:
+def rows(cell: Cell, x: Features, y: Features, *, mean: bool) -> Tensor:
     """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
     if not _compiles(cell, x, y):
         return distances(cell, Side(x.values, x.lengths), Side(y.values, y.lengths), mean=mean)
@@ -27,7 +27,7 @@ def rows(cell: Cell, x: Prepared, y: Prepared, *, mean: bool) -> Tensor:
     return torch.from_numpy(compiled.rows(_arrays(*cell), *sides, every.numpy(), every.numpy(), **how))
 
 
-def matrix(cell: Cell, x: Prepared, y: Prepared, *, mean: bool) -> Tensor:
+def matrix(cell: Cell, x: Features, y: Features, *, mean: bool) -> Tensor:
     """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
     graded, compiles = _graded(cell, x, y), _compiles(cell, x, y)
     if compiles and not graded:
@@ -45,7 +45,7 @@ def matrix(cell: Cell, x: Prepared, y: Prepared, *, mean: bool) -> Tensor:
     return distances(cell, *sides, mean=mean)
 
 
-def room(hidden: int, time: int, *, cpu: bool) -> int:
+def footprint(hidden: int, time: int, *, cpu: bool) -> int:
     """About how many numbers a pair takes.
 
     In torch these are its gates, of every step where a gradient will be asked for. The kernels keep the states of some
@@ -57,7 +57,7 @@ def room(hidden: int, time: int, *, cpu: bool) -> int:
     return 8 + 2 * hidden * (time // compiled.STRETCH) if graded else 1
 
 
-def _triangle(cell: Cell, x: Prepared, *, mean: bool) -> Tensor:
+def _triangle(cell: Cell, x: Features, *, mean: bool) -> Tensor:
     first, second = torch.tril_indices(len(x), len(x), -1, device=x.values.device)
     out = x.values.new_zeros(len(x), len(x))
     if not len(first):
@@ -70,11 +70,11 @@ def _triangle(cell: Cell, x: Prepared, *, mean: bool) -> Tensor:
     return below + below.T
 
 
-def _graded(cell: Cell, x: Prepared, y: Prepared) -> bool:
+def _graded(cell: Cell, x: Features, y: Features) -> bool:
     return torch.is_grad_enabled() and any(part.requires_grad for part in (x.values, y.values, *cell))
 
 
-def _compiles(cell: Cell, x: Prepared, y: Prepared) -> bool:
+def _compiles(cell: Cell, x: Features, y: Features) -> bool:
     """Whether the kernels serve; without gradients there is one door to them and to what stands in for them."""
     parts = (x.values, y.values, *cell)
     plain = all(part.device.type == "cpu" and part.dtype == x.values.dtype for part in parts)
@@ -104,7 +104,7 @@ def _rolled(cell: Cell, x: Tensor, y: Tensor, pairs: _Pairs) -> Tensor:
     return distances(cell, *sides, mean=pairs.mean)
 
 
-def _listed(cell: Cell, x: Prepared, y: Prepared | None, first: Tensor, second: Tensor, *, mean: bool) -> Tensor:
+def _listed(cell: Cell, x: Features, y: Features | None, first: Tensor, second: Tensor, *, mean: bool) -> Tensor:
     """With gradients; where y is x, it is None."""
     pairs = _Pairs(x.lengths, x.lengths if y is None else y.lengths, first, second, mean)
     found = _Distances.apply(x.values, None if y is None else y.values, *cell, pairs)  # type: ignore[no-untyped-call]

@@ -12,7 +12,7 @@ from ..align import Gallery, Matches
 from ..align.base import computed, nearest_of_blocks, refuse_nonfinite, threads_of
 from ..sequences import Sequences, as_sequences
 from ..train.trained import exact, torch_threads
-from .blocks import compare, parts
+from .pairs import compare, parts
 
 if TYPE_CHECKING:
     from .base import LearnedMetric

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..mining import Pairs, paired
-from .base import Loss
+from .base import Loss, Pairs, paired
 
 _WAY_OUT = 'pytorch-metric-learning is not installed: pip install "timelike[metric-losses]"'
 

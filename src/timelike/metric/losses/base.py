@@ -1,14 +1,14 @@
-"""What every loss on distances can do."""
+"""Loss, the base of losses on distances, and the pairs of a batch that it looks at."""
 
 from __future__ import annotations
 
 import abc
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ...sequences.arguments import real
-from ..mining import Pairs, mean_where, paired, refuse_arrays
 
 
 class Loss(abc.ABC):
@@ -79,3 +79,151 @@ def check_sharpness(alpha: float, beta: float, margin: float | None) -> None:
     real(beta, "beta", above=0.0)
     if margin is not None:
         real(margin, "margin", 0.0)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Distances (query, gallery), with the pairs of one class (`positive`) and of two (`negative`) marked.
+
+    A pair that is neither does not count, and its distance reads 0, whatever it was.
+
+    Examples
+    --------
+    >>> import torch
+    >>> pairs = paired(torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([7]), torch.tensor([7, 7, 3]))
+    >>> pairs.positive, pairs.negative
+    (tensor([[ True,  True, False]]), tensor([[False, False,  True]]))
+    >>> pairs.largest_positive, pairs.smallest_negative
+    (tensor([[1.]]), tensor([[2.]]))
+    """
+
+    distances: Tensor
+    positive: Tensor
+    negative: Tensor
+
+    @property
+    def both(self) -> Tensor:
+        """Which queries have a positive and a negative, (query,)."""
+        return self.positive.any(dim=1) & self.negative.any(dim=1)
+
+    @property
+    def any(self) -> Tensor:
+        """Which queries have any pair that counts, (query,)."""
+        return (self.positive | self.negative).any(dim=1)
+
+    @property
+    def largest_positive(self) -> Tensor:
+        """Distance of the farthest of the same class, (query, 1); −∞ where there is none."""
+        return self.distances.masked_fill(~self.positive, -torch.inf).amax(dim=1, keepdim=True)
+
+    @property
+    def smallest_negative(self) -> Tensor:
+        """Distance of the nearest of another class, (query, 1); ∞ where there is none."""
+        return self.distances.masked_fill(~self.negative, torch.inf).amin(dim=1, keepdim=True)
+
+    def hard(self, margin: float | None) -> Pairs:
+        """Only the pairs that are wrong or nearly so; all of them if the margin is None.
+
+        Positives farther than the nearest negative − margin, negatives nearer than the farthest positive + margin (Su
+        and Wen, 2022, eq. 6). A query has either some of both or none.
+
+        Examples
+        --------
+        >>> import torch
+        >>> pairs = paired(torch.tensor([[0.0, 1.0, 1.05, 2.0]]), torch.tensor([0]), torch.tensor([0, 0, 1, 1]))
+        >>> mined = pairs.hard(0.1)
+        >>> mined.positive, mined.negative
+        (tensor([[False,  True, False, False]]), tensor([[False, False,  True, False]]))
+        """
+        if margin is None:
+            return self
+        with torch.no_grad():
+            near = self.distances - self.smallest_negative + margin > 0
+            far = self.largest_positive + margin - self.distances > 0
+        return Pairs(self.distances, self.positive & near, self.negative & far)
+
+
+def paired(
+    distances: Tensor, labels: Tensor, gallery_labels: Tensor | None = None, *, valid: Tensor | None = None
+) -> Pairs:
+    """The pairs of a matrix of distances (query, gallery).
+
+    Parameters
+    ----------
+    distances : Tensor (query, gallery)
+    labels : Tensor (query,)
+        Class of each query, as an integer.
+    gallery_labels : Tensor (gallery,), optional
+        Class of each item of the gallery. Without it the queries are the gallery, and none is a pair with itself.
+    valid : bool Tensor (query, gallery), optional
+        The pairs that count. The distance of another may be anything, even nan.
+
+    Examples
+    --------
+    >>> import torch
+    >>> paired(torch.zeros(3, 3), torch.tensor([0, 0, 1])).positive.int()
+    tensor([[0, 1, 0],
+            [1, 0, 0],
+            [0, 0, 0]], dtype=torch.int32)
+    """
+    own = gallery_labels is None
+    gallery_labels = labels if gallery_labels is None else gallery_labels
+    _check(distances, labels, gallery_labels, valid, own)
+    labels, gallery_labels = labels.to(distances.device), gallery_labels.to(distances.device)
+    same = labels[:, None] == gallery_labels[None, :]
+    counts = torch.ones_like(same) if valid is None else valid.to(distances.device, copy=True)
+    if own:
+        counts.fill_diagonal_(False)
+    if distances.dtype in (torch.float16, torch.bfloat16):
+        distances = distances.float()
+    return Pairs(torch.where(counts, distances, 0.0), same & counts, ~same & counts)
+
+
+def _check(distances: Tensor, labels: Tensor, gallery_labels: Tensor, valid: Tensor | None, own: bool) -> None:
+    refuse_arrays(distances=distances, labels=labels, gallery_labels=gallery_labels, valid=valid)
+    expected = (labels.numel(), gallery_labels.numel())
+    if distances.ndim != 2 or labels.ndim != 1 or gallery_labels.ndim != 1 or distances.shape != expected:
+        gallery = "; give gallery_labels if the gallery is another" if own else ""
+        raise ValueError(
+            f"distances has shape {tuple(distances.shape)} with labels {tuple(labels.shape)} and gallery_labels "
+            f"{tuple(gallery_labels.shape)}: expected (query, gallery), (query,) and (gallery,){gallery}"
+        )
+    if not distances.is_floating_point():
+        raise TypeError(f"distances has dtype {distances.dtype}: expected floating point numbers")
+    if valid is not None and (valid.dtype != torch.bool or valid.shape != distances.shape):
+        raise ValueError(
+            f"valid is {valid.dtype} of shape {tuple(valid.shape)}: expected torch.bool of the shape of distances, "
+            f"{tuple(distances.shape)}"
+        )
+
+
+def refuse_arrays(**given: object) -> None:
+    """A loss is there for its gradient, which arrays and lists have none of."""
+    for name, value in given.items():
+        if not (value is None or isinstance(value, Tensor)):
+            raise TypeError(f"{name} is a {type(value).__name__}: expected a tensor, such as torch.as_tensor({name})")
+
+
+def mean_where(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean over the last axis of what is marked; 0 where nothing is, with a gradient of 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> mean_where(torch.tensor([[1.0, 3.0, 8.0], [5.0, 5.0, 5.0]]), torch.tensor([[1, 1, 0], [0, 0, 0]]).bool())
+    tensor([2., 0.])
+    """
+    return torch.where(mask, values, 0.0).sum(dim=-1) / mask.sum(dim=-1).clamp(min=1)
+
+
+def log_sum_exp_where(values: Tensor, mask: Tensor) -> Tensor:
+    """log Σ exp over the last axis of what is marked; any finite number where nothing is, with a gradient of 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> log_sum_exp_where(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[True, True, False]]))
+    tensor([0.6931])
+    """
+    none = ~mask.any(dim=-1, keepdim=True)  # a row of −∞ alone would have a gradient of nan
+    return torch.where(mask, values, -torch.inf).masked_fill(none, 0.0).logsumexp(dim=-1)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..mining import Pairs, mean_where
-from .base import single
+from .base import Pairs, mean_where, single
 from .thresholded import Thresholded
 
 

@@ -8,8 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...sequences.arguments import real
-from ..mining import Pairs, mean_where
-from .base import Loss, single
+from .base import Loss, Pairs, mean_where, single
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..mining import Pairs, log_sum_exp_where
-from .base import Loss, check_sharpness
+from .base import Loss, Pairs, check_sharpness, log_sum_exp_where
 
 
 @dataclass(frozen=True, kw_only=True)

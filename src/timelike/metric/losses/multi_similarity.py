@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..mining import Pairs, log_sum_exp_where
+from .base import Pairs, log_sum_exp_where
 from .thresholded import Thresholded
 
 

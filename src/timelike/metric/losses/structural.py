@@ -8,8 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...sequences.arguments import real
-from ..mining import Pairs, log_sum_exp_where, mean_where
-from .base import Loss
+from .base import Loss, Pairs, log_sum_exp_where, mean_where
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ...sequences.arguments import real
-from ..mining import Pairs
-from .base import Loss, check_sharpness
+from .base import Loss, Pairs, check_sharpness
 
 
 @dataclass(frozen=True, kw_only=True)

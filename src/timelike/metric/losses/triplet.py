@@ -9,8 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...sequences.arguments import real
-from ..mining import Pairs
-from .base import Loss
+from .base import Loss, Pairs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The dynamical system that a recurrent network is when nothing comes in."""
+"""The map that a GRU is when nothing comes in, and its largest Lyapunov exponent."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..native.coupled_rollout import Cell
-from ..sequences.sampling import RandomState, generator
+from ...native.coupled_rollout import Cell
+from ...sequences.sampling import RandomState, generator
 
 # a state and a tangent vector at it, both (start, feature), to those one step later
 Map = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]

@@ -11,8 +11,8 @@ import torch
 
 import timelike as tl
 from timelike import native
-from timelike.metric import TAPNetwork, blocks
-from timelike.metric.blocks import fill
+from timelike.metric import TAPNetwork, pairs
+from timelike.metric.pairs import fill
 from timelike.train.trained import torch_threads
 from toys import MAKERS, NETWORKS
 
@@ -35,8 +35,8 @@ def test_blocks_of_any_size_give_the_same(name, numbers, fitted, train, test, mo
     metric = fitted(name)
     x, y = test[:6], train[:4]
     whole, own = metric.pairwise(x, y), metric.pairwise(x)
-    monkeypatch.setattr(blocks, "NUMBERS_AT_ONCE", numbers)
-    monkeypatch.setattr(blocks, "_STEPS_AT_ONCE", 20)
+    monkeypatch.setattr(pairs, "NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(pairs, "_STEPS_AT_ONCE", 20)
     assert_same(metric.pairwise(x, y), whole)
     assert_same(metric.pairwise(x), own)
 
@@ -44,18 +44,18 @@ def test_blocks_of_any_size_give_the_same(name, numbers, fitted, train, test, mo
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_pair_is_computed_in_a_block_that_fits(name, fitted, test, monkeypatch):
     metric, test = fitted(name), test[:10]
-    monkeypatch.setattr(blocks, "NUMBERS_AT_ONCE", 5000)
+    monkeypatch.setattr(pairs, "NUMBERS_AT_ONCE", 5000)
     seen = []
     network, matrix = metric.network_, metric.network_.matrix
 
     def noted(x, y):
-        seen.append(len(x) * len(y) * network.room(x.values.shape[1], y.values.shape[1]))
+        seen.append(len(x) * len(y) * network.footprint(x.values.shape[1], y.values.shape[1]))
         return matrix(x, y)
 
     monkeypatch.setattr(network, "matrix", noted)
     out = np.full((len(test), len(test)), np.nan)
     metric.pairwise(test, out=out)
-    least = max(network.room(length, length) for length in test.lengths.tolist())
+    least = max(network.footprint(length, length) for length in test.lengths.tolist())
     with torch.no_grad():
         assert max(seen) <= max(5000, least)
     assert np.isfinite(out).all()
@@ -157,7 +157,7 @@ def test_an_array_that_is_given_is_filled(fitted, test):
 
 
 def test_progress_goes_up_to_all_pairs(fitted, test, monkeypatch, capsys):
-    monkeypatch.setattr(blocks, "NUMBERS_AT_ONCE", 100)
+    monkeypatch.setattr(pairs, "NUMBERS_AT_ONCE", 100)
     for name in ("siamese", "tap"):  # each pair once, and in both directions
         metric, seen = fitted(name), []
         ready = metric.moments_.applied(test)
@@ -168,23 +168,23 @@ def test_progress_goes_up_to_all_pairs(fitted, test, monkeypatch, capsys):
     assert "100%" in capsys.readouterr().err
 
 
-def test_long_sequences_are_prepared_one_at_a_time(monkeypatch):
+def test_long_sequences_are_read_one_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     metric = tl.TAP(hidden=8, kernels=2, max_epochs=1, random_state=0)
     metric.fit(rng.standard_normal((8, 5, 2)), [0, 1] * 4)
     long = rng.standard_normal((2, 40_000, 2))
-    seen, prepare = [], TAPNetwork.prepare
-    monkeypatch.setattr(TAPNetwork, "prepare", lambda net, x, n: seen.append(x.shape[:2]) or prepare(net, x, n))
+    seen, features = [], TAPNetwork.features
+    monkeypatch.setattr(TAPNetwork, "features", lambda net, x, n: seen.append(x.shape[:2]) or features(net, x, n))
     with torch.no_grad():
-        parts = blocks.parts(metric.network_, metric.moments_.applied(tl.Sequences(long)))
+        parts = pairs.parts(metric.network_, metric.moments_.applied(tl.Sequences(long)))
     assert seen == [(1, 40_000)] * 2  # two at once would have more steps than a layer of 1024 units has room for
     assert [part.ids.tolist() for part in parts] == [[0], [1]]
 
 
 PEAK = """
 import resource, numpy as np, timelike as tl
-from timelike.metric import tap_network
-tap_network.AT_ONCE = 1 << 22
+from timelike.metric.tap import network
+network.AT_ONCE = 1 << 22
 rng = np.random.default_rng(0)
 metric = tl.{maker}.fit(rng.standard_normal((8, 5, 2)), [0, 1] * 4)
 metric.pairwise(rng.standard_normal((2, 50, 2)))
@@ -246,8 +246,8 @@ def test_a_gallery_is_prepared_once_and_finds_what_the_metric_finds(name, fitted
     metric = fitted(name)
     gallery, seen = metric.prepared(train), []
     kind = type(metric.network_)
-    prepare = kind.prepare
-    monkeypatch.setattr(kind, "prepare", lambda net, x, n: seen.append(len(x)) or prepare(net, x, n))
+    features = kind.features
+    monkeypatch.setattr(kind, "features", lambda net, x, n: seen.append(len(x)) or features(net, x, n))
     found = gallery.neighbors(test[:5], k=3)
     assert sum(seen) == 5
     expected = metric.neighbors(train, test[:5], k=3)

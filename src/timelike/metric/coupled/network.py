@@ -1,4 +1,4 @@
-"""Two copies of one GRU that blend their new states at every step, and how far apart they end."""
+"""GRU twins whose states are coupled: they blend what is new in both at every step, and end some way apart."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..align.layers.batches import checked_lengths
-from ..native.coupled_rollout import Cell, Side, apart, states
-from ..sequences.arguments import one_of, real, whole
-from ..sequences.sampling import RandomState
-from . import coupled_distances
-from .comparer import Comparer, Prepared
-from .induced import gru_map, largest_exponent
+from ...align.layers.batches import checked_lengths
+from ...native.coupled_rollout import Cell, Side, apart, states
+from ...sequences.arguments import one_of, real, whole
+from ...sequences.sampling import RandomState
+from .. import coupled_distances
+from ..comparer import Comparer, Features
+from .dynamics import gru_map, largest_exponent
 
 Sync = Literal["last", "mean"]
 
@@ -94,26 +94,26 @@ class CoupledNetwork(Comparer):
                 getattr(network, name).copy_(getattr(gru, f"{name}_l0"))
         return network
 
-    def prepare(self, x: Tensor, lengths: Tensor) -> Prepared:
+    def features(self, x: Tensor, lengths: Tensor) -> Features:
         """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
         within = torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
         clean = torch.where(within[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
         with self._own_precision():
-            return Prepared(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
+            return Features(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
 
-    def rows(self, x: Prepared, y: Prepared) -> Tensor:
+    def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
         with self._own_precision():
             return coupled_distances.rows(self._cell(), x, y, mean=self._mean)
 
-    def matrix(self, x: Prepared, y: Prepared) -> Tensor:
+    def matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
         with self._own_precision():
             return coupled_distances.matrix(self._cell(), x, y, mean=self._mean)
 
-    def room(self, x_time: int, y_time: int) -> int:
+    def footprint(self, x_time: int, y_time: int) -> int:
         """A number for a pair, or some of its states where a gradient will be asked for; in torch its gates."""
-        return coupled_distances.room(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
+        return coupled_distances.footprint(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
 
     def penalty(self) -> Tensor:
         """`coupling_penalty` · ‖W_hc‖, so that the twins couple only where it pays."""
@@ -141,8 +141,8 @@ class CoupledNetwork(Comparer):
         (torch.Size([1, 8]), True)
         """
         sides = (
-            self.prepare(x, checked_lengths(x_lengths, x, "x")),
-            self.prepare(y, checked_lengths(y_lengths, y, "y")),
+            self.features(x, checked_lengths(x_lengths, x, "x")),
+            self.features(y, checked_lengths(y_lengths, y, "y")),
         )
         return torch.stack([apart(*pair) for pair in self._states(*sides)], -1)
 
@@ -179,5 +179,5 @@ class CoupledNetwork(Comparer):
     def _cell(self) -> Cell:
         return Cell(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
 
-    def _states(self, x: Prepared, y: Prepared) -> Iterator[tuple[Tensor, Tensor]]:
+    def _states(self, x: Features, y: Features) -> Iterator[tuple[Tensor, Tensor]]:
         return states(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths))

@@ -1,4 +1,4 @@
-"""The coupled GRU: two sequences are as far apart as two networks that read them and influence each other."""
+"""CoupledGRU: two sequences are as far apart as two coupled networks that read them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..models import options
-from ..sequences import as_one
-from ..sequences.arguments import store
-from ..sequences.sampling import RandomState
-from ..train.processes import Accelerator, Precision
-from .base import LearnedMetric
-from .comparer import Comparer
-from .coupled_network import CoupledNetwork
+from ...models import options
+from ...sequences import as_one
+from ...sequences.arguments import store
+from ...sequences.sampling import RandomState
+from ...train.processes import Accelerator, Precision
+from ..base import LearnedMetric
+from ..comparer import Comparer
+from .network import CoupledNetwork
 
 
 class CoupledGRU(LearnedMetric):

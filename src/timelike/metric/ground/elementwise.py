@@ -12,17 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..models import options
-from ..sequences import Sequences
-from ..sequences.arguments import store
-from ..sequences.sampling import RandomState
-from ..train import Batch, Objective, per_class
-from ..train.processes import Accelerator, Precision
-from . import losses
-from .frame_distances import rowwise
-from .ground import GroundMetric
-from .losses.finding import option as loss_option
-from .transformation import perceptron
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import store
+from ...sequences.sampling import RandomState
+from ...train import Batch, Objective, per_class
+from ...train.processes import Accelerator, Precision
+from .. import losses
+from ..frames import perceptron, rowwise
+from ..losses.finding import option as loss_option
+from .base import GroundMetric
 
 
 class ElementWise(GroundMetric):

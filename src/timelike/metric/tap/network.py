@@ -1,19 +1,24 @@
-"""TAP: the alignment of two sequences is predicted by a small network, and the distance follows."""
+"""TAPNetwork: the alignment of two sequences is predicted by a small network g, and the distance follows."""
 
 from __future__ import annotations
 
-from typing import get_args
+import abc
+import math
+from typing import Literal, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from .aligning import Aligning
-from .alignment_prediction import SIZES, Attention, Convolutions, Scores, Variant
-from .comparer import Prepared
-from .frame_distances import Between, Table, crosswise, finest, rowwise
-from .transformation import Transformation
+from ...sequences.arguments import whole
+from ..comparer import Aligning, Features
+from ..convolved import convolved
+from ..frames import Between, Table, Transformation, crosswise, finest, rowwise
 
 AT_ONCE = 1 << 26  # numbers of a stripe of a long pair, without gradients
+
+Variant = Literal["cnn", "l", "d", "attention"]
+SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "l": (7, 7, 5), "d": (5, 5, 5, 3)}
+"""Kernel sizes: the paper's, larger ones, and one layer more (Su & Wen, ICLR 2022, table 10)."""
 
 
 class TAPNetwork(Aligning):
@@ -80,14 +85,14 @@ class TAPNetwork(Aligning):
         )
         self.symmetric = symmetrize
 
-    def prepare(self, x: Tensor, lengths: Tensor) -> Prepared:
+    def features(self, x: Tensor, lengths: Tensor) -> Features:
         """h of every frame, and what else the prediction needs of each."""
         frames = self.transformation(x, lengths)
-        return Prepared(torch.cat([frames, self.scores.extra(frames)], -1), lengths.to(x.device))
+        return Features(torch.cat([frames, self.scores.extra(frames)], -1), lengths.to(x.device))
 
-    def rows(self, x: Prepared, y: Prepared) -> Tensor:
+    def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,); of long ones a stripe at a time."""
-        at_once = AT_ONCE // self.room(x.values.shape[1], y.values.shape[1])
+        at_once = AT_ONCE // self.footprint(x.values.shape[1], y.values.shape[1])
         if torch.is_grad_enabled() or len(x) <= at_once:
             return self._distances(x, y, rowwise)
         if len(x) > 1:
@@ -96,11 +101,11 @@ class TAPNetwork(Aligning):
         forth = self._striped(x, y)
         return (forth + self._striped(y, x)) / 2 if self.symmetric else forth
 
-    def room(self, x_time: int, y_time: int) -> int:
+    def footprint(self, x_time: int, y_time: int) -> int:
         """A pair of steps has the outputs of layers, and there are some steps around them."""
-        return (x_time + 4) * (y_time + 4) * self.scores.room() * (2 if self.symmetric else 1)
+        return (x_time + 4) * (y_time + 4) * self.scores.footprint() * (2 if self.symmetric else 1)
 
-    def attend(self, x: Prepared, y: Prepared) -> tuple[Tensor, Tensor]:
+    def attend(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
         """Distances (item,) from x to y and the attention A (item, n, m): each row sums to 1, padding is 0."""
         table = self._table(x, y, rowwise)
         attention = self._attention(table, self._apart(x, y, rowwise))
@@ -108,14 +113,14 @@ class TAPNetwork(Aligning):
             attention = attention * table.inside
         return _cost(attention, table), attention.to(table.distances.dtype)
 
-    def plan(self, x: Prepared, y: Prepared) -> Tensor:
+    def plan(self, x: Features, y: Features) -> Tensor:
         """The alignment T (item, n, m) that is predicted: its entries sum to 1, and ⟨T, D⟩ is the distance."""
         plan = self.attend(x, y)[1] / x.lengths[:, None, None]
         if not self.symmetric:
             return plan
         return (plan + self.attend(y, x)[1].mT / y.lengths[:, None, None]) / 2
 
-    def norm_ratio(self, x: Prepared, y: Prepared) -> Tensor:
+    def norm_ratio(self, x: Features, y: Features) -> Tensor:
         """‖g‖ / ‖D‖ of each pair, (item,): how much the prediction departs from the distances (table 3).
 
         g is what −S has beside D, so that it can be told of TAP-trans too.
@@ -128,17 +133,17 @@ class TAPNetwork(Aligning):
         ratio: Tensor = size / base.clamp(min=torch.finfo(base.dtype).tiny)
         return ratio
 
-    def _parts(self, x: Prepared) -> tuple[Tensor, Tensor]:
+    def _parts(self, x: Features) -> tuple[Tensor, Tensor]:
         n_frame = self.transformation.n_outputs
         return x.values[..., :n_frame], x.values[..., n_frame:]
 
-    def _table(self, x: Prepared, y: Prepared, between: Between) -> Table:
+    def _table(self, x: Features, y: Features, between: Between) -> Table:
         n, m = x.lengths, y.lengths
         if between is crosswise:
             n, m = n.repeat_interleave(len(y)), m.repeat(len(x))
         return Table.of(between(self._parts(x)[0], self._parts(y)[0]), n, m)
 
-    def _apart(self, x: Prepared, y: Prepared, between: Between, *, back: bool = False) -> Tensor | None:
+    def _apart(self, x: Features, y: Features, between: Between, *, back: bool = False) -> Tensor | None:
         return self.scores.apart(self._parts(x)[1], self._parts(y)[1], between, back=back)
 
     def _attention(self, table: Table, apart: Tensor | None) -> Tensor:
@@ -148,7 +153,7 @@ class TAPNetwork(Aligning):
             scores = scores.masked_fill(past[:, None], -torch.inf)
         return torch.softmax(scores, -1, dtype=None if torch.is_grad_enabled() else finest(scores))
 
-    def _distances(self, x: Prepared, y: Prepared, between: Between) -> Tensor:
+    def _distances(self, x: Features, y: Features, between: Between) -> Tensor:
         table = self._table(x, y, between)
         found = _cost(self._attention(table, self._apart(x, y, between)), table)
         if not self.symmetric:
@@ -156,10 +161,10 @@ class TAPNetwork(Aligning):
         table = table.reversed()
         return (found + _cost(self._attention(table, self._apart(x, y, between, back=True)), table)) / 2
 
-    def _striped(self, x: Prepared, y: Prepared) -> Tensor:
+    def _striped(self, x: Features, y: Features) -> Tensor:
         """A row of the attention depends on few others, so that memory need not hold all of a long pair."""
         (frames, extra), (n, m) = self._parts(x), (x.values.shape[1], y.values.shape[1])
-        steps = max(1, AT_ONCE // (len(x) * m * self.scores.room()))
+        steps = max(1, AT_ONCE // (len(x) * m * self.scores.footprint()))
         total = x.values.new_zeros(len(x), dtype=finest(x.values))
         for start in range(0, n, steps):
             first = max(0, start - self.scores.reach)
@@ -169,7 +174,7 @@ class TAPNetwork(Aligning):
             total += (attention[:, own] * table.distances[:, own]).sum((1, 2), dtype=total.dtype)
         return (total / x.lengths).to(x.values.dtype)
 
-    def tile(self, x: Prepared, y: Prepared) -> Tensor:
+    def tile(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y), at once."""
         if len(x) == len(y) == 1:
             return self.rows(x, y)[:, None]
@@ -180,3 +185,98 @@ def _cost(attention: Tensor, table: Table) -> Tensor:
     """⟨A, D⟩ / n; rows of padding have an attention, but no distance."""
     total = (attention * table.distances).sum((1, 2), dtype=finest(attention))
     return (total / table.x_lengths).to(table.distances.dtype)
+
+
+class Scores(nn.Module, abc.ABC):
+    """Similarities S (pair, n, m) of the steps of pairs; a softmax over a row is an attention."""
+
+    n_extra: int = 0  # numbers of a frame that it needs beside those whose distances are taken
+    reach: int = 0  # rows before and after that a row depends on
+
+    @abc.abstractmethod
+    def footprint(self) -> int:
+        """About how many numbers there are for each pair of steps."""
+
+    def extra(self, frames: Tensor) -> Tensor:
+        """These numbers, (item, time, n_extra), from frames (item, time, feature)."""
+        return frames[..., :0]
+
+    def apart(self, x: Tensor, y: Tensor, between: Between, *, back: bool = False) -> Tensor | None:
+        """What else is computed from these numbers of x and y: (pair, n, m) for x to y, (pair, m, n) for y to x."""
+        return None
+
+    @abc.abstractmethod
+    def forward(self, table: Table, apart: Tensor | None) -> Tensor:
+        """S, anything finite in the padding."""
+
+
+class Convolutions(Scores):
+    """S = −(D + g(D, D_t)) with convolutions g over both as channels (Su & Wen, ICLR 2022, section 3.1).
+
+    All layers but the last have `kernels` outputs and a ReLU. The paper has one after the last layer as well, the
+    authors' code has not: `last_relu`.
+
+    >>> from timelike.metric.frames import rowwise
+    >>> x = torch.randn(4, 6, 2)
+    >>> table = Table.of(rowwise(x, x), torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1]))
+    >>> Convolutions(kernels=3)(table, None).shape
+    torch.Size([4, 6, 6])
+    """
+
+    def __init__(self, sizes: tuple[int, ...] = SIZES["cnn"], *, kernels: int = 30, last_relu: bool = False) -> None:
+        super().__init__()
+        widths = [2, *[whole(kernels, "kernels", 1)] * (len(sizes) - 1), 1]
+        self.layers = nn.ModuleList(
+            nn.Conv2d(widths[i], widths[i + 1], size, padding=size // 2) for i, size in enumerate(sizes)
+        )
+        self.kernels, self.last_relu, self.reach = kernels, last_relu, sum(size // 2 for size in sizes)
+
+    def footprint(self) -> int:
+        """Two layers, one made of the other, or all that the gradients need; and what is there before and after."""
+        layers = len(self.layers) - 1 if torch.is_grad_enabled() else 2
+        return layers * self.kernels + 32
+
+    def forward(self, table: Table, apart: Tensor | None) -> Tensor:
+        """−(D + g)."""
+        return -(table.distances + self.correction(table))
+
+    def correction(self, table: Table) -> Tensor:
+        """g(D, D_t), (pair, n, m), 0 in the padding."""
+        found = convolved(table, [layer for layer in self.layers if isinstance(layer, nn.Conv2d)])
+        return found.relu() if self.last_relu else found
+
+
+class Attention(Scores):
+    """S = −(‖W_q x_i − W_k y_j‖ / √30 + 50 D_t): TAP-trans (Su & Wen, ICLR 2022, appendix A.7).
+
+    `width` is the 30 and `weight` the 50.
+
+    >>> from timelike.metric.frames import rowwise
+    >>> scores, x = Attention(2), torch.randn(4, 6, 2)
+    >>> table = Table.of(rowwise(x, x), torch.full((4,), 6), torch.full((4,), 6))
+    >>> scores(table, scores.apart(scores.extra(x), scores.extra(x), rowwise)).shape
+    torch.Size([4, 6, 6])
+    """
+
+    def __init__(self, n_features: int, *, width: int = 30, weight: float = 50.0) -> None:
+        super().__init__()
+        self.query, self.key = (nn.Linear(n_features, width, bias=False) for _ in range(2))
+        self.width, self.weight, self.n_extra = width, weight, 2 * width
+
+    def footprint(self) -> int:
+        """A few matrices, in both precisions."""
+        return 48
+
+    def extra(self, frames: Tensor) -> Tensor:
+        """As the one that asks, and as the one that is asked."""
+        return torch.cat([self.query(frames), self.key(frames)], -1)
+
+    def apart(self, x: Tensor, y: Tensor, between: Between, *, back: bool = False) -> Tensor:
+        """Distances of what x asks and y answers; or of what y asks and x answers."""
+        (x_query, x_key), (y_query, y_key) = x.chunk(2, -1), y.chunk(2, -1)
+        return between(x_key, y_query).mT if back else between(x_query, y_key)
+
+    def forward(self, table: Table, apart: Tensor | None) -> Tensor:
+        """−(D_s + λ D_t)."""
+        assert apart is not None
+        return -(apart / math.sqrt(self.width) + self.weight * table.positions)

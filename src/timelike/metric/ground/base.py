@@ -1,4 +1,4 @@
-"""Distances whose ground metric is learned: frames are mapped first and then aligned as ever."""
+"""GroundMetric: frames mapped by what was learned, then compared by an aligner that learns nothing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ..align import DTW, OPW, Aligner
-from ..align.base import Report, threads_of
-from ..models import Model, options
-from ..sequences import Sequences
-from ..sequences.arguments import one_of
-from ..train import Diverged, Objective
-from ..train.trained import exact, torch_threads
-from .estimator import MetricEstimator
+from ...align import DTW, OPW, Aligner
+from ...align.base import Report, threads_of
+from ...models import Model, options
+from ...sequences import Sequences
+from ...sequences.arguments import one_of
+from ...train import Diverged, Objective
+from ...train.trained import exact, torch_threads
+from ..base import MetricEstimator
 
 _STEPS_AT_ONCE = 1 << 16
 

@@ -1,0 +1,203 @@
+"""Learning from augmentations: a sequence is near what was made of it, and lines up with it as it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ...models import fingerprint
+from ...sequences import Sequences
+from ...sequences.augment import Augmentation, Blur, Choice, Merge, choose
+from ...sequences.sampling import RandomState, generator
+from ...train import Batch, shuffled
+from ..comparer import Aligning, Comparer, Features
+from .base import JUDGED, Comparing, mean_of, some_of
+
+BLUR_OR_MERGE: Choice = choose([Blur(), Merge()])
+"""TAP's augmentation: one of the two, drawn anew for every sequence (Su & Wen, ICLR 2022, appendix A.1)."""
+
+
+class SelfSupervised(Comparing):
+    """Equation 10 alone: a sequence is near its augmentation, and lines up with it as it was made.
+
+    `distance=0` is alignment-supervised learning (A.8). Only the prediction is learned, not the transformation h:
+    without negatives the distances would make all frames the same, and that is what `joint=True` shows (SoftDTW* of
+    tables 6 and 7).
+    """
+
+    supervision = "augmentation"
+
+    def __init__(
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        *,
+        augmentation: Augmentation = BLUR_OR_MERGE,
+        distance: float = 1.0,
+        alignment: float = 1.0,
+        dual: bool = True,
+        joint: bool = False,
+        batch_size: int = 64,
+        learning_rate: float = 1e-4,
+        weight_decay: float = 1e-4,
+    ) -> None:
+        super().__init__(
+            module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
+        )
+        self.augmentation, self.joint = augmentation, joint
+        self.weights: dict[str, Any] = {"distance": distance, "alignment": alignment, "dual": dual}
+
+    def _parameters(self) -> list[nn.Parameter]:
+        learned = [
+            parameter
+            for name, parameter in self.module.named_parameters()
+            if self.joint or not name.startswith("transformation.")
+        ]
+        if not learned:
+            raise ValueError(
+                f"{type(self.module).__name__} has nothing to learn but the transformation: use joint=True"
+            )
+        return learned
+
+    def _more(self) -> dict[str, str | int]:
+        return {"augmentation": repr(self.augmentation), "weights": repr(self.weights), "joint": str(self.joint)}
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Random batches with their augmentations."""
+        for ids in shuffled(len(self.sequences), self.batch_size, rng):
+            yield with_augmentation(self._batch(ids), self.augmentation, rng)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Equation 10."""
+        sides = self._features(batch, "new"), self._features(batch)
+        return consistency(self.module, *sides, batch["alignment"], **self.weights) + self.module.penalty()
+
+
+class JudgedAugmentations(SelfSupervised):
+    """Learning from augmentations, judged by those of sequences that take no part in it."""
+
+    supervision = "augmentation of all but some"  # of all, in checkpoints of before there was a judgement
+    higher_is_better = False
+
+    def __init__(
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        held_out: NDArray[np.int64],
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> None:
+        used = np.setdiff1d(np.arange(len(sequences)), held_out)
+        super().__init__(module, sequences[used], **options)
+        self.places, self.held_out = used, held_out
+        judged = some_of(held_out, JUDGED[0], rng)
+        parts = np.array_split(judged, -(-len(judged) // self.batch_size))
+        whole = (Batch.of(sequences, part) for part in parts)
+        self.judged = [with_augmentation(batch, self.augmentation, rng) for batch in whole]
+
+    def _more(self) -> dict[str, str | int]:
+        return super()._more() | {"held-out sequences": fingerprint(self.held_out)}
+
+    def validate(self) -> float:
+        """What is minimised, of augmentations that were made once and for all."""
+        found = [(float(self.loss(batch.like(self.module))), len(batch)) for batch in self.judged]
+        return mean_of(found)
+
+
+class AugmentedBatch(NamedTuple):
+    """New sequences `x` (item, new time, channel) of `lengths` (item,), and how they were made of the old ones.
+
+    `alignment` (item, new time, old time) has rows that sum to 1 and zeros in the padding.
+    """
+
+    x: Tensor
+    lengths: Tensor
+    alignment: Tensor
+
+
+def augmented(
+    x: Tensor, lengths: Tensor, augmentation: Augmentation = BLUR_OR_MERGE, *, random_state: RandomState = None
+) -> AugmentedBatch:
+    """Every sequence of a padded batch (item, time, channel) changed by itself, whatever the padding holds.
+
+    >>> from timelike.sequences.augment import Merge
+    >>> x = torch.arange(4.0).reshape(1, 4, 1)
+    >>> new = augmented(x, torch.tensor([4]), Merge(even=True), random_state=5)
+    >>> new.x.flatten(), new.lengths, new.alignment[0, 2]
+    (tensor([0.0000, 1.0000, 2.5000]), tensor([3]), tensor([0.0000, 0.0000, 0.5000, 0.5000]))
+    """
+    rng = generator(random_state)
+    steps = x.detach().cpu().numpy()
+    made = [augmentation(one[:length], random_state=rng) for one, length in zip(steps, lengths.tolist(), strict=True)]
+    longest = max((len(new.values) for new in made), default=0)
+    values = np.zeros((len(made), longest, *steps.shape[2:]), steps.dtype)
+    alignments = np.zeros((len(made), longest, steps.shape[1]), steps.dtype)
+    for item, new in enumerate(made):
+        values[item, : len(new.values)] = new.values
+        alignments[item, : len(new.values), : new.alignment.shape[1]] = new.alignment
+    found = torch.tensor([len(new.values) for new in made], dtype=torch.int64)
+    return AugmentedBatch(*(torch.as_tensor(part).to(x.device) for part in (values, found, alignments)))
+
+
+def with_augmentation(batch: Batch, augmentation: Augmentation, rng: np.random.Generator) -> Batch:
+    """The batch, and beside its sequences `x` new ones made of them: `new`, `new_lengths` and their `alignment`."""
+    new = augmented(batch["x"], batch["lengths"], augmentation, random_state=rng)
+    more = {"new": new.x, "new_lengths": new.lengths, "alignment": new.alignment}
+    return Batch(batch.ids, **batch.tensors, **more)
+
+
+def consistency(
+    network: Comparer,
+    augmented: Features,
+    original: Features,
+    truth: Tensor,
+    *,
+    distance: float = 1.0,
+    alignment: float = 1.0,
+    dual: bool = True,
+) -> Tensor:
+    """The self-supervised loss of TAP (Su & Wen, ICLR 2022, eq. 10), averaged over a batch.
+
+    d(x̃, x) + MSE(A, T̃) + d(x, x̃) + MSE(A′, T̃ᵀ), with x̃ an augmentation of x, T̃ (item, new time, old time) the way
+    it was made, and A, A′ the alignments that are predicted, before they are divided by their sum. `distance` and
+    `alignment` weigh the two kinds of terms (distance=0 is the alignment-supervised loss of A.8), and `dual=False`
+    leaves out the direction from x to x̃.
+
+    >>> import torch
+    >>> from timelike.metric import TAPNetwork, augmented
+    >>> network, x, lengths = TAPNetwork(2, transform=False), torch.randn(3, 8, 2), torch.tensor([8, 6, 7])
+    >>> new = augmented(x, lengths, random_state=0)
+    >>> sides = network.features(new.x, new.lengths), network.features(x, lengths)
+    >>> consistency(network, *sides, new.alignment, distance=0).shape
+    torch.Size([])
+    """
+    terms = _one_way(network, augmented, original, truth, distance, alignment)
+    if dual:
+        terms = terms + _one_way(network, original, augmented, truth.mT, distance, alignment)
+    return terms.mean()
+
+
+def _one_way(network: Comparer, x: Features, y: Features, truth: Tensor, distance: float, alignment: float) -> Tensor:
+    if alignment == 0:
+        return distance * network.rows(x, y)
+    if not isinstance(network, Aligning):
+        raise TypeError(f"{type(network).__name__} predicts no alignment: use alignment=0")
+    found, attention = network.attend(x, y)
+    error = alignment * alignment_error(attention, truth, x.lengths, y.lengths)
+    return error if distance == 0 else distance * found + error
+
+
+def alignment_error(attention: Tensor, truth: Tensor, x_lengths: Tensor, y_lengths: Tensor) -> Tensor:
+    """The mean squared difference of two alignments (item, n, m) over the steps of each pair, (item,) (table 4).
+
+    >>> import torch
+    >>> one = torch.tensor([1])
+    >>> alignment_error(torch.tensor([[[0.5, 0.5]]]), torch.tensor([[[1.0, 0.0]]]), one, 2 * one)
+    tensor([0.2500])
+    """
+    return (attention - truth).square().sum((1, 2)) / (x_lengths * y_lengths)

@@ -1,0 +1,171 @@
+"""Learning from few-shot tasks: every query is to be nearest to the support of its class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.optim import Optimizer
+
+from ...models import fingerprint
+from ...sequences import Sequences
+from ...train import Batch
+from ..comparer import Comparer, Features
+from .base import Comparing, mean_of
+
+_TASKS = 20  # few-shot tasks of a validation
+
+
+class Episodes(Comparing):
+    """Few-shot tasks: each query is to be nearest to the support of its class (Su & Wen, ICLR 2022, eq. 8–9).
+
+    A batch is one task. The paper trains with SGD at 1e-3, from a pretrained network for frames: `optimizer="sgd"`.
+    """
+
+    supervision = "episodes"
+
+    def __init__(
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        labels: Any,
+        *,
+        n_way: int = 5,
+        k_shot: int = 1,
+        n_query: int = 5,
+        n_episodes: int = 100,
+        optimizer: Literal["adam", "sgd"] = "adam",
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(
+            module, sequences, batch_size=n_way * n_query, learning_rate=learning_rate, weight_decay=weight_decay
+        )
+        codes = np.unique(np.asarray(labels), return_inverse=True)[1]
+        self.codes = codes.astype(np.int64)
+        self.numbered = sequences.replace(labels=codes, ids=np.arange(len(sequences)))
+        self.n_way, self.k_shot, self.n_query, self.n_episodes = n_way, k_shot, n_query, n_episodes
+        self.optimizer = optimizer
+
+    def _more(self) -> dict[str, str | int]:
+        task = {"n_way": self.n_way, "k_shot": self.k_shot, "n_query": self.n_query, "n_episodes": self.n_episodes}
+        return {"labels": fingerprint(self.codes), "optimizer": self.optimizer, **task}
+
+    def optimizers(self) -> Optimizer:
+        """Adam, or SGD as in the paper."""
+        if self.optimizer == "adam":
+            return super().optimizers()
+        return torch.optim.SGD(self._parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Tasks; both parts go class by class, so the classes are known by their places."""
+        way, shot, query = self.n_way, self.k_shot, self.n_query
+        for task in self.numbered.episodes(way, shot, query, n_episodes=self.n_episodes, random_state=rng):
+            assert task.query.ids is not None
+            (x, lengths), (support, support_lengths) = task.query.tensor(), task.support.tensor()
+            classes = {"labels": np.repeat(np.arange(way), query), "support_labels": np.repeat(np.arange(way), shot)}
+            sides = {"x": x, "lengths": lengths, "support": support, "support_lengths": support_lengths}
+            yield Batch(task.query.ids, **sides, **classes)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Equation 9."""
+        queries, support = self._features(batch), self._features(batch, "support")
+        found = episode_loss(self.module, queries, batch["labels"], support, batch["support_labels"], self.n_way)
+        return found + self.module.penalty()
+
+    def part(self, batch: Batch, rank: int, world: int) -> Batch:
+        """Some of the queries, and all of the support."""
+        shared = {name: tensor for name, tensor in batch.tensors.items() if name.startswith("support")}
+        own = {name: tensor for name, tensor in batch.tensors.items() if name not in shared}
+        some = Batch(batch.ids, **own).take(np.arange(rank, len(batch), world))
+        return Batch(some.ids, **some.tensors, **shared)
+
+
+class JudgedEpisodes(Episodes):
+    """Few-shot tasks, judged by tasks whose queries take no part in it and whose support does."""
+
+    supervision = "episodes of all but some"
+    higher_is_better = False
+
+    def __init__(
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        labels: NDArray[np.int64],
+        held_out: NDArray[np.int64],
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> None:
+        used = np.setdiff1d(np.arange(len(sequences)), held_out)
+        super().__init__(module, sequences[used], labels[used], **options)
+        self.places, self.held_out, self.all_labels = used, held_out, labels
+        self.judged = [self._task(sequences, labels, rng) for _ in range(_TASKS)]
+
+    def _task(self, sequences: Sequences, labels: NDArray[np.int64], rng: np.random.Generator) -> tuple[Batch, int]:
+        """Queries held out, the support of their classes, and how many classes there are."""
+        kinds = np.unique(labels[self.held_out])
+        kinds = rng.permutation(kinds)[: self.n_way]
+        queries, support = (
+            [rng.permutation(pool[labels[pool] == kind])[:most] for kind in kinds]
+            for pool, most in ((self.held_out, self.n_query), (self.places, self.k_shot))
+        )
+        batch = Batch.of(sequences, np.concatenate(queries))
+        known = Batch.of(sequences, np.concatenate(support))
+        codes = {
+            "labels": np.repeat(np.arange(len(kinds)), [len(some) for some in queries]),
+            "support_labels": np.repeat(np.arange(len(kinds)), [len(some) for some in support]),
+        }
+        sides = {"support": known["x"], "support_lengths": known["lengths"]}
+        return Batch(batch.ids, **batch.tensors, **sides, **codes), len(kinds)
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Tasks, whose sequences are named as the caller gave them."""
+        for batch in super().batches(epoch, rng):
+            yield Batch(self.places[batch.ids], **batch.tensors)
+
+    def _more(self) -> dict[str, str | int]:
+        known = {"labels": fingerprint(self.all_labels), "held-out sequences": fingerprint(self.held_out)}
+        return super()._more() | known
+
+    def validate(self) -> float:
+        """The mean loss of the tasks, which were drawn once and for all.
+
+        Not their accuracy: of a few queries it is soon 1, and what is learned after that would be thrown away.
+        """
+        found = []
+        for task, n_way in self.judged:
+            batch = task.like(self.module)
+            queries, support = self._features(batch), self._features(batch, "support")
+            lost = episode_loss(self.module, queries, batch["labels"], support, batch["support_labels"], n_way)
+            found.append((float(lost), len(batch)))
+        return mean_of(found)
+
+
+def class_scores(network: Comparer, queries: Features, support: Features, labels: Tensor, n_way: int) -> Tensor:
+    """How much every query is of every class, (query, class): −Σ d(q, s) + d(s, q) over its support (eq. 8).
+
+    `labels` (support,) are the classes 0 … n_way − 1 of the support.
+
+    >>> import torch
+    >>> from timelike.metric import Aligned
+    >>> network = Aligned(1, aligner="softdtw", transform=False)
+    >>> support = network.features(torch.tensor([[[0.0]], [[1.0]]]), torch.tensor([1, 1]))
+    >>> class_scores(network, support, support, torch.tensor([0, 1]), 2)
+    tensor([[ 0., -2.],
+            [-2.,  0.]])
+    """
+    there = network.matrix(queries, support)
+    both = 2 * there if network.symmetric else there + network.matrix(support, queries).mT
+    return -both @ F.one_hot(labels, n_way).to(both.dtype)
+
+
+def episode_loss(
+    network: Comparer, queries: Features, query_labels: Tensor, support: Features, support_labels: Tensor, n_way: int
+) -> Tensor:
+    """Cross-entropy of the classes of the queries (eq. 9), averaged over them."""
+    return F.cross_entropy(class_scores(network, queries, support, support_labels, n_way), query_labels)

@@ -1,0 +1,80 @@
+"""Learning from given pairs, of which it is known whether the two are alike: weak supervision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...models import fingerprint
+from ...sequences import Sequences
+from ...train import Batch, shuffled
+from ..comparer import Comparer
+from ..losses import Loss
+from ..losses.finding import said
+from .base import Comparing
+
+
+class ByPairs(Comparing):
+    """Given pairs, of which it is known whether the two are the same: weak supervision."""
+
+    supervision, item = "pairs", "pair"
+
+    def __init__(
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        pairs: NDArray[np.int64],
+        same: NDArray[np.bool_],
+        loss: Loss,
+        *,
+        batch_size: int = 32,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-4,
+    ) -> None:
+        super().__init__(
+            module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
+        )
+        self.pairs, self.same, self.metric_loss = pairs, same, loss
+
+    def _more(self) -> dict[str, str | int]:
+        return {"pairs": fingerprint(self.pairs, self.same), "loss": said(self.metric_loss)}
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Every pair once."""
+        for chosen in shuffled(len(self.pairs), self.batch_size, rng):
+            first, second = (self.sequences[side].tensor() for side in self.pairs[chosen].T)
+            sides = {"x": first[0], "lengths": first[1], "other": second[0], "other_lengths": second[1]}
+            yield Batch(chosen, **sides, same=self.same[chosen])
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The loss of the pairs of the batch."""
+        distances = self.module.rows(self._features(batch), self._features(batch, "other"))
+        return self.metric_loss.pairs(distances, batch["same"]) + self.module.penalty()
+
+
+def checked_pairs(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    try:
+        given, alike = np.asarray(pairs), np.asarray(same)
+    except ValueError as error:
+        raise ValueError(f"pairs and same are no (pair, 2) positions in X and a True or False each: {error}") from None
+    if given.size == 0:
+        raise ValueError("pairs is empty: expected (pair, 2), two positions in X for each of some pairs")
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"pairs has shape {given.shape}: expected (pair, 2), two positions in X each")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"pairs has dtype {given.dtype}: expected whole numbers, two positions in X each")
+    if given.min() < 0 or given.max() >= count:
+        at = int(np.flatnonzero((given < 0).any(1) | (given >= count).any(1))[0])
+        raise ValueError(f"pairs[{at}] is {given[at].tolist()}: expected positions 0 to {count - 1} in X")
+    if alike.shape != (len(given),):
+        raise ValueError(f"same has shape {alike.shape}: expected True or False for each of the {len(given)} pairs")
+    odd = np.flatnonzero(~np.isin(alike, (0, 1)))
+    if len(odd):
+        raise ValueError(f"same[{odd[0]}] is {alike.tolist()[odd[0]]!r}: expected True (or 1) or False (or 0)")
+    if alike.all() or not alike.any():
+        raise ValueError("same is the same for all pairs: expected some that are alike and some that are not")
+    return given.astype(np.int64), alike.astype(bool)

@@ -1,0 +1,146 @@
+"""Learning from classes: a metric loss on the distances of a batch, perhaps judged by sequences held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...models import fingerprint
+from ...score import mean_average_precision
+from ...sequences import Sequences
+from ...sequences.augment import Augmentation
+from ...train import Batch, per_class, shuffled
+from ...train.descent import NotFinite
+from ..comparer import Comparer
+from ..losses import Loss
+from ..losses.finding import said
+from ..pairs import fill
+from .augmentations import BLUR_OR_MERGE, consistency, with_augmentation
+from .base import JUDGED, Comparing, some_of
+
+
+class Supervised(Comparing):
+    """A metric loss, and the consistency of augmentations (Su & Wen, TAP, ICLR 2022, section 3.2).
+
+    The queries are augmentations of the sequences of a batch, and each is compared with all sequences of it, its own
+    original among them; eq. 10 is added with the weight `consistency` and `alignment` (see `consistency`). With
+    `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none with itself, and nothing is
+    added. `n_per_class` draws batches with that many of every class in place of random ones; `batch_size` then says
+    how many classes there are in one.
+
+    >>> import timelike as tl
+    >>> from timelike.metric import Aligned
+    >>> from timelike.train import fit
+    >>> def contrast(distances, labels, gallery_labels, valid=None):
+    ...     same = labels[:, None] == gallery_labels
+    ...     return distances[same].mean() - distances[~same].mean()
+    >>> X = tl.Sequences([[[0.0, 1.0]] * n for n in (4, 5, 6)] + [[[1.0, 0.0]] * n for n in (4, 5, 6)])
+    >>> objective = Supervised(Aligned(2, aligner="tap", hidden=8), X, [0, 0, 0, 1, 1, 1], contrast, batch_size=6)
+    >>> fit(objective, max_steps=3, random_state=0).n_steps
+    3
+    """
+
+    supervision = "labels"
+
+    def __init__(
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        labels: Any,
+        loss: Loss,
+        *,
+        augmentation: Augmentation | None = BLUR_OR_MERGE,
+        consistency: float = 1.0,
+        alignment: float = 1.0,
+        n_per_class: int | None = None,
+        batch_size: int = 64,
+        learning_rate: float = 1e-4,
+        weight_decay: float = 1e-4,
+    ) -> None:
+        super().__init__(
+            module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
+        )
+        self.classes, self.codes = np.unique(np.asarray(labels), return_inverse=True)
+        self.labels = self.codes
+        """Of all sequences, where these are a part of them."""
+        self.held_out = np.empty(0, np.int64)
+        self.metric_loss, self.augmentation = loss, augmentation
+        self.consistency, self.alignment, self.n_per_class = consistency, alignment, n_per_class
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Batches with their augmentations."""
+        for ids in self._ids(rng):
+            batch = self._batch(ids, labels=self.codes)
+            yield batch if self.augmentation is None else with_augmentation(batch, self.augmentation, rng)
+
+    def _more(self) -> dict[str, str | int]:
+        size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
+        augmented = {"augmentation": repr(self.augmentation), "loss": said(self.metric_loss)}
+        known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
+        return {**known, **augmented, **size}
+
+    def _ids(self, rng: np.random.Generator) -> Iterator[Any]:
+        if self.n_per_class is None:
+            return shuffled(len(self.sequences), self.batch_size, rng)
+        width = min(max(1, self.batch_size // self.n_per_class), len(self.classes))
+        return per_class(self.codes, self.n_per_class, rng, n_classes=width)
+
+    def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
+        """The sum as `loss`, and both parts."""
+        gallery, labels = self._features(batch), batch["labels"]
+        queries, valid = gallery, None
+        if self.augmentation is None:
+            valid = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+        else:
+            queries = self._features(batch, "new")
+        distances = self.module.matrix(queries, gallery)
+        metric = self.metric_loss(distances, labels, labels, valid=valid)
+        if not metric.requires_grad:
+            metric = metric + 0 * distances.sum()  # nothing to learn from this batch, and yet a step must be possible
+        total = metric + self.module.penalty()
+        if self.augmentation is None or self.consistency == 0:
+            return {"loss": total, "metric": metric.detach(), **self.module.readings()}
+        alike = consistency(self.module, queries, gallery, batch["alignment"], alignment=self.alignment)
+        parts = {"metric": metric.detach(), "consistency": alike.detach(), **self.module.readings()}
+        return {"loss": total + self.consistency * alike, **parts}
+
+
+class Judged(Supervised):
+    """Supervised learning, judged by what is near to sequences that take no part in it."""
+
+    def __init__(
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        classes: NDArray[np.int64],
+        held_out: NDArray[np.int64],
+        loss: Loss,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> None:
+        used = np.setdiff1d(np.arange(len(sequences)), held_out)
+        super().__init__(module, sequences[used], classes[used], loss, **options)
+        queries, gallery = (some_of(ids, most, rng) for ids, most in zip((held_out, used), JUDGED, strict=True))
+        self.places, self.labels, self.held_out = used, classes, held_out
+        self.queries, self.gallery = sequences[queries], sequences[gallery]
+        self.query_classes, self.gallery_classes = classes[queries], classes[gallery]
+
+    def _more(self) -> dict[str, str | int]:
+        return super()._more() | {"score": "map"}
+
+    def validate(self) -> float:
+        """Mean average precision of those held out among the others.
+
+        Not the accuracy of nearest neighbours: of a few sequences it is soon 1, and what is learned after that would be
+        thrown away.
+        """
+        distances = np.empty((len(self.queries), len(self.gallery)))
+        fill(self.module, self.queries, self.gallery, distances)
+        if not np.isfinite(distances).all():
+            raise NotFinite("some of the distances of a validation are not finite")
+        return mean_average_precision(distances, self.query_classes, self.gallery_classes)

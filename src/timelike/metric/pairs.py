@@ -1,0 +1,163 @@
+"""All pairs of a comparer, sorted by length and cut to fit: blocks of sequences, and tiles of tensors within one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from ..sequences import Sequences
+from ..train.batches import alike
+from .frames import exact_enough
+
+if TYPE_CHECKING:
+    from .comparer import Comparer, Features
+
+NUMBERS_AT_ONCE = 1 << 25  # of all pairs of a block together: 128 MB in float32
+_STEPS_AT_ONCE = 1 << 15  # of a part whose features are made together: a layer of 1024 units has 256 MB of them
+AT_ONCE = 1 << 22  # numbers of a tile: about what a cache holds, and enough to keep the kernels busy
+KEPT = 1 << 28  # numbers that a backward pass may keep; beyond, tiles are computed again when it comes to them
+
+Tile: TypeAlias = "Callable[[Features, Features], Tensor]"
+
+
+class Part(NamedTuple):
+    """The features of some sequences of similar lengths, whose positions are `ids`."""
+
+    ids: NDArray[np.int64]
+    features: Features
+
+    @property
+    def time(self) -> int:
+        """The padded length."""
+        return self.features.values.shape[1]
+
+    def cut(self, begin: int, count: int) -> Part:
+        """Some of them."""
+        some = slice(begin, begin + count)
+        return Part(self.ids[some], self.features.take(some))
+
+
+@torch.no_grad()
+def parts(network: Comparer, sequences: Sequences, dtype: torch.dtype = torch.float32) -> list[Part]:
+    """The sequences, sorted by length and cut so that there is little padding: their features, rounded."""
+    like = next(network.parameters(), torch.empty(0))
+    found = []
+    for ids in alike(sequences.lengths, _STEPS_AT_ONCE):
+        values, own = sequences[ids].tensor()
+        made = network.features(values.to(like.device, like.dtype), own)
+        found.append(Part(ids, replace(made, values=made.values.to(dtype))))
+    return found
+
+
+def picked(known: list[Part], wanted: NDArray[np.int64]) -> list[Part]:
+    """Those of the known features whose positions are wanted, with their place among the wanted as their position."""
+    order = np.argsort(wanted)
+    found = []
+    for part in known:
+        place = np.searchsorted(wanted, part.ids, sorter=order).clip(max=len(wanted) - 1)
+        own = np.flatnonzero(wanted[order[place]] == part.ids)
+        if len(own):
+            found.append(Part(order[place[own]], part.features.take(torch.from_numpy(own))))
+    return found
+
+
+def fill(
+    network: Comparer,
+    x: Sequences,
+    y: Sequences | None,
+    out: NDArray[Any],
+    report: Callable[[int, int], Any] | None = None,
+    *,
+    exact: Comparer | None = None,
+) -> None:
+    """Distances of all pairs into `out`; of x with itself when y is None, each pair once if that is enough.
+
+    Features are made by `exact`, the network in double precision, or by the network itself.
+    """
+    preparing = network if exact is None else exact
+    dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
+    rows = parts(preparing, x, dtype)
+    columns = rows if y is None or y is x else parts(preparing, y, dtype)
+    compare(network, rows, columns, out, report, once=y is None and network.symmetric)
+
+
+@torch.no_grad()
+def compare(
+    network: Comparer,
+    rows: list[Part],
+    columns: list[Part],
+    out: NDArray[Any],
+    report: Callable[[int, int], Any] | None = None,
+    *,
+    once: bool = False,
+) -> None:
+    """Distances of all rows and columns into `out`; with `once` the columns are the rows, and each pair is one."""
+    done = 0
+    for a, b in _blocks(network, rows, columns, once):
+        found = exact_enough(network.matrix(a.features, b.features)).cpu().numpy()
+        out[np.ix_(a.ids, b.ids)] = found
+        done += found.size
+        if once and a.ids[0] != b.ids[0]:
+            out[np.ix_(b.ids, a.ids)] = found.T
+            done += found.size
+        if report is not None:
+            report(done, out.size)
+
+
+def _blocks(network: Comparer, rows: list[Part], columns: list[Part], once: bool) -> Iterator[tuple[Part, Part]]:
+    """Rectangles that cover everything; with `once`, where both sides are the same, those below the diagonal not."""
+    for p, one in enumerate(rows):
+        for q, two in enumerate(columns[p:] if once else columns, p if once else 0):
+            same = once and p == q
+            pairs = max(1, NUMBERS_AT_ONCE // network.footprint(one.time, two.time))
+            height = min(len(one.ids), math.isqrt(pairs))
+            width = height if same else max(1, pairs // height)
+            for i in range(0, len(one.ids), height):
+                for j in range(i if same else 0, len(two.ids), width):
+                    yield one.cut(i, height), two.cut(j, width)
+
+
+def tiled(
+    tile: Tile, x: Features, y: Features, room: Callable[[int, int], int], *, at_once: int = AT_ONCE, kept: int = KEPT
+) -> Tensor:
+    """`tile` of all of x and all of y, (item of x, item of y), from tiles of alike lengths.
+
+    Both sides are sorted by length, so that a tile is hardly longer than what is in it.
+    """
+    if not len(x) or not len(y):
+        return x.values.new_zeros(len(x), len(y))
+    orders = [torch.argsort(side.lengths, stable=True) for side in (x, y)]
+    n, m = (int(side.lengths.max()) for side in (x, y))
+    pairs = max(1, at_once // room(n, m))
+    height = min(len(x), max(1, round(pairs**0.5)))
+    width = min(len(y), max(1, pairs // height))
+    again = torch.is_grad_enabled() and len(x) * len(y) * room(n, m) > kept
+    columns = _parts(y, orders[1], width)
+    rows = [
+        torch.cat([_checkpointed(tile, part, column) if again else tile(part, column) for column in columns], 1)
+        for part in _parts(x, orders[0], height)
+    ]
+    back = [torch.argsort(order) for order in orders]
+    return torch.cat(rows)[back[0]][:, back[1]]
+
+
+def _parts(side: Features, order: Tensor, size: int) -> list[Features]:
+    """`split` and not indices: its backward pass puts all parts together once."""
+    values, lengths = (torch.split(part[order], size) for part in (side.values, side.lengths))
+    return [replace(side, values=v[:, : int(own[-1])], lengths=own) for v, own in zip(values, lengths, strict=True)]
+
+
+def _checkpointed(tile: Tile, x: Features, y: Features) -> Tensor:
+    def again(x_values: Tensor, y_values: Tensor) -> Tensor:
+        return tile(replace(x, values=x_values), replace(y, values=y_values))
+
+    found: Tensor = checkpoint(again, x.values, y.values, use_reentrant=False)
+    return found

@@ -1,0 +1,1 @@
+"""TAP, temporal alignment prediction: estimator and network."""
