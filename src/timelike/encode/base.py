@@ -1,4 +1,4 @@
-"""Sequence → vector: what every encoder can do once it is fitted."""
+"""Encoder, the base of all that make a vector of a sequence, and Stream, which does so sample by sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several encoders as one: their vectors beside each other."""
+"""CombinedEncoder and `combine`: several encoders as one, their vectors beside each other."""
 
 from __future__ import annotations
 

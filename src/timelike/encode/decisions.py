@@ -1,4 +1,4 @@
-"""Vectors → decisions: heads fitted with scikit-learn and kept as plain arrays, so that they can be saved."""
+"""Heads from vectors to decisions, fitted with scikit-learn and kept as plain arrays, so that they can be saved."""
 
 from __future__ import annotations
 

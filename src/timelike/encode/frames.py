@@ -1,4 +1,4 @@
-"""An encoder of image sequences: a small network looks at every frame, the causal one at what it saw."""
+"""FrameEncoder: a small network looks at every image of a sequence, the causal one at what it saw."""
 
 from __future__ import annotations
 

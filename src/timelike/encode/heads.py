@@ -1,4 +1,4 @@
-"""Classifiers and regressors on the vectors of an encoder."""
+"""EmbeddingClassifier and EmbeddingRegressor: a head on the vectors of an encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recurrent encoder trained as the causal one is, to compare the two."""
+"""RecurrentEncoder: an LSTM or GRU trained by the T-Loss, to compare with the causal network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short word for much data: what a checkpoint was trained on, what a file held when it was written."""
+"""Fingerprints of data and checksums of files, by which a checkpoint or a model is known again."""
 
 from __future__ import annotations
 

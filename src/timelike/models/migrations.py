@@ -1,4 +1,4 @@
-"""How the configuration of an older format becomes one of the next."""
+"""Migrations: the configuration of each older format made into one of the next."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, Literal, Self, TypeVar, overload
 
 from ..sequences import arguments
@@ -65,14 +66,14 @@ class Option(Generic[T]):
 
 def whole(least: int, role: Role = "model") -> Option[int]:
     """An integer of at least `least`."""
-    return Option(lambda value, name: arguments.whole(value, name, least), role)
+    return Option(partial(arguments.whole, least=least), role)
 
 
 def real(
     least: float = -math.inf, most: float = math.inf, *, above: float = -math.inf, role: Role = "model"
 ) -> Option[float]:
     """A finite number within bounds."""
-    return Option(lambda value, name: arguments.real(value, name, least, most, above=above), role)
+    return Option(partial(arguments.real, least=least, most=most, above=above), role)
 
 
 def flag(role: Role = "model") -> Option[bool]:
@@ -82,7 +83,7 @@ def flag(role: Role = "model") -> Option[bool]:
 
 def one_of(*choices: str, role: Role = "model") -> Option[Any]:
     """One of a few words."""
-    return Option(lambda value, name: arguments.one_of(value, name, choices), role)
+    return Option(partial(arguments.one_of, choices=choices), role)
 
 
 def folder(role: Role = "free") -> Option[Any]:

@@ -1,4 +1,4 @@
-"""Parameters that are methods themselves: an encoder in a classifier, a metric in a search, a loss in a training."""
+"""Parts: parameters that are methods themselves, such as the encoder of a classifier; fresh, fitted or kept."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def alike(lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
     >>> [ids.tolist() for ids in alike(np.array([90, 3, 100, 4]), 200)]
     [[1, 3], [0, 2]]
     """
-    order = np.argsort(lengths, kind="stable")
+    order = np.argsort(lengths, kind="stable")  # stable: equal lengths stay in the order in which they came
     ordered, begin = lengths[order], 0
     while begin < len(order):
         steps = np.arange(1, len(order) - begin + 1) * ordered[begin:]
@@ -135,7 +135,7 @@ def per_class(
         raise ValueError(f"n_classes={n_classes}: there are only {len(counts)} classes")
     width = len(counts) if n_classes is None else n_classes
     members = [_endless(np.flatnonzero(codes == code), rng) for code in range(len(counts))]
-    shown = np.minimum(counts, size).mean() * width
+    shown = np.minimum(counts, size).mean() * width  # sequences of a batch, on average over draws of classes
     for _ in range(int(np.ceil(len(codes) / shown))):
         chosen = rng.permutation(len(counts))[:width]
         yield np.array([next(members[code]) for code in chosen for _ in range(min(size, counts[code]))])

@@ -1,4 +1,4 @@
-"""Moments of a training at which a caller may look and stop it."""
+"""Callback, with a method for every moment of a training, and the bar that shows progress."""
 
 from __future__ import annotations
 

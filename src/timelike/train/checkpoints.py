@@ -50,7 +50,7 @@ class Saving:
             _make_folder(self.folder)
             if self.resume is False:
                 _clear(self.folder)
-        run.processes.wait()
+        run.processes.wait()  # until the first has tidied up: the others would read what is about to go
         found = _latest(self.folder)
         if found is None and self.resume is True:
             raise FileNotFoundError(f"{self.folder} holds no checkpoint: resume='auto' starts anew where there is none")
@@ -172,8 +172,9 @@ def _write(folder: Path, step: int, epoch: int, state: Any, tensors: dict[str, T
     content = {"format": FORMAT, "version": VERSION, "state": skeleton}
     with atomic.appearing(folder / f"step-{step:09d}-epoch-{epoch:06d}") as temporary:
         save_file(_separate(tensors | more), temporary / _TENSORS)
-        content["checksum"] = checksum(temporary / _TENSORS)
+        content["checksum"] = checksum(temporary / _TENSORS)  # safetensors has none, and a flipped bit is a weight
         (temporary / _STATE).write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
+    # only when the new one is on the disk
     for old in _written(folder)[:-_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 

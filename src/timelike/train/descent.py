@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .objective import Objective
 
 _SHOWN = 20  # ids in a message
-_GREATEST_RATE = 1e30
+_GREATEST_RATE = 1e30  # Adam divides it by a denominator of 1e-8, and the quotient has to fit a float32
 
 
 class Diverged(ArithmeticError):
@@ -61,10 +61,12 @@ class Descent:
         """Add the gradients of one term of the loss to those already there."""
         if not isinstance(loss, Tensor) or loss.numel() != 1 or not loss.requires_grad:
             raise TypeError(f"the loss is {_words(loss)}: expected a tensor of one number that depends on the module")
+        # averaged first, so that all processes see the same number and stop together
         value = float(self._processes.mean(loss.detach() * self.weight))
         if not math.isfinite(value):
             self._module.zero_grad()
             raise NotFinite(f"the loss is {value}")
+        # the step runs inside the autocast of mixed precision, which is for forward passes only
         with torch.autocast(loss.device.type, enabled=False):
             (loss if self.weight == 1 else loss * self.weight).sum().backward()  # type: ignore[no-untyped-call]
 
@@ -72,6 +74,7 @@ class Descent:
         """Update with the gradients that are there, and throw them away."""
         chosen = self._chosen(optimizer)
         parameters = [p for one in chosen for group in one.param_groups for p in group["params"]]
+        # before the norm: it is the mean gradient that is clipped, and one process must not clip more than another
         self._processes.average_gradients(parameters)
         self.norm = self._checked_norm(parameters)
         for one in chosen:

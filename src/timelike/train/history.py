@@ -1,4 +1,4 @@
-"""What happened during a training."""
+"""History: the losses, scores and rates of a training, each with its step."""
 
 from __future__ import annotations
 

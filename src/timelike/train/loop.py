@@ -88,13 +88,13 @@ class Loop:
         if schedules is not None and self.schedules.keys() != run.optimizers.keys():
             names = ", ".join(map(repr, run.optimizers))
             raise ValueError(f"schedule is for {', '.join(map(repr, self.schedules))}: the optimizers are {names}")
-        self.start = time.monotonic() - run.history.seconds
+        self.start = time.monotonic() - run.history.seconds  # a continued run counts the time before its pause
 
     def go(self) -> None:
         """Train until something says stop."""
         run, history = self.run, self.run.history
         run.module.train()
-        self._call("started")
+        self._call("started")  # once the checkpoint is loaded: a callback finds what happened before in the history
         try:
             while not self._stops():
                 self._epoch()
@@ -108,6 +108,7 @@ class Loop:
             if self.limits.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
         finally:
+            # also after an error: whoever catches it has a module that answers, without gradients that take memory
             run.module.zero_grad()
             run.module.eval()
             self._call("ended")
@@ -128,7 +129,7 @@ class Loop:
             if every is not None and run.step % every == 0:
                 self._validate()
             self._call("stepped")
-            if self._stops():
+            if self._stops():  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
                 return
             if self.saving is not None and self.processes.any(self.saving.due(run.step)):
                 self._save()
@@ -151,6 +152,7 @@ class Loop:
     def _step(self, batch: Batch) -> None:
         run, descent = self.run, self.descent
         rates = self._set_rates()
+        # a forward pass changes running means before the loss is known to be finite
         buffers = {name: tensor.clone() for name, tensor in run.module.named_buffers()}
         updates = descent.updates
         part = self._part(batch)
@@ -166,7 +168,7 @@ class Loop:
         if descent.updates == updates:
             name = type(self.objective).__name__
             raise RuntimeError(f"step() of {name} made no update: expected it to call descent(loss)")
-        self.processes.copy_buffers(run.module)
+        self.processes.copy_buffers(run.module)  # each process saw another part of the batch, and one must be right
         run.step, run.position = run.step + 1, run.position + 1
         self._note(rates, numbers)
 
@@ -199,6 +201,7 @@ class Loop:
                 f"names, and none of {', '.join(KEPT[1:])}, which the loop notes itself"
             )
         values = torch.tensor([_plain(value) for value in numbers.values()], dtype=torch.float64)
+        # over all processes, each with the weight of its part: the history of one process and of several is the same
         means = self.processes.mean(values * self.descent.weight).tolist()
         noted = dict(zip(numbers, means, strict=True)) | rates | {"gradient_norm": self.descent.norm}
         for name, value in (noted | {"seconds": self._seconds()}).items():
@@ -217,7 +220,7 @@ class Loop:
         run = self.run
         if not self.limits.validates or run.step in run.history.steps("score")[-1:]:
             return
-        randomness.before_score(run.seed)
+        randomness.before_score(run.seed)  # a validation that draws draws the same every time, and moves no step's seed
         try:
             with _evaluating(run.module), self.processes.computing(), torch.no_grad():
                 score = self.processes.agreed(self.objective.validate())
@@ -234,6 +237,7 @@ class Loop:
         reason = "Ctrl-C" if self.interrupted.is_set() else self.limits.reached(run, self._seconds())
         if reason is not None:
             run.stop(reason)
+        # clocks and callbacks differ between processes, and one that stopped alone would leave the others waiting
         if self.processes.any(run.stopping is not None):
             run.stop("another process")
             run.stopping = self.processes.agreed(run.stopping)

@@ -1,4 +1,4 @@
-"""What is to be learned: the contract between a method and the training loop."""
+"""Objective: module, optimisers, batches and loss; the contract between a method and the training loop."""
 
 from __future__ import annotations
 

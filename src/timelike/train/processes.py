@@ -1,4 +1,4 @@
-"""Where a run computes: one process or several, on which device, in which precision. lightning-fabric does the work."""
+"""Processes: one or several, on which device, in which precision; lightning-fabric does the work."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ class Processes:
         """The module on the device and in the precision, with the same weights in every process."""
         if self._fabric is None:
             return
+        # not `setup_module`: its wrapper would take the module's own methods away from the objective
         self._fabric.strategy.precision.convert_module(module)
         module.to(self.device)
         self._copy_from_first([*module.parameters(), *module.buffers()])

@@ -1,4 +1,4 @@
-"""How the learning rate changes. A schedule is a value: what it needs to know it reads from the history of the run."""
+"""Schedules of the learning rate, as values: what they need to know they read from the history of the run."""
 
 from __future__ import annotations
 

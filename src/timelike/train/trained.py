@@ -86,6 +86,7 @@ class Trained(Model):
         return ready if sequences.groups is None else ready.replace(groups=sequences.groups)
 
     def _make_network(self) -> None:
+        # torch's own generator for the time of the initial weights only: what the caller draws is not moved
         with seeded(self.random_state):
             self.network_ = self._network(self.frame_)
 
@@ -100,6 +101,7 @@ class Trained(Model):
             devices=int(self.devices),
             precision=self.precision,
             random_state=self.random_state,
+            # where nothing is held out there is no score to be patient about
             **self._limits() | ({} if objective.validates else {"patience": None}),
         )
         self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned

@@ -1,4 +1,4 @@
-"""A ground metric learned frame by frame: each frame a sample of its sequence's class."""
+"""ElementWise: a perceptron learned frame by frame, each a sample of its sequence's class; then an aligner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of pytorch-metric-learning on distances that are known already."""
+"""Adapted: a loss of pytorch-metric-learning on distances that are known already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hard pairs on the two sides of a threshold."""
+"""The binomial deviance loss: hard pairs on the two sides of a threshold."""
 
 from __future__ import annotations
 

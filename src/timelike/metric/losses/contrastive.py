@@ -1,4 +1,4 @@
-"""Positives together, negatives beyond a margin."""
+"""The contrastive loss: positives together, negatives beyond a margin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses by name, and losses of others."""
+"""Losses found by their names, the option `loss`, and the door for losses of pytorch-metric-learning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Soft extremes of the two kinds."""
+"""The lifted structure loss: soft extremes of positives and negatives."""
 
 from __future__ import annotations
 

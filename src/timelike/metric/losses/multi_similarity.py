@@ -1,4 +1,4 @@
-"""Pairs weighted by their standing among others."""
+"""The multi-similarity loss: pairs weighted by their standing among others."""
 
 from __future__ import annotations
 

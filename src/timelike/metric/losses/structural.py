@@ -1,4 +1,4 @@
-"""Every positive against all negatives, and the two kinds apart."""
+"""The structural loss of the coupled GRU: every positive against all negatives, and the two kinds apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What losses on the two sides of a threshold have in common."""
+"""Thresholded, the base of losses on the two sides of a threshold: binomial and multi-similarity."""
 
 from __future__ import annotations
 

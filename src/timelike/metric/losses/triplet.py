@@ -1,4 +1,4 @@
-"""The hardest of each kind against all of the other."""
+"""The triplet loss: the hardest of each kind against all of the other."""
 
 from __future__ import annotations
 
