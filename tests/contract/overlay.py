@@ -65,8 +65,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...sequences.arguments import real
-from ..mining import Pairs, mean_where
-from .base import Loss
+from .base import Loss, Pairs, mean_where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +101,9 @@ from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from ..train import Batch, Objective, Trained, shuffled
-from ..train.trained import exact
 from ..train.processes import Accelerator, Precision
-from ..train.trained import torch_threads
-from .base import Encoder
-from .base import StandardizedStream
+from ..train.trained import exact, torch_threads
+from .base import Encoder, StandardizedStream
 
 
 class Averaging(nn.Module):
