@@ -77,7 +77,9 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _refuse_options(self) -> None:
         """An error for an option that makes no sense; a subclass adds what depends on several."""
         for name, option in type(self).options().items():
-            option.check(getattr(self, name), name)
+            value = getattr(self, name)
+            if not (option.optional and value is None):
+                option.check(value, name)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, and the options of those that are values or models: `metric__window`, `loss__margin`."""

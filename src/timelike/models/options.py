@@ -34,7 +34,7 @@ S = TypeVar("S")
 
 
 class Option(Generic[T]):
-    """One option: its check, which gives the plain value or an error that names it, and its role.
+    """One option: its check, which gives the plain value or an error that names it, its role, and whether None will do.
 
     It stands in the class under the name of a constructor's argument; an instance has the value there.
     """
@@ -46,8 +46,9 @@ class Option(Generic[T]):
         *,
         words: Callable[[str | None], Any] | None = None,
         said: Callable[[Any], str] = repr,
+        optional: bool = False,
     ) -> None:
-        self.check, self.role, self.said = check, role, said
+        self.check, self.role, self.said, self.optional = check, role, said, optional
         self.words = words
         """What a word, or None, stands for, where these have options: `metric="dtw"` has `metric__window`."""
 
@@ -104,12 +105,7 @@ def seed(role: Role = "free") -> Option[RandomState]:
 
 def maybe(option: Option[S]) -> Option[S | None]:
     """The same, or None."""
-    return Option(
-        lambda value, name: None if value is None else option.check(value, name),
-        option.role,
-        words=option.words,
-        said=lambda value: repr(value) if value is None else option.said(value),
-    )
+    return Option(option.check, option.role, words=option.words, said=option.said, optional=True)
 
 
 def anything(role: Role = "model") -> Option[Any]:

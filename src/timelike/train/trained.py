@@ -112,7 +112,11 @@ class Trained(Model):
         The data before standardizing, which another machine rounds otherwise.
         """
         counts = {name: option for name, option in type(self).options().items() if option.role != "free"}
-        said = {name: option.said(option.check(getattr(self, name), name)) for name, option in counts.items()}
+        given = {name: getattr(self, name) for name in counts}
+        said = {
+            name: "None" if option.optional and given[name] is None else option.said(option.check(given[name], name))
+            for name, option in counts.items()
+        }
         data = {"sequences": fingerprint(sequences.lengths, sequences.values)}
         known = {"labels": fingerprint(targets)} if isinstance(targets, np.ndarray) else {}
         return {**data, **known, **said}
