@@ -11,8 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import timelike as tl
-from timelike.models import Model, atomic, folders, options, read_model, registry, save_model
+from timelike.models import Model, folders, options, read_model, registry, save_model
 from timelike.models.packing import Packer
+from timelike.sequences import atomic
 from timelike.sequences.arguments import store
 
 LEARNED = {"weight_": np.arange(6.0).reshape(2, 3), "count_": np.array([1, 2]), "none_": np.zeros(0)}

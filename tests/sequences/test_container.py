@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 import timelike as tl
+from timelike.align import elastic
 
 ragged = st.lists(
     st.integers(1, 8).flatmap(lambda n: arrays(np.float64, (n, 2), elements=st.floats(-1e6, 1e6) | st.just(np.nan))),
@@ -141,7 +142,7 @@ def test_building_from_an_array_does_not_copy_it():
     block = np.random.default_rng(0).standard_normal((50, 20, 3))
     assert np.shares_memory(tl.Sequences(block).values, block)
     assert np.shares_memory(tl.Sequences(torch.from_numpy(block)).values, block)
-    assert np.shares_memory(tl.align.elastic.steps(tl.Sequences(block)[::-1], np.dtype(float))[0], block)
+    assert np.shares_memory(elastic.steps(tl.Sequences(block)[::-1], np.dtype(float))[0], block)
 
 
 def test_labels_stay_in_the_words_of_the_caller():

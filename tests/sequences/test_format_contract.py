@@ -271,7 +271,7 @@ import json
 
 from ..container import Sequences
 from . import text
-from .atomic import write_text
+from ..atomic import write_text
 
 LACKS = {".toy": ("channels", "frames", "times", "labels", "groups", "ids", "channel_names", "dtypes")}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences import Sequences, as_one, check
+from ..sequences import Sequences, as_one, doors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,7 +101,7 @@ class Alignment:
         """`y` (by default the one that was aligned) on x's time: at each step the mean of what it is matched with."""
         if isinstance(y, Sequences):
             y = as_one(y, "y")[0]
-        y = self.y if y is None else check.plain_array(y, "y")
+        y = self.y if y is None else doors.plain_array(y, "y")
         if np.ndim(y) == 0 or len(y) != len(self.y):
             raise ValueError(f"y has shape {np.shape(y)}: the alignment was made with {len(self.y)} time steps")
         if self.path is None:

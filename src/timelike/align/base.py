@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .. import native
 from ..sequences import Sequences, as_one, as_sequences
 from ..sequences.arguments import whole
-from ..sequences.check import computed_dtype
+from ..sequences.doors import computed_dtype
 from . import spread
 from .alignment import Alignment
 from .candidates import Ids, checked_candidates, nearest_among

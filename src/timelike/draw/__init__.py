@@ -1,11 +1,11 @@
-"""Arrays → axes; matplotlib is imported when something is drawn."""
+"""Arrays → axes or HTML; matplotlib is imported when something is drawn."""
 
 from typing import TYPE_CHECKING
 
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
-    from . import alignments as alignments, curves as curves, signals as signals
+    from . import alignments as alignments, curves as curves, html as html, signals as signals
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(__name__, top=False)

@@ -1,4 +1,4 @@
-"""How two sequences line up, as a picture."""
+"""Figures of how two sequences line up: signals joined where they match, costs, path, plan and warp."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PIXELS = 600  # a cost image need not be finer than this
 _FAINT = 0.05  # share of a row's largest weight below which two steps are not joined
 
 
-class Curve(Protocol):
-    """A warp: `values` in y's time at x's `times`."""
+class Warping(Protocol):
+    """What is drawn of a warp: `values` in y's time at x's `times`."""
 
     times: NDArray[Any]
     values: NDArray[Any]
@@ -80,7 +80,7 @@ def plan_lines(plan: NDArray[Any]) -> list[tuple[float, float, float]]:
     return [(float(i), float(j), float(share[i, j])) for i in rows for j in np.flatnonzero(share[i] > _FAINT)]
 
 
-def warp_lines(warp: Curve, n_steps: int) -> list[tuple[float, float, float]]:
+def warp_lines(warp: Warping, n_steps: int) -> list[tuple[float, float, float]]:
     """Each of x's knots and the place between y's steps it falls on, counted in steps."""
     places = np.interp(warp.values, warp.y_times, np.arange(n_steps))
     chosen = range(0, len(places), max(1, len(places) // _LINES))
@@ -151,7 +151,7 @@ def plan_image(axes: Axes, plan: NDArray[Any]) -> None:
     axes.imshow(image, origin="lower", aspect="auto", extent=(-0.5, m - 0.5, -0.5, n - 0.5), interpolation="nearest")
 
 
-def warp_curve(axes: Axes, warp: Curve) -> None:
+def warp_curve(axes: Axes, warp: Warping) -> None:
     """The warp, beside the straight line between the ends of both clocks."""
     ends = warp.times[[0, -1]], warp.y_times[[0, -1]]
     axes.plot(*ends, color="#B0B0B0", linewidth=1, linestyle="--", label="no warp")

@@ -1,4 +1,4 @@
-"""Curves over the steps of a training."""
+"""Curves over the steps of a training: losses, rates and scores."""
 
 from __future__ import annotations
 

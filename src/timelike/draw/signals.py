@@ -1,8 +1,8 @@
-"""Sequences as lines."""
+"""Sequences as lines over time: a few of them, by class, and an average among its members."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,24 +13,76 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")  # told apart by all eyes
+_COLUMNS = 3  # panels side by side
+
+
+def panels(
+    kinds: Mapping[str, Sequence[int]],
+    sequences: Mapping[int, NDArray[Any]],
+    clocks: Mapping[int, NDArray[Any]] | None = None,
+    *,
+    channel: int = 0,
+    unit: str = "",
+) -> Figure:
+    """A panel for every kind, named above it, with its sequences as thin lines over the same axes.
+
+    `kinds` says which of the `sequences`, and of their `clocks`, go where; `unit` is what the values are.
+    """
+    from matplotlib.figure import Figure
+
+    n_columns = min(len(kinds), _COLUMNS)
+    n_rows = -(-len(kinds) // n_columns)
+    size = (6.5, 3.4) if len(kinds) == 1 else (1 + 3.2 * n_columns, 0.6 + 2.1 * n_rows)
+    whole = Figure(figsize=size, layout="constrained")
+    grid = whole.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    for i, axes in enumerate(grid.flat):
+        if i >= len(kinds):
+            axes.remove()
+            continue
+        name, members = list(kinds.items())[i]
+        times = None if clocks is None else [clocks[j] for j in members]
+        lines(axes, [sequences[j] for j in members], clocks=times, channel=channel, color=COLORS[i % len(COLORS)])
+        axes.set_title(literal(name), fontsize="medium")
+        if i + n_columns < len(kinds):
+            axes.set_xlabel("")
+        else:
+            axes.tick_params(labelbottom=True)  # also above a place that is left empty
+    for axes in grid[:, 0]:
+        axes.set_ylabel(literal(unit))
+    return whole
 
 
 def lines(
-    axes: Axes, sequences: Sequence[NDArray[Any]], *, labels: Sequence[Any] | None = None, channel: int = 0
+    axes: Axes,
+    sequences: Sequence[NDArray[Any]],
+    *,
+    labels: Sequence[Any] | None = None,
+    clocks: Sequence[NDArray[Any]] | None = None,
+    channel: int = 0,
+    color: str = COLORS[0],
 ) -> None:
-    """One thin line per sequence, one colour per label."""
+    """One thin line per sequence, one colour per label, over steps or over their own `clocks`; gaps where NaN is."""
     kinds = sorted(set(labels), key=str) if labels is not None else []
     seen: set[Any] = set()
     for i, sequence in enumerate(sequences):
         label = None if labels is None else labels[i]
-        color = COLORS[kinds.index(label) % len(COLORS)] if label is not None else COLORS[0]
-        name = str(label) if label is not None and label not in seen else None
+        shade = COLORS[kinds.index(label) % len(COLORS)] if label is not None else color
+        name = literal(label) if label is not None and label not in seen else None
         seen.add(label)
-        axes.plot(as_channel(sequence, channel), color=color, linewidth=0.9, alpha=0.7, label=name)
-    plain(axes)
-    axes.set_xlabel("time step")
+        values = as_channel(sequence, channel)
+        times = np.arange(len(values)) if clocks is None else clocks[i]
+        dots = {"marker": ".", "markevery": _alone(values)}
+        axes.plot(times, values, color=shade, linewidth=0.9, alpha=0.7, label=name, **dots)
+    plain(axes, counts=clocks is None)
+    axes.set_xlabel("time step" if clocks is None else "time")
     if kinds:
         axes.legend(frameon=False, fontsize="small")
+
+
+def _alone(values: NDArray[Any]) -> list[int]:
+    """Steps with nothing on either side, of which a line shows nothing."""
+    there = np.concatenate([[False], ~np.isnan(values.astype(np.float64)), [False]])
+    return np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:]).tolist()
 
 
 def average(members: Sequence[NDArray[Any]], mean: NDArray[Any], *, channel: int = 0) -> Figure:
@@ -55,9 +107,20 @@ def as_channel(sequence: NDArray[Any], channel: int) -> NDArray[Any]:
     return flat[:, channel]
 
 
-def plain(axes: Axes) -> None:
-    """Axes without a box, counting in whole steps."""
+def literal(words: Any) -> str:
+    """Text as it is: matplotlib would read what stands between two dollars as a formula."""
+    return str(words).replace("$", r"\$")
+
+
+def plain(axes: Axes, *, counts: bool = True) -> None:
+    """Axes without a box; where x `counts` steps, in whole ones, and where it has dates, in short ones."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator
 
     axes.spines[["top", "right"]].set_visible(False)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if counts:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return
+    locator = axes.xaxis.get_major_locator()
+    if isinstance(locator, AutoDateLocator):
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))

@@ -134,12 +134,7 @@ checkpoint, progress, accelerator, devices, precision, random_state
 
     def _moments(self, sequences: Sequences) -> Moments:
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
-        values, places = sequences.values, (0, 2, 3)
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean, scale = (f(axis=places, keepdims=True, dtype=np.float64)[0] for f in (values.mean, values.std))
-        constant = (values.min(axis=places, keepdims=True) == values.max(axis=places, keepdims=True))[0]
-        scale = np.where(constant | (scale == 0), 1.0, scale)
-        return Moments(*(np.broadcast_to(moment, sequences.frame).copy() for moment in (mean, scale))).checked()
+        return Moments.per_channel(sequences)
 
     def stream(self) -> FrameStream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""

@@ -16,7 +16,7 @@ from ..align.base import Report, computed
 from ..align.candidates import Ids
 from ..models import options
 from ..sequences import Sequences, as_sequences
-from ..sequences.reading import read_targets
+from ..sequences.doors import read_targets
 from ..train import Objective, Plateau, Trained
 from ..train.trained import exact, torch_threads
 from . import losses

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ..sequences import Sequences
-from ..sequences.reading import keep_size, read, read_targets
+from ..sequences.container import read
+from ..sequences.doors import keep_size, read_targets
 from . import parts
 from .options import Option, anything
 

@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from sklearn.pipeline import Pipeline
 
-from ..sequences import arguments
-from . import atomic, registry, trees
+from ..sequences import arguments, atomic
+from . import registry, trees
 from .base import Model
 from .identity import checksum
 from .migrations import MIGRATIONS

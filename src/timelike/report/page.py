@@ -1,12 +1,14 @@
-"""One self-contained HTML page."""
+"""`Page`: results assembled into one self-contained HTML file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import Any
 
-from ..sequences.formats.atomic import write_text
+from ..draw.html import joined, section
+from ..sequences.atomic import write_text
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2733; --paper: #fff; --line: #d8dee4; --soft: #5b6b7b }
@@ -37,13 +39,13 @@ class Page:
     lead: str = ""
     sections: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, heading: str, *parts: str) -> None:
-        """Append a section of HTML parts, as `sections` makes them."""
-        self.sections.append((heading, "\n".join(parts)))
+    def add(self, heading: str, *parts: Any) -> None:
+        """Append a section of results that show themselves, and of HTML as `sections` makes it."""
+        self.sections.append((heading, joined(*parts)))
 
     def html(self) -> str:
         """The whole page."""
-        body = "\n".join(f"<section><h2>{escape(h)}</h2>\n{content}</section>" for h, content in self.sections)
+        body = "\n".join(section(heading, content) for heading, content in self.sections)
         return (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..sequences.arguments import real
-from ..sequences.check import plain_array
+from ..sequences.doors import plain_array
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences.arguments import whole
-from ..sequences.check import plain_array
-from ..sequences.reading import read_labels
+from ..sequences.doors import plain_array, read_labels
 
 
 def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:

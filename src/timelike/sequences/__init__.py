@@ -6,9 +6,13 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import augment as augment, generate as generate
-    from .container import Sequences as Sequences
-    from .conversions import Padded as Padded, PaddedTensor as PaddedTensor
-    from .doors import as_one as as_one, as_sequences as as_sequences
+    from .container import (
+        Padded as Padded,
+        PaddedTensor as PaddedTensor,
+        Sequences as Sequences,
+        as_one as as_one,
+        as_sequences as as_sequences,
+    )
     from .formats import FormatError as FormatError
     from .joining import concat as concat
     from .loading import available as available, load as load

@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from .formats.atomic import replacing
+from .atomic import replacing
 
 BASE_URL = "https://timeseriesclassification.com/aeon-toolkit"
 LIMIT_MB = 500  # of a download; TIMELIKE_DOWNLOAD_LIMIT_MB overrides it

@@ -1,4 +1,4 @@
-"""Numbers at the door: each comes back plain, or as an error that names the argument and what was expected."""
+"""Options: numbers, flags, words, folders and seeds, each given back plain or refused by name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+RandomState = None | int | np.random.Generator
 
 
 def whole(value: Any, name: str, least: float = -math.inf) -> int:
@@ -55,6 +57,24 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
     return str(value)
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """The source of randomness that `random_state` stands for: None (fresh), a seed, or a Generator (used as it is)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        old = isinstance(random_state, np.random.RandomState)
+        hint = "; make one with numpy.random.default_rng(random_state.randint(2**31))" if old else ""
+        raise TypeError(
+            f"random_state is a {type(random_state).__name__}: expected None, an integer or a numpy.random.Generator"
+            + hint
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state={random_state}: expected a seed of at least 0")
+    return np.random.default_rng(int(random_state))
 
 
 def folder(value: Any, name: str) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check
+from . import doors
 
 _DATE_TIME = r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?"
 _PLAIN = re.compile(_DATE_TIME, re.ASCII)
@@ -46,7 +46,7 @@ def packed_times(times: Any, lengths: NDArray[np.int64]) -> NDArray[Any] | None:
                 "expected one array per sequence, or one for all when they have equal lengths"
             )
     refuse_disorder(clock, lengths)
-    return check.frozen(clock)
+    return doors.frozen(clock)
 
 
 def _is_several(times: Any) -> bool:
@@ -58,7 +58,7 @@ def _is_several(times: Any) -> bool:
 
 def _clock(value: Any, name: str) -> NDArray[Any]:
     if hasattr(value, "detach"):
-        value = check.from_torch(value, name)
+        value = doors.from_torch(value, name)
     if np.ma.is_masked(value):
         raise ValueError(f"{name} is masked at some step: expected a time for every one; drop those steps")
     if getattr(value, "tz", None) is not None and hasattr(value, "tz_convert"):
@@ -84,7 +84,7 @@ def _nanoseconds(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
-    array = check.plain_array(array, name)
+    array = doors.plain_array(array, name)
     if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT:
         raise ValueError(
             f"{name} holds integers beyond 2**53, such as {array.ravel()[-1]}, which float64 cannot tell apart: "
@@ -178,7 +178,7 @@ def refuse_disorder(clock: NDArray[Any], lengths: NDArray[np.int64]) -> None:
     bad = np.flatnonzero(inside & (clock[1:] <= clock[:-1]))
     if bad.size:
         step = int(bad[0]) + 1
-        item, time = check.locate(step, ends - lengths)
+        item, time = doors.locate(step, ends - lengths)
         how = "repeats" if clock[step] == clock[step - 1] else "decreases"
         raise ValueError(
             f"times of sequence {item} {how} at time step {time} ({clock[step - 1]} then {clock[step]}): "

@@ -1,63 +1,28 @@
-"""Sequences → arrays and tensors that other libraries take. Each is a method of `Sequences`."""
+"""Sequences → arrays and lists for other libraries, copies, pickles and files. Each is a method of `Sequences`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check
-from .arguments import whole
+from .doors import locked
 
 if TYPE_CHECKING:
-    import torch
-
-    from .check import Layout
     from .container import Sequences
+    from .doors import Layout
 
 
-class Padded(NamedTuple):
-    """A rectangular batch: `values` (item, longest, *frame) and the true `lengths` (item,)."""
-
-    values: NDArray[Any]
-    lengths: NDArray[np.int64]
-
-
-class PaddedTensor(NamedTuple):
-    """The same for torch."""
-
-    values: torch.Tensor
-    lengths: torch.Tensor
-
-
-def padded(self: Sequences, *, fill: float = 0.0, length: int | None = None) -> Padded:
-    """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.padded()`.
-
-    The dtype is that of the values where it can hold `fill`.
-    """
-    dtype = _holding(self.dtype, fill)
-    longest = self.shape[1]
-    length = longest if length is None else whole(length, "length", 0)
-    if length < longest:
-        raise ValueError(f"length={length} is shorter than the longest sequence ({longest}): crop or resample first")
-    lengths = self._lengths.copy()
-    if self.equal_length and length == longest:
-        return Padded(self.values.reshape(self.shape).copy(), lengths)
-    block = np.full((len(self), length, *self.frame), fill, dtype)
-    block[np.arange(length) < lengths[:, None]] = self.values
-    return Padded(block, lengths)
-
-
-def tensor(self: Sequences, device: Any = None, *, dtype: torch.dtype | str | None = None) -> PaddedTensor:
-    """The padded batch as torch tensors with its lengths; float64 where the values need it, otherwise float32."""
-    import torch
-
-    kind = _torch_dtype(check.computed_dtype(self.dtype) if dtype is None else dtype)
-    values, lengths = self.padded()
-    if dtype is None:
-        values = values.astype(check.computed_dtype(self.dtype), copy=False)
-    return PaddedTensor(torch.from_numpy(values).to(device, kind), torch.from_numpy(lengths).to(device))
+def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    """One array (item, time, *frame), where all lengths are equal."""
+    if not self.equal_length:
+        raise TypeError(
+            f"sequences of lengths {self.lengths.min()} to {self.lengths.max()} are not one array: "
+            "use padded(), resample(length=...) or to_list()"
+        )
+    return np.array(self.values.reshape(self.shape), dtype=dtype, copy=copy)
 
 
 def to_list(self: Sequences, *, layout: Layout = "ntc") -> list[NDArray[Any]]:
@@ -72,30 +37,62 @@ def to_nct(self: Sequences) -> NDArray[Any] | list[NDArray[Any]]:
     return self.values.reshape(self.shape).swapaxes(1, 2)
 
 
-def _holding(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
-    """The dtype itself if it holds the number exactly, otherwise one that holds both."""
-    if not isinstance(fill, int | float | np.integer | np.floating | np.bool_):
-        raise TypeError(f"fill={fill!r:.40}: expected a number")
-    kind = np.min_scalar_type(fill)
-    if kind.kind == "O":
-        raise ValueError(f"fill={fill}: expected a number within the range of 64 bits")
-    if dtype.kind in "biu" and fill == int(fill if np.isfinite(fill) else -1):
-        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        if low <= fill <= high:
-            return dtype
-    return np.result_type(dtype, kind)
+def copied(self: Sequences) -> Sequences:
+    """The same sequences in memory of their own, packed: for when the original array is about to change."""
+    return self._with_values(self.values.copy(), self.lengths, None if self.times is None else self.times.copy())
 
 
-def _torch_dtype(wanted: Any) -> torch.dtype:
-    import torch
+def equals(self: Sequences, other: object) -> bool:
+    """Whether values (missing at the same places), dtype and everything known about them are the same."""
+    if not isinstance(other, type(self)) or self.frame != other.frame or self.dtype != other.dtype:
+        return False
+    if self.channel_names != other.channel_names or self.class_names != other.class_names:
+        return False
+    ours = (self.lengths, self.times, self.labels, self.groups, self.ids)
+    theirs = (other.lengths, other.times, other.labels, other.groups, other.ids)
+    same = all(_same(a, b) for a, b in zip(ours, theirs, strict=True))
+    return same and np.array_equal(self.values, other.values, equal_nan=self.dtype.kind == "f")
 
-    if isinstance(wanted, torch.dtype):
-        return wanted
-    try:
-        name = wanted if isinstance(wanted, str) else np.dtype(wanted).name
-    except TypeError:
-        name = ""
-    found = getattr(torch, name.removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype):
-        raise ValueError(f"dtype={wanted!r:.60}: expected a torch dtype or its name, such as 'float32'")
-    return found
+
+def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
+
+
+def state(self: Sequences) -> dict[str, Any]:
+    """What a pickle holds; only worker processes get one."""
+    own = _covered(self)
+    return {slot: getattr(own, slot) for slot in self.__slots__}
+
+
+def _covered(self: Sequences) -> Sequences:
+    """Without the rest of the buffer, which a worker process must not receive for a few sequences.
+
+    Windows that overlap stay views: end to end they would take more than the stretch that they cover.
+    """
+    base, starts, lengths = self.buffers()
+    begin, end = int(starts.min(initial=len(base))), int((starts + lengths).max(initial=0))
+    if not 0 < end - begin < int(lengths.sum()):
+        return self.copy()
+    other = self._spawn(starts - begin, lengths)
+    other._labels, other._groups, other._ids = self.labels, self.groups, self.ids
+    other._base, other._base_missing = base[begin:end], []
+    other._clock = None if self._clock is None else self._clock[begin:end]
+    return other
+
+
+def set_state(self: Sequences, state: dict[str, Any]) -> None:
+    """Put back what a pickle held; unpickled arrays are writeable until they are locked again."""
+    for slot, value in state.items():
+        setattr(self, slot, locked(value) if isinstance(value, np.ndarray) else value)
+
+
+def save(self: Sequences, path: str | Path, *, test: Sequences | None = None) -> Path:
+    """Write a file; its suffix says the format (`timelike.sequences.formats.FORMATS` has them all).
+
+    `test` puts a second part into the same `.npz`, marked by its `split` column, which `load` gives back as a pair.
+    """
+    from .formats import write
+
+    if not isinstance(path, str | Path):
+        raise TypeError(f"path={path!r:.80}: expected a string or a Path whose suffix says the format")
+    return write(self, Path(path).expanduser(), test=test)

@@ -1,47 +1,402 @@
-"""What every verb does first with what it is given: any collection, or any single sequence, becomes `Sequences`."""
+"""Whatever the caller has → checked arrays: single sequences, collections, positions, labels and targets.
+
+Nothing behind a door checks again.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check
-from .container import Sequences
+if TYPE_CHECKING:
+    import torch
 
-_FIRST = check.frozen(np.zeros(1, np.int64))
+    from .container import Sequences
 
-
-def as_sequences(value: Any, name: str) -> Sequences:
-    """The door of every verb: `Sequences` pass, anything else is checked under the name of the argument."""
-    if isinstance(value, Sequences):
-        return value
-    values, lengths = check.packed(value, "ntc", name)
-    made = _nameless(values, lengths)
-    check.refuse_inf(values, made._starts, name)
-    return made
+Layout = Literal["ntc", "nct"]
+_CHUNK = 1 << 20  # values looked at in one go, so that checking 1 GB needs no second gigabyte
 
 
-def as_one(value: Any, name: str) -> Sequences:
-    """The same door for a single sequence, (time,) or (time, *frame): a collection of one."""
-    if isinstance(value, Sequences):
-        if len(value) != 1:
-            raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
-        return value
-    values = np.ascontiguousarray(check.one_sequence(value, name))
-    made = _nameless(values, np.array([len(values)]), _FIRST)
-    if values.dtype.kind != "f" or np.isfinite(values).all():
-        made._base_missing.append(False)  # one look for both, since small sequences are compared by the million
-        return made
-    step = check.first_step(values, np.isinf)
+def computed_dtype(*dtypes: Any) -> np.dtype[Any]:
+    """What numbers of these dtypes are computed in: float64 where float32 could not hold them, otherwise float32.
+
+    >>> computed_dtype(np.int64), computed_dtype(np.uint8, np.float16)
+    (dtype('float64'), dtype('float32'))
+    """
+    return np.result_type(*(np.result_type(dtype, np.float32) for dtype in dtypes))
+
+
+def plain_array(value: Any, name: str) -> NDArray[Any]:
+    """A numeric NumPy array over the caller's memory (no copy where that is possible); what is masked is missing."""
+    if type(value) is not np.ndarray:
+        value = _opened(value, name)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise TypeError(f"{name} cannot be read as an array of numbers: {error}") from None
+    if array.dtype == object:
+        array = _from_objects(array, name)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {array.dtype}: expected numbers, real ones; convert text with astype(float)")
+    if array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _opened(value: Any, name: str) -> Any:
+    """What NumPy can read without losing anything: tensors as arrays, masked entries as NaN; the rest is refused."""
+    if value is None:
+        raise TypeError(f"{name} is None: expected an array of numbers")
+    if hasattr(value, "detach"):
+        return from_torch(value, name)
+    if _is_sparse(value):
+        raise TypeError(f"{name} is a sparse {type(value).__name__}: expected a dense array; use its toarray()")
+    if isinstance(value, str | bytes | dict | set):
+        raise TypeError(f"{name} is a {type(value).__name__}: expected an array of numbers")
+    if hasattr(value, "columns"):
+        raise TypeError(
+            f"{name} is a table ({type(value).__name__}): expected an array of numbers; put all rows into one table "
+            "with a column that tells the sequences apart, and use Sequences.from_frame(table, id=..., time=...)"
+        )
+    if hasattr(value, "buffers") and hasattr(value, "offsets"):
+        raise TypeError(f"{name} is a collection ({type(value).__name__}): join several with timelike.concat([...])")
+    if isinstance(value, np.ma.MaskedArray):
+        return _unmasked(value)
+    if isinstance(value, list | tuple) and len(value) and isinstance(value[0], np.ndarray):
+        return [_unmasked(row) if isinstance(row, np.ma.MaskedArray) else row for row in value]
+    return value
+
+
+def _is_sparse(value: Any) -> bool:
+    """Whether it is one of SciPy's, which is not imported for that."""
+    return hasattr(value, "toarray") and hasattr(value, "nnz")
+
+
+def from_torch(tensor: Any, name: str) -> NDArray[Any]:
+    """A tensor as an array, recognised without importing torch; bfloat16, which NumPy lacks, as float32."""
+    if "strided" not in str(tensor.layout):
+        raise TypeError(f"{name} is a sparse tensor ({tensor.layout}): expected a dense one; use to_dense()")
+    tensor = tensor.detach().cpu()
+    array: NDArray[Any] = (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
+    return array
+
+
+def _unmasked(array: Any) -> NDArray[Any]:
+    if not np.ma.is_masked(array):
+        return np.asarray(array.data)
+    return np.asarray((array if array.dtype.kind == "f" else array.astype(np.float64)).filled(np.nan))
+
+
+def _from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """Objects that are all numbers or None (missing) become float64; anything else is named."""
+    for position, item in np.ndenumerate(array):
+        if not (item is None or isinstance(item, int | float | np.number | np.bool_)):
+            where = position[0] if len(position) == 1 else position
+            raise TypeError(f"{name} holds {item!r} ({type(item).__name__}) at {where}: expected numbers")
+    return array.astype(np.float64)
+
+
+def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Values (total_time, *frame) and the length of every sequence."""
+    if layout not in ("ntc", "nct"):
+        raise ValueError(f'layout={layout!r}: expected "ntc" (item, time, channel) or "nct" (item, channel, time)')
+    if hasattr(data, "columns"):
+        raise TypeError(f"{name} is a table ({type(data).__name__}): use Sequences.from_frame(table, id=..., time=...)")
+    if hasattr(data, "dims") and hasattr(data, "coords"):
+        raise TypeError(f"{name} is an xarray {type(data).__name__}: use Sequences.from_xarray(data)")
+    if isinstance(data, str | bytes):
+        raise TypeError(f"{name} is text ({data!r:.60}): use timelike.load(path_or_name) to read a file")
+    if hasattr(data, "toarray"):
+        data = _opened(data, name)
+    if hasattr(data, "detach") or (isinstance(data, np.ndarray) and data.dtype != object):
+        return _packed_block(plain_array(data, name), layout, name)
+    if not isinstance(data, Iterable):
+        raise TypeError(
+            f"{name} is a {type(data).__name__}: expected a list of arrays or an array (item, time, channel)"
+        )
+    return _packed_list(list(data), layout, name)
+
+
+def _packed_block(block: NDArray[Any], layout: Layout, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    if block.ndim < 2:
+        raise ValueError(
+            f"{name} has shape {block.shape}: expected (item, time) or (item, time, channel); "
+            "for one sequence pass a list: Sequences([x])"
+        )
+    if block.shape[0] == 0:
+        raise ValueError(f"{name} is empty (shape {block.shape}): expected at least one sequence")
+    if block.ndim == 2:
+        block = block[:, :, None]
+    elif layout == "nct":
+        block = block.swapaxes(1, 2)
+    n_items, length, *frame = block.shape
+    if length == 0:
+        raise ValueError(
+            f"every sequence of {name} has length 0 (shape {block.shape}): expected at least one time step"
+        )
+    if 0 in frame:
+        raise ValueError(f"{name} has an empty frame (shape {block.shape}): expected at least one channel")
+    if not block.flags.c_contiguous:
+        block = locked(np.ascontiguousarray(block))
+    return block.reshape(n_items * length, *frame), np.full(n_items, length, np.int64)
+
+
+def _packed_list(items: list[Any], layout: Layout, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    if not items:
+        raise ValueError(f"{name} is empty: expected at least one sequence")
+    arrays = [one_sequence(item, f"{name}[{i}]", layout) for i, item in enumerate(items)]
+    frame = arrays[0].shape[1:]
+    for i, array in enumerate(arrays):
+        if array.shape[1:] != frame:
+            raise ValueError(
+                f"{name}[{i}] has frames of shape {array.shape[1:]} but {name}[0] has {frame}: all need the same "
+                f'channels; if your arrays are (channel, time), use Sequences({name}, layout="nct")'
+            )
+    lengths = np.array([len(a) for a in arrays], np.int64)
+    return np.ascontiguousarray(arrays[0]) if len(arrays) == 1 else locked(np.concatenate(arrays)), lengths
+
+
+def one_sequence(value: Any, name: str, layout: Layout = "ntc") -> NDArray[Any]:
+    """One sequence as (time, *frame); a plain (time,) gets one channel."""
+    array = plain_array(value, name)
+    if array.ndim == 0:
+        raise TypeError(
+            f"{name} is a single number: expected a sequence (time,) or (time, channel); a collection of one is [x]"
+        )
+    if array.ndim == 1:
+        array = array[:, None]
+    elif layout == "nct":
+        array = array.swapaxes(0, 1)
+    if len(array) == 0:
+        raise ValueError(f"{name} has length 0: expected at least one time step; drop it or give it values")
+    if 0 in array.shape:
+        raise ValueError(f"{name} has shape {array.shape}: expected at least one channel")
+    return array
+
+
+def lengths_between(offsets: Any, n_steps: int) -> NDArray[np.int64]:
+    """The lengths of sequences that begin and end at the offsets, (n + 1,), of `n_steps` packed steps."""
+    marks = plain_array(offsets, "offsets")
+    if marks.ndim != 1 or len(marks) < 2 or marks.dtype.kind not in "iu":
+        raise ValueError(f"offsets has shape {marks.shape}, dtype {marks.dtype}: expected n + 1 integers")
+    if marks[0] != 0 or marks[-1] != n_steps:
+        raise ValueError(
+            f"offsets runs from {marks[0]} to {marks[-1]}: expected 0 to {n_steps}, the number of time steps"
+        )
+    marks = marks.astype(np.int64)
+    lengths: NDArray[np.int64] = np.diff(marks)
+    if (lengths <= 0).any():
+        bad = int(np.flatnonzero(lengths <= 0)[0])
+        raise ValueError(f"offsets gives sequence {bad} the length {lengths[bad]}: expected increasing offsets")
+    return lengths
+
+
+def first_step(values: NDArray[Any], test: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> int | None:
+    """The first time step at which a value passes the test (np.isinf, np.isnan), looking at a chunk at a time."""
+    if values.dtype.kind != "f":
+        return None
+    width = int(np.prod(values.shape[1:]))
+    rows = max(1, _CHUNK // width)
+    for begin in range(0, len(values), rows):
+        hit = np.flatnonzero(test(values[begin : begin + rows]))
+        if hit.size:
+            return begin + int(hit[0]) // width
+    return None
+
+
+def refuse_inf(values: NDArray[Any], starts: NDArray[np.int64], name: str = "data") -> None:
+    """Infinity is never data; NaN is, and means missing."""
+    step = first_step(values, np.isinf)
     if step is not None:
-        raise ValueError(f"{name} is infinite at time step {step}: expected finite values; nan means missing")
-    return made
+        item, time = locate(step, starts)
+        raise ValueError(f"{name}[{item}] is infinite at time step {time}: expected finite values; nan means missing")
 
 
-def _nameless(values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> Sequences:
-    made = Sequences.__new__(Sequences)
-    made._fill(values, lengths, starts)
-    made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
-    return made
+def locate(step: int, starts: NDArray[np.int64]) -> tuple[int, int]:
+    """The sequence that a packed time step belongs to, and the step inside it."""
+    item = int(np.searchsorted(starts, step, side="right")) - 1
+    return item, step - int(starts[item])
+
+
+def one_position(key: Any) -> int:
+    """An array or tensor without axes that holds an integer."""
+    if "bool" in str(getattr(key, "dtype", "")) or not hasattr(key, "__index__"):
+        raise IndexError(
+            f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
+        )
+    try:
+        return int(operator.index(key))
+    except TypeError:
+        raise IndexError(f"position {key!r:.80}: expected an integer") from None
+
+
+def positions(key: Any, n_items: int) -> NDArray[np.int64]:
+    """What `s[key]` asks for: a mask or a list of positions."""
+    index = from_torch(key, "positions") if hasattr(key, "detach") else np.asarray(key)
+    if index.ndim != 1:
+        raise IndexError(
+            f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
+        )
+    if index.dtype == bool:
+        if len(index) != n_items:
+            raise IndexError(f"the mask has {len(index)} entries for {n_items} sequences")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.zeros(0, np.int64)
+    if index.dtype.kind not in "iu":
+        raise IndexError(f"positions have dtype {index.dtype}: expected integers or a mask")
+    outside = index[(index < -n_items) | (index >= n_items)]
+    if outside.size:
+        raise IndexError(f"position {outside[0]} is out of range for {n_items} sequences")
+    return index.astype(np.int64)
+
+
+def rows(X: Any) -> Any:
+    """What an estimator is given, read as scikit-learn reads it: also tables with one sequence in each row."""
+    if _is_sparse(X):
+        raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
+    if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
+        if not isinstance(X, np.ma.MaskedArray):  # whose masked entries are missing, not what lies below the mask
+            X = np.asarray(X)
+        if X.ndim < 2 and X.dtype != object:
+            raise ValueError(
+                f"X has shape {X.shape}: expected 2D array (item, time) or more axes. Reshape your data using "
+                "X.reshape(1, -1) if it is a single sequence"
+            )
+        if X.dtype.kind == "c":
+            raise ValueError("X is complex. Complex data not supported: give real and imaginary part as channels")
+    return X
+
+
+def keep_size(estimator: Any, sequences: Sequences) -> None:
+    """Note how many numbers a sequence has, if all have as many, as scikit-learn does."""
+    if sequences.equal_length:
+        estimator.n_features_in_ = int(np.prod(sequences.shape[1:]))
+    elif hasattr(estimator, "n_features_in_"):  # from an earlier fit
+        del estimator.n_features_in_
+
+
+def read_targets(estimator: Any, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
+    """What is known about each sequence: y, or the labels that the sequences carry."""
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None and sequences.labels is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None and X carries no labels: "
+            f"give the {what} of every sequence"
+        )
+    given = sequences.labels if y is None else column_or_1d(read_labels(y, "y", what), warn=True)
+    targets: NDArray[Any] = np.asarray(given)
+    if len(targets) != len(sequences):
+        raise ValueError(
+            f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
+            "(inconsistent numbers of samples)"
+        )
+    return targets
+
+
+def read_labels(values: Any, name: str, what: str) -> NDArray[Any]:
+    """All numbers or all text, as they were given: NumPy alone would make the word 'nan' of a NaN among words.
+
+    >>> read_labels(["up", "down"], "y", "class")
+    array(['up', 'down'], dtype='<U4')
+    """
+    if hasattr(values, "detach"):
+        values = from_torch(values, name)
+    if isinstance(values, str | bytes) or not (hasattr(values, "__array__") or isinstance(values, Sequence)):
+        kind = type(values).__name__
+        raise TypeError(f"{name} is a {kind}: expected a list or an array with the {what} of every sequence")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} is masked at some sequence: expected the {what} of every one; drop those without")
+    try:
+        labels = np.asarray(values)
+    except ValueError:  # lists of different lengths, of which the first is named below
+        labels = np.array(values, dtype=object)
+    if labels.dtype.kind not in "biufU" or (labels.dtype.kind == "U" and isinstance(values, Sequence)):
+        entries = np.array(values, dtype=object)
+        labels = _known(entries.ravel().tolist(), name, what).reshape(entries.shape)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        bad = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise ValueError(f"{name}[{bad}] is {labels.flat[bad]} (NaN or infinity): expected finite numbers")
+    return labels
+
+
+def _known(entries: list[Any], name: str, what: str) -> NDArray[Any]:
+    missing = next((i for i, entry in enumerate(entries) if _is_missing(entry)), None)
+    if missing is not None:
+        raise ValueError(
+            f"{name}[{missing}] is {entries[missing]} (NaN or missing): expected the {what} of every sequence"
+        )
+    return of_one_kind(entries, name)
+
+
+def _is_missing(entry: Any) -> bool:
+    """None, NaN, or what pandas has for it."""
+    return entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and isnan(entry))
+
+
+def of_one_kind(entries: Sequence[Any], name: str) -> NDArray[Any]:
+    """All numbers or all text: 1 and "1" would be one class to NumPy, and bytes and dates no model folder holds."""
+    if all(isinstance(entry, str) for entry in entries):
+        return np.array(entries, dtype=str)
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, str | int | float | np.integer | np.floating | np.bool_):
+            raise TypeError(
+                f"{name}[{i}] is {entry!r:.60} ({type(entry).__name__}): expected all numbers or all strings; write "
+                "them as text"
+            )
+    odd = next((i for i, entry in enumerate(entries) if isinstance(entry, str) != isinstance(entries[0], str)), None)
+    if odd is not None:
+        raise TypeError(
+            f"{name} mixes numbers and text, {name}[{odd}] is {entries[odd]!r} but {name}[0] is {entries[0]!r}: "
+            "expected all numbers or all strings; write the numbers as text"
+        )
+    return np.array(entries)
+
+
+def holding(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
+    """The dtype itself if it holds the number exactly, otherwise one that holds both."""
+    if not isinstance(fill, int | float | np.integer | np.floating | np.bool_):
+        raise TypeError(f"fill={fill!r:.40}: expected a number")
+    kind = np.min_scalar_type(fill)
+    if kind.kind == "O":
+        raise ValueError(f"fill={fill}: expected a number within the range of 64 bits")
+    if dtype.kind in "biu" and fill == int(fill if np.isfinite(fill) else -1):
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if low <= fill <= high:
+            return dtype
+    return np.result_type(dtype, kind)
+
+
+def torch_dtype(wanted: Any) -> torch.dtype:
+    """A dtype of torch from its name, or from NumPy's."""
+    import torch
+
+    if isinstance(wanted, torch.dtype):
+        return wanted
+    try:
+        name = wanted if isinstance(wanted, str) else np.dtype(wanted).name
+    except TypeError:
+        name = ""
+    found = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"dtype={wanted!r:.60}: expected a torch dtype or its name, such as 'float32'")
+    return found
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view; the caller's own array stays writeable."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def locked(array: NDArray[Any]) -> NDArray[Any]:
+    """An array of our own making, closed for writing; for one that may be the caller's, use `frozen`."""
+    array.flags.writeable = False
+    return array

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check
+from . import doors
 from .container import PER_ITEM, Sequences
 
 
@@ -38,12 +38,12 @@ def joined(several: list[Sequences], called: list[str]) -> Sequences:
                 f"{first.channel_names}: expected the same channels"
             )
     whole = Sequences.__new__(Sequences)
-    values = check.locked(np.concatenate([part.values for part in several]))
+    values = doors.locked(np.concatenate([part.values for part in several]))
     whole._fill(values, np.concatenate([part.lengths for part in several]))
     known = {name: _joined([getattr(part, name) for part in several], name, called) for name in PER_ITEM}
     whole._describe(**known, times=None, channel_names=first.channel_names)
     clock = _joined([part.times for part in several], "times", called)
-    whole._clock = None if clock is None else check.locked(clock)
+    whole._clock = None if clock is None else doors.locked(clock)
     if whole._labels is not None and whole._labels.dtype.kind == "U":
         names = [name for part in several for name in part.class_names or ()]
         whole._class_names = tuple(dict.fromkeys(names))

@@ -1,15 +1,73 @@
-"""What channels are brought to mean 0 and deviation 1 by, learned from some sequences and applied to others."""
+"""Mean and deviation of channels, and `Moments`: both learned from some sequences and applied to others."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .container import Sequences
+from .doors import locate
+
+if TYPE_CHECKING:
+    from .container import Sequences
 
 RESCALE = "give them in another unit, or look for an outlier"
+_LARGEST = float(np.sqrt(np.finfo(np.float64).max))  # what can be squared
+
+
+def mean_and_deviation(
+    values: NDArray[Any], lengths: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of every channel, in float64: (*frame), or (stretch, *frame) with `lengths`.
+
+    What is missing (NaN) does not count. Values are taken relative to the first of their stretch and in two passes, so
+    that a large offset does no harm and a constant deviates by exactly 0. Very large and very small ones are scaled by
+    a power of two first, since their squares would overflow or vanish.
+
+    >>> mean_and_deviation(np.array([[1.0], [3.0], [np.nan]]))
+    (array([2.]), array([1.]))
+    """
+    each = np.array([len(values)]) if lengths is None else lengths
+    starts = each.cumsum() - each
+    known = values.astype(np.float64)
+    absent, count = _counted(known, each, starts)
+    exponent = _exponent(known, starts)
+    if exponent.any():
+        known *= _along(np.exp2(-exponent), lengths)
+    first = known[starts]
+    known -= _along(first, lengths)
+    if absent is not None:
+        known[absent] = 0
+    shift = np.add.reduceat(known, starts) / count
+    known -= _along(shift, lengths)
+    if absent is not None:
+        known[absent] = 0
+    deviation = np.sqrt(np.add.reduceat(np.square(known, out=known), starts) / count)
+    mean, deviation = np.ldexp(first + shift, exponent), np.ldexp(deviation, exponent)
+    return (mean[0], deviation[0]) if lengths is None else (mean, deviation)
+
+
+def _along(moment: NDArray[Any], lengths: NDArray[np.int64] | None) -> NDArray[Any]:
+    """The moment of its stretch at every step; one for all is not repeated."""
+    return moment if lengths is None else np.repeat(moment, lengths, axis=0)
+
+
+def _counted(
+    known: NDArray[np.float64], lengths: NDArray[np.int64], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_] | None, NDArray[np.float64]]:
+    """Where values are missing, which become 0, and how many are not, at least 1, in every stretch."""
+    absent = np.isnan(known)
+    if not absent.any():
+        return None, lengths.astype(np.float64).reshape(-1, *[1] * (known.ndim - 1))
+    known[absent] = 0
+    return absent, np.maximum(np.add.reduceat(~absent, starts, dtype=np.float64), 1)
+
+
+def _exponent(known: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The power of two to divide by, 0 where squares neither overflow nor vanish."""
+    peak = np.maximum(np.maximum.reduceat(known, starts), -np.minimum.reduceat(known, starts))
+    return np.where((peak > 1e-100) & (peak < 1e100), 0, np.frexp(peak)[1].clip(-1000, 1000)).astype(np.int32)
 
 
 class Moments(NamedTuple):
@@ -26,20 +84,29 @@ class Moments(NamedTuple):
         >>> Moments.of(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
         Moments(mean=array([2.]), scale=array([0.89442719]))
         """
-        values = sequences.values
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
-        low, high = values.min(0), values.max(0)
-        tiny = (scale < 1e-140) & (high > low)  # squares underflow there, or nearly
-        if tiny.any():
-            size = np.where(tiny, high - low, 1.0)
-            scale = np.where(tiny, size * ((values - mean) / size).std(0), scale)
-        constant = low == high  # its deviation may be a rounding error, and not 0
-        return cls(mean, np.where(constant | (scale == 0), 1.0, scale)).checked()
+        return cls._scaling(*mean_and_deviation(sequences.values))
+
+    @classmethod
+    def per_channel(cls, sequences: Sequences) -> Moments:
+        """One mean and one deviation for all places of a channel: those at the border of images may never change.
+
+        >>> import timelike as tl
+        >>> Moments.per_channel(tl.Sequences(np.arange(8.0).reshape(1, 2, 1, 2, 2))).mean
+        array([[[3.5, 3.5],
+                [3.5, 3.5]]])
+        """
+        values, frame = sequences.values, sequences.frame
+        places = np.moveaxis(values, 1, -1).reshape(-1, frame[0])
+        of_channels = (moment.reshape(-1, *[1] * (len(frame) - 1)) for moment in mean_and_deviation(places))
+        return cls._scaling(*(np.broadcast_to(moment, frame).copy() for moment in of_channels))
+
+    @classmethod
+    def _scaling(cls, mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Moments:
+        return cls(mean, np.where(deviation > 0, deviation, 1.0)).checked()
 
     def checked(self) -> Moments:
-        """The same, or an error where a deviation overflowed: everything would become 0 or nan."""
-        if not np.isfinite(self.scale).all():
+        """The same, or an error where a deviation is too large to be squared, as all that learns from it does."""
+        if not (self.scale <= _LARGEST).all():
             raise ValueError(f"X has values so large that their squares overflow: {RESCALE}")
         return self
 
@@ -65,14 +132,15 @@ class Moments(NamedTuple):
             values = ((sequences.values - self.mean) / self.scale).astype(np.float32)
         if len(values) and not (np.isfinite(values.min()) and np.isfinite(values.max())):
             finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
-            step = int(np.flatnonzero(~finite)[0])
-            item = int(np.searchsorted(sequences.offsets, step, side="right")) - 1
+            item, time = locate(int(np.flatnonzero(~finite)[0]), sequences.offsets[:-1])
             where = f"sequence {item}" if name is None else f"{name}: sequence {item}"
             raise ValueError(
-                f"{where} has a value at time step {step - int(sequences.offsets[item])} that is too large for "
+                f"{where} has a value at time step {time} that is too large for "
                 f"float32, in which networks compute: {RESCALE}"
             )
-        return Sequences.from_packed(values, sequences.offsets)
+        ready = sequences._with_values(values)
+        ready._base_missing.append(False)  # which was seen just now
+        return ready
 
 
 def flat(sequences: Sequences) -> Sequences:
@@ -85,4 +153,4 @@ def flat(sequences: Sequences) -> Sequences:
     if len(sequences.frame) == 1:
         return sequences
     values = sequences.values
-    return Sequences.from_packed(values.reshape(len(values), -1), sequences.offsets)
+    return sequences._with_values(values.reshape(len(values), -1))

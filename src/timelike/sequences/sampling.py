@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check
-from .arguments import whole
+from . import entries
+from .arguments import RandomState, generator, whole
 
 if TYPE_CHECKING:
     from .container import Sequences
 
-RandomState = None | int | np.random.Generator
+__all__ = ["Episode", "RandomState", "episodes", "folds", "generator", "split"]
 _ORDERS = 24  # random orders in which whole groups are tried; more hardly come closer to the wanted size
 
 
@@ -24,24 +24,6 @@ class Episode(NamedTuple):
 
     support: Sequences
     query: Sequences
-
-
-def generator(random_state: RandomState) -> np.random.Generator:
-    """The source of randomness that `random_state` stands for: None (fresh), a seed, or a Generator (used as it is)."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        old = isinstance(random_state, np.random.RandomState)
-        hint = "; make one with numpy.random.default_rng(random_state.randint(2**31))" if old else ""
-        raise TypeError(
-            f"random_state is a {type(random_state).__name__}: expected None, an integer or a numpy.random.Generator"
-            + hint
-        )
-    if random_state < 0:
-        raise ValueError(f"random_state={random_state}: expected a seed of at least 0")
-    return np.random.default_rng(int(random_state))
 
 
 def split(
@@ -204,7 +186,7 @@ def _asked(
     if wish is None or wish is False:
         return None
     if not isinstance(wish, bool | np.bool_):
-        return check.per_item(wish, name, n_items)
+        return entries.per_item(wish, name, n_items)
     if own is None:
         raise ValueError(
             f"{name}=True but these sequences have no {attribute}: pass an array, or replace({attribute}=...) first"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import check, clocks
+from . import clocks, doors
 from .arguments import one_of, real, whole
+from .moments import mean_and_deviation
 
 if TYPE_CHECKING:
     from .container import Sequences
@@ -33,33 +34,7 @@ def statistics(self: Sequences) -> Statistics:
     """
     if len(self) == 0:
         raise ValueError("there are no sequences to take statistics of: expected at least one")
-    return Statistics(*(moment[0] for moment in _moments(self.values, np.zeros(1, np.int64))))
-
-
-def _moments(values: NDArray[Any], starts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of every stretch, in float64.
-
-    Values are taken relative to the first of their stretch and in two passes, so that a large offset does no harm and
-    a constant has a spread of exactly 0. Very large and very small ones are scaled by a power of two first, since
-    their squares would overflow or vanish.
-    """
-    absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
-    lengths = np.diff(np.append(starts, len(values)))
-    count = np.maximum(np.add.reduceat(~absent, starts, dtype=np.float64), 1)
-    known = values.astype(np.float64)
-    known[absent] = 0
-    peak = np.maximum.reduceat(np.abs(known), starts)
-    exponent = np.where((peak > 1e-100) & (peak < 1e100), 0, np.frexp(peak)[1].clip(-1000, 1000))
-    if exponent.any():
-        known *= np.repeat(np.exp2(-exponent), lengths, axis=0)
-    first = known[starts]
-    known -= np.repeat(first, lengths, axis=0)
-    known[absent] = 0
-    shift = np.add.reduceat(known, starts) / count
-    known -= np.repeat(shift, lengths, axis=0)
-    known[absent] = 0
-    spread = np.sqrt(np.add.reduceat(known * known, starts) / count)
-    return np.ldexp(first + shift, exponent), np.ldexp(spread, exponent)
+    return Statistics(*mean_and_deviation(self.values))
 
 
 def standardize(
@@ -87,16 +62,17 @@ def standardize(
     elif len(self) == 0:
         raise ValueError("there are no sequences to standardize: expected at least one")
     else:
-        mean, std = (np.repeat(m, self.lengths, axis=0) for m in _moments(self.values, self.offsets[:-1]))
+        each = mean_and_deviation(self.values, self.lengths)
+        mean, std = (np.repeat(moment, self.lengths, axis=0) for moment in each)
     unit = np.where(std > 0, std, 1)
-    values, dtype = self.values, check.computed_dtype(self.dtype)
+    values, dtype = self.values, doors.computed_dtype(self.dtype)
     if max(np.abs(mean).max(initial=0), unit.max(initial=0)) > 1e300:  # a difference of such numbers may overflow
         values, mean, unit = values / 4, mean / 4, unit / 4
     with np.errstate(over="ignore"):
         scaled = ((values - mean) / unit).astype(dtype, copy=False)
     if np.isinf(scaled).any():
         raise ValueError(f"like has a standard deviation of {unit.min():.3g}, by which these values become infinite")
-    return self._rebuilt(scaled, self.lengths, self.times)
+    return self._with_values(scaled)
 
 
 def _collected(self: Sequences, like: Sequences | Statistics | None) -> Statistics:
@@ -135,7 +111,7 @@ def interpolate(self: Sequences) -> Sequences:
             )
         now = clock[rows]
         values[rows, channel][gap] = np.interp(now[gap], now[~gap], values[rows, channel][~gap])
-    return self._rebuilt(values.reshape(self.values.shape), self.lengths, self.times)
+    return self._with_values(values.reshape(self.values.shape))
 
 
 def resample(self: Sequences, length: int | None = None, *, rate: float | None = None) -> Sequences:
@@ -167,7 +143,7 @@ def resample(self: Sequences, length: int | None = None, *, rate: float | None =
     new = None if times is None else np.concatenate(new_times)
     if new is not None:
         _refuse_dense(new, lengths, f"length={length}" if rate is None else f"rate={rate}")
-    return self._rebuilt(_between(self.values, np.concatenate(positions)), lengths, new)
+    return self._with_values(_between(self.values, np.concatenate(positions)), lengths, new)
 
 
 def _clock(self: Sequences) -> NDArray[np.float64]:
@@ -229,7 +205,7 @@ def _between(values: NDArray[Any], positions: NDArray[np.float64]) -> NDArray[An
     high = np.minimum(low + 1, len(values) - 1)
     # on a sample exactly, its neighbour must not count at all: it may be missing, or belong to the next sequence
     mixed = np.where(share == 0, values[low], values[low] * (1 - share) + values[high] * share)
-    return np.asarray(mixed, check.computed_dtype(values.dtype))
+    return np.asarray(mixed, doors.computed_dtype(values.dtype))
 
 
 def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
@@ -300,14 +276,14 @@ def derivative(self: Sequences, *, rule: Literal["central", "keogh"] = "central"
     """
     if rule not in ("central", "keogh"):
         raise ValueError(f'rule={rule!r}: expected "central" or "keogh"')
-    dtype = check.computed_dtype(self.dtype)
+    dtype = doors.computed_dtype(self.dtype)
     result = np.empty(self.values.shape, dtype)
     clock = _clock(self) if rule == "central" and self.times is not None else None
     for begin, length in zip(self.offsets[:-1], self.lengths, strict=True):
         rows = slice(begin, begin + length)
         x = self.values[rows].astype(dtype)
         result[rows] = _keogh(x) if rule == "keogh" else _central(x, None if clock is None else clock[rows])
-    return self._rebuilt(result, self.lengths, self.times)
+    return self._with_values(result)
 
 
 def _central(x: NDArray[Any], now: NDArray[np.float64] | None) -> NDArray[Any]:

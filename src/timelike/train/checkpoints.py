@@ -17,8 +17,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from ..models import atomic, trees
+from ..models import trees
 from ..models.identity import Fingerprint, checksum
+from ..sequences import atomic
 from .descent import own_options
 
 if TYPE_CHECKING:

@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING
 from ..._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
-    from .base import Augmentation as Augmentation, Augmented as Augmented, AugmentedSequences as AugmentedSequences
-    from .combine import Chain as Chain, Choice as Choice, choose as choose, compose as compose
+    from .base import (
+        Augmentation as Augmentation,
+        Augmented as Augmented,
+        AugmentedSequences as AugmentedSequences,
+        Chain as Chain,
+        Choice as Choice,
+        choose as choose,
+        compose as compose,
+    )
     from .pointwise import Jitter as Jitter, Scaling as Scaling
     from .temporal import Blur as Blur, Crop as Crop, Merge as Merge, TimeWarp as TimeWarp
 

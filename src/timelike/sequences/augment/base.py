@@ -1,17 +1,18 @@
-"""What every augmentation gives back, and how it is applied to one sequence or to many."""
+"""The base of augmentations, applied to one sequence or to many, and several augmentations as one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import check, clocks
+from .. import clocks, doors
+from ..arguments import RandomState, generator
 from ..container import Sequences
-from ..sampling import RandomState, generator
 
 Matrix = NDArray[np.float64]
 
@@ -42,8 +43,8 @@ class Augmentation(ABC):
         rng = generator(random_state)
         if isinstance(x, Sequences):
             return _each(self, x, rng)
-        sequence = check.one_sequence(x, "x")
-        step = check.first_step(sequence, np.isinf)
+        sequence = doors.one_sequence(x, "x")
+        step = doors.first_step(sequence, np.isinf)
         if step is not None:
             raise ValueError(f"x is infinite at time step {step}: expected finite values; nan means missing")
         values, alignment = self._apply(_floating(sequence), rng)
@@ -68,7 +69,7 @@ class Temporal(Augmentation):
 
 
 def _floating(x: NDArray[Any]) -> NDArray[Any]:
-    return np.array(x, check.computed_dtype(x.dtype))
+    return np.array(x, doors.computed_dtype(x.dtype))
 
 
 def _mixed(alignment: Matrix, x: NDArray[Any]) -> NDArray[Any]:
@@ -92,7 +93,7 @@ def _each(augmentation: Augmentation, s: Sequences, rng: np.random.Generator) ->
         old = np.split(s.times, s.offsets[1:-1])
         clock = np.concatenate([_mixed_times(a, times) for a, times in zip(alignments, old, strict=True)])
         clocks.refuse_disorder(clock, lengths)
-    return AugmentedSequences(s._rebuilt(np.concatenate([one.values for one in done]), lengths, clock), alignments)
+    return AugmentedSequences(s._with_values(np.concatenate([one.values for one in done]), lengths, clock), alignments)
 
 
 def _mixed_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
@@ -102,3 +103,63 @@ def _mixed_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
         nanoseconds = np.round(alignment @ since.astype(np.int64)).astype(np.int64)
         return np.asarray(times[0] + nanoseconds.astype("timedelta64[ns]"))
     return np.asarray(times[0] + alignment @ since)
+
+
+@dataclass(frozen=True)
+class _Several(Augmentation):
+    steps: tuple[Augmentation, ...]
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ValueError("steps is empty: expected at least one augmentation")
+        for i, step in enumerate(self.steps):
+            if not isinstance(step, Augmentation):
+                raise TypeError(f"steps[{i}] is {step!r:.60}: expected an augmentation such as Blur()")
+
+
+@dataclass(frozen=True)
+class Chain(_Several):
+    """One augmentation after the other; see `compose`."""
+
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+        whole_way = np.eye(len(x))
+        for step in self.steps:
+            x, alignment = step._apply(x, rng)
+            whole_way = alignment @ whole_way
+        return Augmented(x, whole_way)
+
+
+@dataclass(frozen=True)
+class Choice(_Several):
+    """One of several augmentations, drawn anew for every sequence; see `choose`."""
+
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+        return self.steps[int(rng.integers(len(self.steps)))]._apply(x, rng)
+
+
+def _listed(steps: Any) -> tuple[Augmentation, ...]:
+    if not isinstance(steps, Iterable):
+        raise TypeError(f"steps is {steps!r:.60}: expected a list of augmentations, such as [Crop(), Jitter()]")
+    return tuple(steps)
+
+
+def compose(steps: Iterable[Augmentation]) -> Chain:
+    """All `steps` in order; their alignments multiply, the last one leftmost.
+
+    >>> from ..augment import Crop, Jitter
+    >>> both = compose([Crop(shortest=0.5, longest=0.5), Jitter(std=0.01)])
+    >>> both([0.0, 1.0, 2.0, 3.0], random_state=0).alignment
+    array([[0., 0., 1., 0.],
+           [0., 0., 0., 1.]])
+    """
+    return Chain(_listed(steps))
+
+
+def choose(steps: Iterable[Augmentation]) -> Choice:
+    """One of `steps`, drawn with equal chances for every sequence: TAP's blur *or* merge.
+
+    >>> from ..augment import Blur, Merge
+    >>> choose([Blur(), Merge()])
+    Choice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
+    """
+    return Choice(_listed(steps))

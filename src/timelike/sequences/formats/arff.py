@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic import write_text
 from ..container import Sequences
 from . import text
-from .atomic import write_text
 
 LACKS: dict[str, tuple[text.Lack, ...]] = {
     ".arff": ("frames", "times", "groups", "ids", "channel_names", "targets", "unlabelled", "missing ends", "dtypes")

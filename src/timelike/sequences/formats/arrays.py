@@ -15,10 +15,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic import replacing
 from ..container import Sequences
 from ..joining import joined
 from . import text
-from .atomic import replacing
 
 _KNOWN: tuple[text.Lack, ...] = ("labels", "groups", "ids", "times", "channel_names", "class_names")
 LACKS: dict[str, tuple[text.Lack, ...]] = {".npz": (), ".npy": (*_KNOWN, "unequal lengths")}

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import tables
+from ..atomic import replacing
 from ..container import Sequences
 from . import text
-from .atomic import replacing
 
 LACKS: dict[str, tuple[text.Lack, ...]] = {
     ".csv": ("frames", "other classes", "no ids", "dtypes"),

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic import write_text
 from ..container import Sequences
 from . import text
-from .atomic import write_text
 
 LACKS: dict[str, tuple[text.Lack, ...]] = {".ts": ("frames", "groups", "ids", "channel_names", "dtypes")}
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic import write_text
 from ..container import Sequences
 from . import text
-from .atomic import write_text
 
 _ATTRIBUTES: tuple[text.Lack, ...] = ("times", "groups", "ids", "channel_names", "class_names")
 _KINDS: tuple[text.Lack, ...] = ("frames", "channels", "targets", "unlabelled", "missing ends", "dtypes")

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import real, whole
-from ..sampling import RandomState, generator
+from ..arguments import RandomState, generator, real, whole
 
 Points = NDArray[np.float64]
 

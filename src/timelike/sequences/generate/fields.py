@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import one_of, real, span, whole
+from ..arguments import RandomState, generator, one_of, real, span, whole
 from ..container import Sequences
-from ..sampling import RandomState, generator
 
 Matrix = NDArray[np.float64]
 

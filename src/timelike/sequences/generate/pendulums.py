@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import one_of, real, span, whole
+from ..arguments import RandomState, generator, one_of, real, span, whole
 from ..container import Sequences
-from ..sampling import RandomState, generator
 
 _STEP = 0.02  # of the time constant √(l/g): the energy then drifts by a few 1e-8 in a hundred swings
 _MOST_STEPS = 5e6  # some minutes

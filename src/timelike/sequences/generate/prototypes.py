@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import real, whole
+from ..arguments import RandomState, generator, real, whole
 from ..container import Sequences
-from ..sampling import RandomState, generator
 from ..warps import random_warps
 
 _HARMONICS = 6

@@ -1,15 +1,56 @@
-"""Folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-UNFINISHED = ".part"  # how the name of a folder ends that is still being written, or was when its writer died
+UNFINISHED = ".part"  # how the name of something ends that is being written, or was when its writer died
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file next to `path` that takes its place when the block ends well and vanishes when it does not.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "a.txt") as temporary:
+    ...     _ = temporary.write_text("whole")
+    >>> [file.name for file in folder.iterdir()]
+    ['a.txt']
+    """
+    path = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first, or save elsewhere")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: expected the name of a file")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=UNFINISHED)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(_mode(path))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _mode(path: Path) -> int:
+    """Who may read and write: as before, or as for any new file (mkstemp makes files for the owner only)."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    return 0o666 & ~_mask()
+
+
+def write_text(path: Path, lines: Iterator[str]) -> None:
+    """UTF-8 text, one entry per line."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(line + "\n" for line in lines)
 
 
 @contextmanager
@@ -60,9 +101,14 @@ def clear_unfinished(parent: Path) -> None:
 
 def _open_to_others(folder: Path) -> None:
     """Who may read: as for any new folder (mkdtemp makes them for the owner only)."""
+    folder.chmod(0o777 & ~_mask())
+
+
+def _mask() -> int:
+    """What the system takes from the rights of new files; it is only told when it is set."""
     mask = os.umask(0)
     os.umask(mask)
-    folder.chmod(0o777 & ~mask)
+    return mask
 
 
 def _flush(path: Path) -> None:

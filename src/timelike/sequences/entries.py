@@ -1,0 +1,82 @@
+"""What is known about each sequence: labels, groups and ids, the names of classes and channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .doors import from_torch, frozen, locked, of_one_kind
+
+
+def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
+    """One entry per sequence: numbers or strings, copied and made read-only."""
+    if value is None:
+        return None
+    if hasattr(value, "detach"):
+        value = from_torch(value, name)
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} is masked at some sequence: expected an entry for every one; drop those without")
+    entries = value if isinstance(value, list | tuple) else None
+    array = np.array(value)
+    if array.ndim != 1 or len(array) != n_items:
+        raise ValueError(f"{name} has shape {array.shape} for {n_items} sequences: expected one entry per sequence")
+    if array.dtype.kind in "OT" or (array.dtype.kind == "U" and entries is not None):
+        # NumPy turns [1, "1"] into strings, so the list itself is looked at
+        array = of_one_kind(array.tolist() if entries is None else entries, name)
+    if array.dtype.kind not in "biufU":
+        raise TypeError(f"{name} has dtype {array.dtype}: expected numbers or strings")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        bad = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"{name}[{bad}] is {array[bad]}: expected finite numbers; drop the sequences without one")
+    return locked(array)
+
+
+def names(value: Any, name: str, expected: int | None = None) -> tuple[str, ...] | None:
+    """A tuple of distinct names."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise TypeError(f"{name} is the string {value!r}: expected a list of names")
+    result = tuple(str(entry) for entry in value)
+    if expected is not None and len(result) != expected:
+        raise ValueError(f"{name} has {len(result)} names for {expected} channels")
+    if len(set(result)) != len(result):
+        twice = next(entry for entry in result if result.count(entry) > 1)
+        raise ValueError(f"{name} holds {twice!r} twice: expected distinct names")
+    return result
+
+
+def vocabulary(
+    labels: NDArray[Any] | None, names: tuple[str, ...] | None
+) -> tuple[NDArray[Any] | None, tuple[str, ...] | None]:
+    """String labels and the classes they come from; integer codes are replaced by the names they stand for."""
+    if labels is None:
+        if names is not None:
+            raise ValueError("class_names is given without labels: give labels (names, or positions in class_names)")
+        return None, None
+    if labels.dtype.kind != "U":
+        if names is None:
+            return labels, None
+        if labels.dtype.kind not in "iu" or labels.min(initial=0) < 0 or labels.max(initial=0) >= len(names):
+            raise ValueError(
+                f"labels run from {labels.min()} to {labels.max()} for {len(names)} class_names: "
+                f"expected integers 0 to {len(names) - 1}, or the names themselves"
+            )
+        return frozen(np.array(names, dtype=str)[labels]), names
+    found = np.unique(labels).tolist()
+    if names is None:
+        return labels, tuple(found)
+    strangers = sorted(set(found) - set(names))
+    if strangers:
+        raise ValueError(f"labels hold {strangers[0]!r}, which is not among class_names {names}")
+    return labels, names
+
+
+def codes(labels: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.int64]:
+    """Labels as integers: positions among the names of the classes, or ranks where they have none."""
+    if names is None:
+        return locked(np.unique(labels, return_inverse=True)[1].astype(np.int64))
+    order = np.argsort(names)
+    return locked(order[np.searchsorted(np.array(names)[order], labels)].astype(np.int64))
