@@ -71,8 +71,8 @@ def lines(
         seen.add(label)
         values = as_channel(sequence, channel)
         times = np.arange(len(values)) if clocks is None else clocks[i]
-        dots = {"marker": ".", "markevery": _alone(values)}
-        axes.plot(times, values, color=shade, linewidth=0.9, alpha=0.7, label=name, **dots)
+        (line,) = axes.plot(times, values, color=shade, linewidth=0.9, alpha=0.7, label=name)
+        line.set(marker=".", markevery=_alone(values))
     plain(axes, counts=clocks is None)
     axes.set_xlabel("time step" if clocks is None else "time")
     if kinds:
@@ -82,7 +82,7 @@ def lines(
 def _alone(values: NDArray[Any]) -> list[int]:
     """Steps with nothing on either side, of which a line shows nothing."""
     there = np.concatenate([[False], ~np.isnan(values.astype(np.float64)), [False]])
-    return np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:]).tolist()
+    return [int(step) for step in np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:])]
 
 
 def average(members: Sequence[NDArray[Any]], mean: NDArray[Any], *, channel: int = 0) -> Figure:
@@ -123,4 +123,4 @@ def plain(axes: Axes, *, counts: bool = True) -> None:
         return
     locator = axes.xaxis.get_major_locator()
     if isinstance(locator, AutoDateLocator):
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
