@@ -147,12 +147,3 @@ def test_progress_is_shown_on_request(capsys):
     x = np.random.default_rng(0).standard_normal((200, 200))
     tl.DTW().pairwise(x, progress=True)
     assert "100%" in capsys.readouterr().err
-
-
-def test_the_picture_shows_both_signals_and_the_path():
-    alignment = tl.DTW().align(np.sin(np.linspace(0, 6, 50)), np.sin(np.linspace(0, 6, 70)))
-    joined, costs = alignment.plot().axes
-    assert [line.get_label() for line in joined.lines[-2:]] == ["x", "y"]
-    np.testing.assert_array_equal(costs.lines[0].get_xdata(), alignment.path[:, 1])
-    with pytest.raises(ValueError, match="channel=3: expected 0 to 0"):
-        alignment.plot(channel=3)

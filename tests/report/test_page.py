@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from matplotlib.figure import Figure
 
+import timelike as tl
 from timelike.report import Page, sections
 
 
@@ -38,18 +39,18 @@ def test_text_from_data_cannot_become_markup():
     assert balanced(html)
 
 
-def test_numbers_in_tables_are_short_and_to_the_right():
-    assert sections.table(["a"], [[0.123456]]).count('<td class="number">0.1235</td>') == 1
-    assert '<td class="number">12345678</td>' in sections.table(["a"], [[12345678]])
-    assert "<td>True</td>" in sections.table(["a"], [[True]])
+def test_a_result_shows_itself_in_a_page():
+    page = Page("Data")
+    page.add("Training part", tl.Sequences([[1.0, 2.0]], labels=["<b>"]), sections.text("as given"))
+    html = page.html()
+    assert "<caption>1 sequence</caption>" in html
+    assert "1 class: &lt;b&gt; (1)" in html
+    assert "<p>as given</p>" in html
+    assert balanced(html)
 
 
-def test_a_picture_is_part_of_the_page():
-    figure = Figure()
-    figure.subplots().plot([1, 2])
-    html = sections.picture(figure, "a line")
-    assert html.count("<svg") == html.count("</svg>") == 1
-    assert "a line</figcaption>" in html
+def test_sections_given_to_the_constructor_stay_as_they_are():
+    assert "<section><h2>a &amp; b</h2>\n<p>1</p></section>" in Page("x", sections=[("a & b", "<p>1</p>")]).html()
 
 
 def test_nothing_half_written_is_left_behind(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..draw import alignments, html
 from ..sequences import Sequences, as_one, doors
 
 if TYPE_CHECKING:
@@ -115,9 +116,10 @@ class Alignment:
 
     def plot(self, *, channel: int = 0) -> Figure:
         """The two signals joined where they match, path or plan over the costs and, where there is one, the warp."""
-        from ..draw import alignments
-
         return alignments.figure(self, channel=channel)
+
+    def _repr_html_(self) -> str:
+        return html.picture(self.plot(), repr(self))
 
     def __repr__(self) -> str:
         how = "a plan" if self.path is None else f"path of {len(self.path)}"

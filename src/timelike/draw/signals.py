@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")  # told apart by all eyes
 _COLUMNS = 3  # panels side by side
+_DATES = 5  # on an axis, so that they do not touch
 
 
 def panels(
@@ -26,7 +27,8 @@ def panels(
 ) -> Figure:
     """A panel for every kind, named above it, with its sequences as thin lines over the same axes.
 
-    `kinds` says which of the `sequences`, and of their `clocks`, go where; `unit` is what the values are.
+    `kinds` says which of the `sequences`, and of their `clocks`, go where; `unit` is what the values are. In a single
+    panel a few sequences are told apart by their colours.
     """
     from matplotlib.figure import Figure
 
@@ -41,7 +43,9 @@ def panels(
             continue
         name, members = list(kinds.items())[i]
         times = None if clocks is None else [clocks[j] for j in members]
-        lines(axes, [sequences[j] for j in members], clocks=times, channel=channel, color=COLORS[i % len(COLORS)])
+        apart = members if len(kinds) == 1 and len(members) <= len(COLORS) else None
+        color = COLORS[i % len(COLORS)]
+        lines(axes, [sequences[j] for j in members], labels=apart, clocks=times, channel=channel, color=color)
         axes.set_title(literal(name), fontsize="medium")
         if i + n_columns < len(kinds):
             axes.set_xlabel("")
@@ -120,7 +124,7 @@ def plain(axes: Axes, *, counts: bool = True) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if counts:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        return
-    locator = axes.xaxis.get_major_locator()
-    if isinstance(locator, AutoDateLocator):
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    elif isinstance(axes.xaxis.get_major_locator(), AutoDateLocator):
+        few = AutoDateLocator(minticks=2, maxticks=_DATES)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(few)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(few))  # type: ignore[no-untyped-call]

@@ -84,8 +84,10 @@ def _classes(self: Sequences) -> str:
     """Every class with the number of its sequences; targets by their range."""
     assert self.labels is not None
     kinds, sizes = np.unique(self.labels, return_counts=True)
+    if len(kinds) == 0:
+        return _labels(self)
     if self.labels.dtype.kind == "f":
-        return f"targets {kinds[0]:.4g} to {kinds[-1]:.4g}" if len(kinds) else "targets"
+        return f"targets {kinds[0]:.4g} to {kinds[-1]:.4g}"
     return f"{_labels(self)}: {_some([f'{kind} ({size})' for kind, size in zip(kinds, sizes, strict=True)])}"
 
 
