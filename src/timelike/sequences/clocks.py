@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import doors
+from .foreign import from_torch
 
 _DATE_TIME = r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?"
 _PLAIN = re.compile(_DATE_TIME, re.ASCII)
@@ -58,7 +59,7 @@ def _is_several(times: Any) -> bool:
 
 def _clock(value: Any, name: str) -> NDArray[Any]:
     if hasattr(value, "detach"):
-        value = doors.from_torch(value, name)
+        value = from_torch(value, name)
     if np.ma.is_masked(value):
         raise ValueError(f"{name} is masked at some step: expected a time for every one; drop those steps")
     if getattr(value, "tz", None) is not None and hasattr(value, "tz_convert"):

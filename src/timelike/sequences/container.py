@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import clocks, conversions, doors, entries, grids, sampling, showing, tables, transforms
 from .arguments import whole
+from .foreign import torch_dtype
 
 if TYPE_CHECKING:
     import torch
@@ -392,7 +393,7 @@ class Sequences:
         if dtype is None:
             block = block.astype(doors.computed_dtype(self.dtype), copy=False)
         values = torch.from_numpy(block)
-        kind = values.dtype if dtype is None else doors.torch_dtype(dtype)
+        kind = values.dtype if dtype is None else torch_dtype(dtype)
         return PaddedTensor(values.to(device, kind), torch.from_numpy(lengths).to(device))
 
     __array__ = conversions.as_array

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import torch
+from .foreign import from_objects, from_torch, is_sparse, opened
 
+if TYPE_CHECKING:
     from .container import Sequences
 
 Layout = Literal["ntc", "nct"]
@@ -34,71 +34,18 @@ def computed_dtype(*dtypes: Any) -> np.dtype[Any]:
 def plain_array(value: Any, name: str) -> NDArray[Any]:
     """A numeric NumPy array over the caller's memory (no copy where that is possible); what is masked is missing."""
     if type(value) is not np.ndarray:
-        value = _opened(value, name)
+        value = opened(value, name)
     try:
         array = np.asarray(value)
     except ValueError as error:
         raise TypeError(f"{name} cannot be read as an array of numbers: {error}") from None
     if array.dtype == object:
-        array = _from_objects(array, name)
+        array = from_objects(array, name)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {array.dtype}: expected numbers, real ones; convert text with astype(float)")
     if array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _opened(value: Any, name: str) -> Any:
-    """What NumPy can read without losing anything: tensors as arrays, masked entries as NaN; the rest is refused."""
-    if value is None:
-        raise TypeError(f"{name} is None: expected an array of numbers")
-    if hasattr(value, "detach"):
-        return from_torch(value, name)
-    if _is_sparse(value):
-        raise TypeError(f"{name} is a sparse {type(value).__name__}: expected a dense array; use its toarray()")
-    if isinstance(value, str | bytes | dict | set):
-        raise TypeError(f"{name} is a {type(value).__name__}: expected an array of numbers")
-    if hasattr(value, "columns"):
-        raise TypeError(
-            f"{name} is a table ({type(value).__name__}): expected an array of numbers; put all rows into one table "
-            "with a column that tells the sequences apart, and use Sequences.from_frame(table, id=..., time=...)"
-        )
-    if hasattr(value, "buffers") and hasattr(value, "offsets"):
-        raise TypeError(f"{name} is a collection ({type(value).__name__}): join several with timelike.concat([...])")
-    if isinstance(value, np.ma.MaskedArray):
-        return _unmasked(value)
-    if isinstance(value, list | tuple) and len(value) and isinstance(value[0], np.ndarray):
-        return [_unmasked(row) if isinstance(row, np.ma.MaskedArray) else row for row in value]
-    return value
-
-
-def _is_sparse(value: Any) -> bool:
-    """Whether it is one of SciPy's, which is not imported for that."""
-    return hasattr(value, "toarray") and hasattr(value, "nnz")
-
-
-def from_torch(tensor: Any, name: str) -> NDArray[Any]:
-    """A tensor as an array, recognised without importing torch; bfloat16, which NumPy lacks, as float32."""
-    if "strided" not in str(tensor.layout):
-        raise TypeError(f"{name} is a sparse tensor ({tensor.layout}): expected a dense one; use to_dense()")
-    tensor = tensor.detach().cpu()
-    array: NDArray[Any] = (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
-    return array
-
-
-def _unmasked(array: Any) -> NDArray[Any]:
-    if not np.ma.is_masked(array):
-        return np.asarray(array.data)
-    return np.asarray((array if array.dtype.kind == "f" else array.astype(np.float64)).filled(np.nan))
-
-
-def _from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
-    """Objects that are all numbers or None (missing) become float64; anything else is named."""
-    for position, item in np.ndenumerate(array):
-        if not (item is None or isinstance(item, int | float | np.number | np.bool_)):
-            where = position[0] if len(position) == 1 else position
-            raise TypeError(f"{name} holds {item!r} ({type(item).__name__}) at {where}: expected numbers")
-    return array.astype(np.float64)
 
 
 def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -112,7 +59,7 @@ def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any],
     if isinstance(data, str | bytes):
         raise TypeError(f"{name} is text ({data!r:.60}): use timelike.load(path_or_name) to read a file")
     if hasattr(data, "toarray"):
-        data = _opened(data, name)
+        data = opened(data, name)
     if hasattr(data, "detach") or (isinstance(data, np.ndarray) and data.dtype != object):
         return _packed_block(plain_array(data, name), layout, name)
     if not isinstance(data, Iterable):
@@ -258,7 +205,7 @@ def positions(key: Any, n_items: int) -> NDArray[np.int64]:
 
 def rows(X: Any) -> Any:
     """What an estimator is given, read as scikit-learn reads it: also tables with one sequence in each row."""
-    if _is_sparse(X):
+    if is_sparse(X):
         raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
     if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
         if not isinstance(X, np.ma.MaskedArray):  # whose masked entries are missing, not what lies below the mask
@@ -371,22 +318,6 @@ def holding(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
         if low <= fill <= high:
             return dtype
     return np.result_type(dtype, kind)
-
-
-def torch_dtype(wanted: Any) -> torch.dtype:
-    """A dtype of torch from its name, or from NumPy's."""
-    import torch
-
-    if isinstance(wanted, torch.dtype):
-        return wanted
-    try:
-        name = wanted if isinstance(wanted, str) else np.dtype(wanted).name
-    except TypeError:
-        name = ""
-    found = getattr(torch, name.removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype):
-        raise ValueError(f"dtype={wanted!r:.60}: expected a torch dtype or its name, such as 'float32'")
-    return found
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .doors import from_torch, frozen, locked, of_one_kind
+from .doors import frozen, locked, of_one_kind
+from .foreign import from_torch
 
 
 def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
