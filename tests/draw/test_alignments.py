@@ -44,14 +44,6 @@ def test_a_plan_is_joined_where_its_weight_is():
     assert alignments.plan_lines(np.zeros((2, 2))) == []
 
 
-def test_the_cost_image_holds_the_distances_of_all_steps():
-    axes = Figure().subplots()
-    x, y = np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0], [0.0, 4.0], [3.0, 0.0]])
-    alignments.cost_image(axes, x, y)
-    np.testing.assert_allclose(axes.images[0].get_array(), [[0, 4, 3], [5, 3, 4]])
-    assert axes.images[0].get_extent() == [-0.5, 2.5, -0.5, 1.5]
-
-
 def test_a_warp_is_drawn_over_both_clocks():
     class Half:
         times, values, y_times = np.array([0.0, 2.0, 4.0]), np.array([10.0, 10.5, 12.0]), np.array([10.0, 11.0, 12.0])

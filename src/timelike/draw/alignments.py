@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .maps import cost_image, plan_image
 from .signals import COLORS, as_channel, plain
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LINES = 60  # matching lines that can still be told apart
-_PIXELS = 600  # a cost image need not be finer than this
 _FAINT = 0.05  # share of a row's largest weight below which two steps are not joined
 
 
@@ -96,8 +96,8 @@ def matched_signals(
     clocks: tuple[NDArray[Any], NDArray[Any]] | None = None,
 ) -> None:
     """x above, y below, thin lines between what is matched; both over their own `clocks` where these are given."""
-    spread = max(float(np.ptp(x)), float(np.ptp(y))) or 1.0
-    lift = float(np.max(y) - np.min(x)) + 0.25 * spread
+    height = max(float(np.ptp(x)), float(np.ptp(y))) or 1.0
+    lift = float(np.max(y) - np.min(x)) + 0.25 * height
     steps = np.arange(len(x)), np.arange(len(y))
     first, second = steps if clocks is None else clocks
     for i, j, strength in lines:
@@ -113,22 +113,6 @@ def matched_signals(
     axes.legend(frameon=False, loc="best", fontsize="small")
 
 
-def cost_image(axes: Axes, x: NDArray[Any], y: NDArray[Any]) -> None:
-    """The distance of every step of x to every step of y, dark where they are near."""
-    from matplotlib.ticker import MaxNLocator
-
-    rows, columns = (np.unique(np.linspace(0, len(s) - 1, min(len(s), _PIXELS)).astype(int)) for s in (x, y))
-    a, b = x[rows].reshape(len(rows), -1), y[columns].reshape(len(columns), -1)
-    squares = (a * a).sum(1)[:, None] + (b * b).sum(1) - 2 * a @ b.T
-    image = np.sqrt(np.maximum(squares, 0))
-    extent = (-0.5, len(y) - 0.5, -0.5, len(x) - 0.5)
-    axes.imshow(image, origin="lower", aspect="auto", cmap="Greys_r", extent=extent, interpolation="nearest")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("step of y")
-    axes.set_ylabel("step of x")
-
-
 def over_costs(axes: Axes, alignment: LinedUp) -> None:
     """The path, the warp or the plan, in colour over the costs."""
     if alignment.warp is not None:
@@ -138,17 +122,6 @@ def over_costs(axes: Axes, alignment: LinedUp) -> None:
         axes.plot(alignment.path[:, 1], alignment.path[:, 0], color=COLORS[1], linewidth=1.8)
     else:
         plan_image(axes, alignment.plan)
-
-
-def plan_image(axes: Axes, plan: NDArray[Any]) -> None:
-    """The plan as colour that is as opaque as the weight is large."""
-    from matplotlib.colors import to_rgb
-
-    n, m = plan.shape
-    image = np.empty((n, m, 4))
-    image[..., :3] = to_rgb(COLORS[1])
-    image[..., 3] = np.clip(plan / (plan.max() or 1.0), 0, 1) ** 0.7
-    axes.imshow(image, origin="lower", aspect="auto", extent=(-0.5, m - 0.5, -0.5, n - 0.5), interpolation="nearest")
 
 
 def warp_curve(axes: Axes, warp: Warping) -> None:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ..sequences import Sequences
-from ..sequences.container import read
+from ..sequences.container import read_sequences
 from ..sequences.doors import keep_size, read_targets
 from . import parts
 from .options import Option, anything
@@ -143,7 +143,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return sequences
 
     def _read(self, X: Any) -> Sequences:
-        sequences = read(X)
+        sequences = read_sequences(X)
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
         sequences.refuse_missing(type(self).__name__, "X")

@@ -143,7 +143,7 @@ def _record(name: str, digest: str, cache: Path) -> None:
 def _unpack(name: str, zipped: Path, folder: Path) -> None:
     """Only the two files that we know, by their bare names: a path inside the archive is never followed."""
     wanted = {f"{name}_TRAIN.ts", f"{name}_TEST.ts"}
-    room = _limit() * UNPACKED
+    left = _limit() * UNPACKED
     folder.mkdir()
     try:
         with zipfile.ZipFile(zipped) as archive:
@@ -151,22 +151,22 @@ def _unpack(name: str, zipped: Path, folder: Path) -> None:
                 bare = info.filename.replace("\\", "/").rpartition("/")[2]
                 if bare in wanted:
                     wanted.remove(bare)
-                    room -= _unpack_one(archive, info, folder / bare, room)
+                    left -= _unpack_one(archive, info, folder / bare, left)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise DownloadError(f"{address(name)} is not a whole zip file ({error}): try again") from None
     if f"{name}_TRAIN.ts" in wanted:
         raise DownloadError(f"{address(name)} holds no {name}_TRAIN.ts: the archive has it in another format only")
 
 
-def _unpack_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, room: int) -> int:
+def _unpack_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, most: int) -> int:
     """Bytes written; counted as they come, since a zip file may lie about its sizes."""
     written = 0
     with archive.open(info) as source, target.open("wb") as file:
         while chunk := source.read(_CHUNK):
             written += len(chunk)
-            if written > room:
+            if written > most:
                 raise DownloadError(
-                    f"{target.name} unpacks to more than {room / 1e6:.0f} MB: raise the limit with the environment "
+                    f"{target.name} unpacks to more than {most / 1e6:.0f} MB: raise the limit with the environment "
                     "variable TIMELIKE_DOWNLOAD_LIMIT_MB"
                 )
             file.write(chunk)

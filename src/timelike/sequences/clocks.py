@@ -1,4 +1,4 @@
-"""Timestamps at the door: numbers, datetimes of any kind or text become one row of float64 or datetime64[ns]."""
+"""Timestamps: numbers, datetimes of any kind or text → one row of float64 or datetime64[ns], and back."""
 
 from __future__ import annotations
 

@@ -449,7 +449,7 @@ def as_one(value: Any, name: str) -> Sequences:
     return made
 
 
-def read(X: Any) -> Sequences:
+def read_sequences(X: Any) -> Sequences:
     """The door of every estimator, which also takes what scikit-learn hands around."""
     return X if isinstance(X, Sequences) else as_sequences(doors.rows(X), "X")
 

@@ -1,4 +1,4 @@
-"""Several collections → one."""
+"""`concat`: several collections → one."""
 
 from __future__ import annotations
 

@@ -58,7 +58,11 @@ def html_table(self: Sequences) -> str:
     >>> "<td>2 to 3, 2.5 on average</td>" in tl.Sequences([[1.0, 2.0], [3.0, 4.0, 5.0]])._repr_html_()
     True
     """
-    known: list[tuple[str, Any]] = [("lengths", _spread(self)), ("channels", _channels(self)), ("dtype", self.dtype)]
+    known: list[tuple[str, Any]] = [
+        ("lengths", _ends(self)),
+        ("channels", _channels(self)),
+        ("dtype", self.dtype),
+    ]
     if self.labels is not None:
         known.append(("labels", _classes(self)))
     if self.groups is not None:
@@ -69,7 +73,7 @@ def html_table(self: Sequences) -> str:
     return html.facts(_count(len(self), "sequence"), known)
 
 
-def _spread(self: Sequences) -> str:
+def _ends(self: Sequences) -> str:
     if len(self) == 0 or self.equal_length:
         return str(self.shape[1])
     return f"{self.lengths.min()} to {self.lengths.max()}, {self.lengths.mean():.4g} on average"
