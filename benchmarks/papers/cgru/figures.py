@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.cgru_data import positions
-from benchmarks.papers.cgru_report import Rows
-from benchmarks.papers.cgru_rows import METHODS, TEST, Row, Workshop
+from benchmarks.papers.canvas import blank
+from benchmarks.papers.cgru.data import positions
+from benchmarks.papers.cgru.methods import METHODS, TEST, Part
+from benchmarks.papers.cgru.workshop import Workshop
+from benchmarks.papers.results import Rows
 from numpy.typing import NDArray
 
 import timelike as tl
@@ -21,29 +23,18 @@ Floats = NDArray[np.float64]
 def draw(rows: Rows, workshop: Workshop, folder: Path) -> None:
     """All that there are rows and fitted distances for, as PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    known = {name: rows[key] for name in COUPLED if (key := Row(name, TEST, 0).key) in rows}
+    known = {name: rows[key] for name in COUPLED if (key := Part(name, TEST, 0).key) in rows}
     if known:
         coupling(known, folder / "cgru_coupling.png")
-    saved = {name: workshop.model(Row(name, TEST, 0)) for name in ("siamese", "coupled")}
+    saved = {name: workshop.model(Part(name, TEST, 0)) for name in ("siamese", "coupled")}
     if all(path.exists() for path in saved.values()):
         metrics = {name: tl.load_model(path) for name, path in saved.items()}
         noise(metrics, workshop, folder / "cgru_noise.png")
 
 
-def blank(columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
-    """A figure without a window, and its axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=120)
-    every = [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
-    for axes in every:
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure, every
-
-
 def coupling(known: Rows, path: Path) -> None:
     """Figure 2: the norm over epochs with the points where validation improved, and the loss against the norm."""
-    figure, (over, against) = blank(2, 9, 3.8)
+    figure, (over, against) = blank(9, 3.8, 2)
     for i, (name, row) in enumerate(known.items()):
         norms, losses, scores = (np.array(row[track]) for track in ("coupling", "epoch loss", "epoch score"))
         over.plot(norms, color=f"C{i}", label=METHODS[name].title, zorder=1)
@@ -88,7 +79,7 @@ def noise(metrics: dict[str, Any], workshop: Workshop, path: Path) -> None:
     """Figure 3: mean distances of positive and of negative pairs of the test part, the more noise is added to it."""
     test = workshop.whole.queries
     some = test[positions(test, 0, workshop.per_class)]
-    figure, (axes,) = blank(1, 6, 4.2)
+    figure, (axes,) = blank(6, 4.2)
     for i, (name, metric) in enumerate(metrics.items()):
         near, far = apart(metric, some)
         axes.plot(NOISE, near, "-", color=f"C{i}", label=f"{METHODS[name].title}, positive")

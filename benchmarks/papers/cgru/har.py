@@ -1,97 +1,78 @@
 """Siamese and coupled GRUs on UCI HAR, beside table 1 of the CGRU paper.
 
-    python benchmarks/papers/cgru_har.py --data DIR                       # everything but the folds, hours on one core
-    python benchmarks/papers/cgru_har.py --data DIR --only coupled --seeds 1
-    python benchmarks/papers/cgru_har.py --data DIR --folds               # table 1a too: three users left out, 7 times
-    python benchmarks/papers/cgru_har.py --data DIR --budget 25           # as many rows as 25 minutes give
-    python benchmarks/papers/cgru_har.py --data DIR --budget 0 --figures docs/images
-    python benchmarks/papers/cgru_har.py --data DIR --quick --results /tmp/try.json
+    python -m benchmarks.papers.cgru.har --data DIR                       # everything but the folds, hours on one core
+    python -m benchmarks.papers.cgru.har --data DIR --only coupled --seeds 1
+    python -m benchmarks.papers.cgru.har --data DIR --folds               # table 1a too: three users left out, 7 times
+    python -m benchmarks.papers.cgru.har --data DIR --budget 0 --figures docs/images
 
-A row is one method, one part of the data and one seed. A finished row is written to the results at once and never run
-again, so the program can be stopped and started; a row is not begun when what is left of the budget would not suffice.
-DIR holds uci_har.npz. Weights are kept by users of the training part who take no part in the training; the test part
-is looked at once, when a row is finished. A scratch folder holds checkpoints, from which an interrupted row goes on,
-and the fitted distances of the test rows, from which the figures are drawn. `--quick` trains for two epochs on few
-sequences: it shows that the program works.
+A row is one method, one part of the data and one seed. Weights are kept by users of the training part who take no part
+in the training; the test part is looked at once, when a row is finished. The scratch folder holds checkpoints, from
+which an interrupted row goes on, and the fitted distances of the test rows, from which the figures are drawn.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import statistics
+import argparse
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.papers import cgru_report as report
-from benchmarks.papers.cgru_data import FILE
-from benchmarks.papers.cgru_rows import SEEDS, Row, Workshop, planned
-from benchmarks.papers.resumable import Found, Program, arguments, go, refuse
-
-RESULTS = Path("docs/benchmarks/cgru_har.json")
-SCRATCH = Path(tempfile.gettempdir()) / "timelike-cgru"
+from benchmarks.papers.cgru import figures, report
+from benchmarks.papers.cgru.data import FILE, FOLDS
+from benchmarks.papers.cgru.methods import CHOOSING, GROUND, NETWORKS, RAW, SAMPLE, STANDARDIZED, TEST, Part
+from benchmarks.papers.cgru.workshop import Workshop
+from benchmarks.papers.results import Found
+from benchmarks.papers.resumable import Program
 
 
-class Twins(Program[Row]):
+class Twins(Program[Part]):
     """Every method on every part of the data."""
 
-    def __init__(self, results: Path, budget: float, workshop: Workshop) -> None:
-        super().__init__(results, budget)
-        self.workshop = workshop
-        self.paces: dict[str, list[float]] = {}  # how much slower than guessed the rows of a method have been
+    paper, table, holds = "cgru", "har", FILE
+    title = "Siamese and coupled GRUs on UCI HAR, beside the paper"
+    draws = True
 
-    def seconds(self, row: Row) -> float:
-        paces = self.paces.get(row.method, [])
-        return self.workshop.seconds(row) * (statistics.median(paces[-5:]) if paces else 1.0)
+    def __init__(self, given: argparse.Namespace) -> None:
+        super().__init__(given)
+        self.workshop = Workshop(self.data, self.scratch, quick=self.quick)
 
-    def ratio(self, row: Row, found: Found) -> None:
-        took = found["training seconds"] + found["matrix seconds"]  # all of them, even if the row was interrupted
-        self.paces.setdefault(row.method, []).append(took / self.workshop.seconds(row))
+    @classmethod
+    def options(cls, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--folds", action="store_true", help="also leave three users out, seven times")
 
-    def work(self, row: Row) -> Found:
+    def planned(self) -> Iterator[Part]:
+        """The networks on the test part, one seed after the other, and the others; folds if they are wanted."""
+        seeds, raw = range(self.given.seeds), [name for name in NETWORKS if name.endswith("-raw")]
+        yield from (Part(method, part, 0) for method in CHOOSING for part in (RAW, STANDARDIZED))
+        for seed in seeds:
+            yield from (Part(method, TEST, seed) for method in NETWORKS if method not in raw)
+            yield from (Part(method, SAMPLE, seed) for method in GROUND)
+        yield Part("rvsml-dtw", TEST, 0)
+        yield from (Part(method, TEST, seed) for seed in seeds for method in raw)
+        if self.given.folds:
+            yield from (Part(method, f"fold{n}", 0) for n in range(FOLDS) for method in ("siamese", "coupled"))
+
+    def work(self, row: Part) -> Found:
         return self.workshop.work(row)
+
+    def seconds(self, row: Part) -> float:
+        return self.workshop.seconds(row)
+
+    def kind(self, row: Part) -> str:
+        return row.method
+
+    def took(self, found: Found, guess: float) -> float:
+        return float(found["training seconds"] + found["matrix seconds"])  # all of them, even if it was interrupted
 
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in ("accuracy", "f1", "map"))
 
-    def page(self) -> str:
-        return report.page(self.rows)
+    def body(self) -> str:
+        return report.body(self.rows)
 
-
-def main() -> int:
-    parser = arguments(__doc__, RESULTS, FILE)
-    parser.add_argument(
-        "--scratch", type=Path, default=SCRATCH, help="checkpoints, and fitted distances for the figures"
-    )
-    parser.add_argument("--only", action="append", help="rows whose method, part or method/part/seed this is")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="of every method on the test part")
-    parser.add_argument("--folds", action="store_true", help="also leave three users out, seven times")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="draw what the finished rows say")
-    given = parser.parse_args()
-    refuse(given, RESULTS, FILE)
-    torch.set_num_threads(1)
-    scratch = given.scratch / "quick" if given.quick else given.scratch
-    program = Twins(given.results, given.budget, Workshop(Path(given.data), scratch, quick=given.quick))
-    rows = planned(folds=given.folds, seeds=given.seeds)
-    wanted = [row for row in rows if not given.only or {*row[:2], row.key} & set(given.only)]
-    if given.only and not wanted:
-        raise SystemExit(f"--only {' '.join(given.only)}: no such method, part or method/part/seed")
-    go(program, wanted)
-    if given.figures:
-        from benchmarks.papers import cgru_figures as figures
-
-        figures.draw(program.rows, program.workshop, given.figures)
-        program.save()  # the page shows what was drawn
-    return 0
+    def draw(self, folder: Path) -> None:
+        figures.draw(self.rows, self.workshop, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(Twins.main())

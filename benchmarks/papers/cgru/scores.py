@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.cgru_data import Problem
+from benchmarks.papers.cgru.data import Problem
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 

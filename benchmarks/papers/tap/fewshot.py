@@ -1,8 +1,8 @@
 """Few-shot classes: 5-way 1- and 5-shot tasks of classes never seen in training (table 5 of Su and Wen, ICLR 2022).
 
-    python benchmarks/papers/tap_fewshot.py --data DIR
-    python benchmarks/papers/tap_fewshot.py --only 1-shot --seeds 1 --budget 20
-    python benchmarks/papers/tap_fewshot.py --quick --results /tmp/try.json
+    python -m benchmarks.papers.tap.fewshot --data DIR
+    python -m benchmarks.papers.tap.fewshot --data DIR --only 1-shot --seeds 1 --budget 20
+    python -m benchmarks.papers.tap.fewshot --data DIR --only "Omniglot/*TAP 5-shot/*"
 
 A row is one data set, one method with its number of shots, and one seed, which also says which classes are unseen. The
 networks learn from tasks of the other classes with as many shots (eq. 8 and 9), for a number of tasks that is fixed
@@ -14,31 +14,22 @@ they differ. `OTAM` is DTW with free ends (Cao et al., 2020), both directions, o
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import sys
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.papers.markdown import table
+from benchmarks.papers.results import Found, Rows, Trial, having
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, UNJUDGED, few, labels_of, rebuilt, shortened
+from benchmarks.papers.tap.supervised_report import told
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.papers.resumable import Found, Row, Rows, chosen, duration, machine
-from benchmarks.papers.tap_data import CELL, LEARNING, few, labels_of, rebuilt, shortened
-from benchmarks.papers.tap_program import TAPProgram, main
-from benchmarks.papers.tap_report import table
 
 import timelike as tl
 from timelike.score import interval
 
-RESULTS = Path("docs/benchmarks/tap_fewshot.json")
 WAYS, QUERIES, FRAMES = 5, 5, 20
 TASKS = 1000
 TRAINING = {1: 600, 5: 200}  # tasks, by shots
@@ -52,10 +43,11 @@ PAPER = {  # UCF101, 1-shot and 5-shot (%)
 }
 
 
-def planned(seeds: int) -> Iterator[Row]:
-    for seed in range(seeds):
-        for shots in TRAINING:
-            yield from (Row(name, f"{method} {shots}-shot", seed) for name in UNSEEN for method in METHODS)
+class Shots(Trial):
+    """The method is its name and its number of shots."""
+
+    def words(self) -> set[str]:
+        return super().words() | set(self.method.split())
 
 
 def sequences(data: Path, name: str) -> tl.Sequences:
@@ -76,7 +68,7 @@ def pen(drawing: NDArray[Any]) -> NDArray[np.float32]:
     return np.column_stack([place / size, (stroke - stroke.min()) / 4]).astype(np.float32)
 
 
-def parted(data: Path, row: Row, quick: bool) -> tuple[tl.Sequences, tl.Sequences]:
+def parted(data: Path, row: Trial, quick: bool) -> tuple[tl.Sequences, tl.Sequences]:
     """Sequences of seen and of unseen classes, standardised with the seen."""
     every = sequences(data, row.dataset)
     classes = np.random.default_rng(row.seed).permutation(np.unique(labels_of(every)))
@@ -110,8 +102,7 @@ def distances(method: str, shots: int, seen: tl.Sequences, new: tl.Sequences, se
             n_way=WAYS,
             k_shot=shots,
             learning_rate=1e-3,
-            validation=0.0,  # the paper holds nothing out
-            patience=None,
+            **UNJUDGED,
             max_epochs=1 if quick else max(1, TRAINING[shots] // 100),
             standardize=False,
             random_state=seed,
@@ -132,10 +123,18 @@ def accuracies(both: NDArray[Any], labels: NDArray[Any], shots: int, seed: int, 
     return found
 
 
-class FewShot(TAPProgram):
+class FewShot(Program[Shots]):
     """Every method on tasks of unseen classes."""
 
-    def seconds(self, row: Row) -> float:
+    paper, table, holds = "tap", "fewshot", HOLDS
+    title = "Few-shot classes: 5-way tasks of unseen classes"
+
+    def planned(self) -> Iterator[Shots]:
+        for seed in range(self.given.seeds):
+            for shots in TRAINING:
+                yield from (Shots(name, f"{method} {shots}-shot", seed) for name in UNSEEN for method in METHODS)
+
+    def seconds(self, row: Shots) -> float:
         method, shots = row.method.split()
         if method in ("DTW", "OTAM"):
             return 5.0 if method == "DTW" else 30.0
@@ -144,46 +143,35 @@ class FewShot(TAPProgram):
         comparing = (UNSEEN[row.dataset] * 21) ** 2 * FRAMES**2 * CELL
         return (training + comparing) / (8 if method == "SoftDTW" else 1)
 
-    def work(self, row: Row) -> Found:
-        began, (method, shots) = time.perf_counter(), row.method.split()
+    def work(self, row: Shots) -> Found:
+        method, shots = row.method.split()
         seen, new = parted(self.data, row, self.quick)
         both = distances(method, int(shots[0]), seen, new, row.seed, self.quick)
         tasks = accuracies(both, labels_of(new), int(shots[0]), row.seed, 50 if self.quick else TASKS)
-        spread = interval(tasks)
-        found = {**row._asdict(), "accuracy": spread.mean, "half": spread.half, "tasks": len(tasks)}
-        return found | {"seconds": time.perf_counter() - began, "machine": machine()}
+        over = interval(tasks)
+        return {"accuracy": over.mean, "half": over.half, "tasks": len(tasks)}
 
     def said(self, found: Found) -> str:
         return f"{100 * found['accuracy']:.2f} ± {100 * found['half']:.2f} %"
 
-    def page(self) -> str:
-        return page(self.rows)
+    def body(self) -> str:
+        return body(self.rows)
 
 
-def page(rows: Rows) -> str:
+def body(rows: Rows) -> str:
     """Accuracies with intervals over tasks, seeds side by side."""
     lines = []
     for name in UNSEEN:
         for method in METHODS:
             cells = []
             for shots, theirs in zip(TRAINING, PAPER.get(method, ("–", "–")), strict=True):
-                own = [
-                    row for row in rows.values() if (row["dataset"], row["method"]) == (name, f"{method} {shots}-shot")
-                ]
+                own = having(rows, dataset=name, method=f"{method} {shots}-shot")
                 said = [f"{100 * row['accuracy']:.1f} ± {100 * row['half']:.1f}" for row in own]
                 cells += [", ".join(said) or "–", theirs]
             if any(one != "–" for one in cells[::2]):
                 lines.append([name, method, *cells])
-    total = sum(row["seconds"] for row in rows.values())
-    where = ", ".join(sorted({row["machine"] for row in rows.values()}))
     head = ["data set", "method", "1-shot %", "paper, UCF101", "5-shot %", "paper, UCF101 "]
-    return f"""# Few-shot classes: 5-way tasks of unseen classes
-
-```console
-python benchmarks/papers/tap_fewshot.py --data DIR
-```
-
-{len(rows)} rows, {duration(total)}; {where}. Accuracy and its 95 % interval over {TASKS} tasks of 5 classes and 25
+    return f"""{told(rows)} Accuracy and its 95 % interval over {TASKS} tasks of 5 classes and 25
 queries, one number for each seed (and choice of unseen classes). Unseen: 10 of 25 words, 36 of 136 characters. Learned
 from {TRAINING[1]} tasks of 1 shot or {TRAINING[5]} of 5, frames resampled to {FRAMES}. DTW and OTAM, which is DTW
 with free ends, learn nothing here; the paper's (Su and Wen, ICLR 2022, table 5) start from a pretrained network.
@@ -192,13 +180,5 @@ with free ends, learn nothing here; the paper's (Su and Wen, ICLR 2022, table 5)
 """
 
 
-def chosen_or_shots(rows: Iterable[Row], only: list[str] | None) -> list[Row]:
-    """As `chosen`, and among those with so many shots."""
-    shots = {f"{n}-shot" for n in TRAINING} & set(only or ())
-    rows = [row for row in rows if not shots or row.method.split()[1] in shots]
-    return chosen(rows, [one for one in only or () if one not in shots])
-
-
 if __name__ == "__main__":
-    asked = "rows whose data set, method, shots or full key this is"
-    sys.exit(main(FewShot, planned, RESULTS, __doc__, choose=chosen_or_shots, only=asked))
+    sys.exit(FewShot.main())

@@ -1,44 +1,33 @@
 """TAP without labels: retrieval (tables 6 and 7), alignments (table 4) and running time (figure 3) of Su and Wen, 2022.
 
-    python benchmarks/papers/tap_selfsupervised.py --data DIR
-    python benchmarks/papers/tap_selfsupervised.py --only MSRAction3D --seeds 1 --budget 20
-    python benchmarks/papers/tap_selfsupervised.py --quick --results /tmp/try.json
+    python -m benchmarks.papers.tap.selfsupervised --data DIR
+    python -m benchmarks.papers.tap.selfsupervised --data DIR --only MSRAction3D --seeds 1 --budget 20
 
-A row is one data set, one method and one seed; a finished row is never run again. Retrieval: TAP learns to be near
-augmentations of a sequence and to line up with them (eq. 10), frames as they are; `SoftDTW*` is a network for frames
-that learns to make soft-DTW distances to augmentations small. Methods that begin with `align` are judged by the mean
-squared difference from the alignment that five augmentations of every test sequence were made with: `align TAP` learns
-such alignments of the training part (A.8), `-s` learns from classes with triplets as in `tap_supervised.py`.
+A row is one data set, one method and one seed. Retrieval: TAP learns to be near augmentations of a sequence and to line
+up with them (eq. 10), frames as they are; `SoftDTW*` is a network for frames that learns to make soft-DTW distances to
+augmentations small. Methods that begin with `align` are judged by the mean squared difference from the alignment that
+five augmentations of every test sequence were made with: `align TAP` learns such alignments of the training part (A.8),
+`-s` learns from classes with triplets as in `supervised.py`.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.papers.results import Found, Trial
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.tap import selfsupervised_report as report
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, UNJUDGED, Task, labels_of, scores, task
 from torch import Tensor
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.papers import tap_unlabelled_report as report
-from benchmarks.papers.resumable import Found, Row, machine
-from benchmarks.papers.tap_data import CELL, LEARNING, PLANS, Task, labels_of, scores, task
-from benchmarks.papers.tap_program import TAPProgram, main
 
 import timelike as tl
 from timelike.metric import Aligned, Aligning, SelfSupervised, TAPNetwork, alignment_error, augmented
 from timelike.train import fit
 
-RESULTS = Path("docs/benchmarks/tap_selfsupervised.json")
 EPOCHS, BATCH = 100, 16
 AUGMENTATIONS = 5
 FIXED = {
@@ -56,22 +45,9 @@ SIZES = range(100, 1001, 100)
 TIMES = ("time TAP", "time SoftDTW")
 
 
-def planned(seeds: int) -> Iterator[Row]:
-    """Alignments and times first: they are cheap."""
-    names = ["MSRAction3D", *(name for name in PLANS if name != "MSRAction3D")]  # the paper's own first
-    yield from (Row(f"{what} {n}", method, 0) for what in ("length", "dimension") for n in SIZES for method in TIMES)
-    for seed in range(seeds):
-        yield from (Row(name, method, seed) for name in names for method in ALIGNING)
-        if seed == 0:
-            yield from (Row(name, method, 0) for name in names for method in FIXED)
-        yield from (Row(name, method, seed) for name in names for method in ("TAP", "SoftDTW*"))
-    yield from (Row(name, method, 0) for name in names for method in LABELLED)
-
-
 def unlabelled(supervision: Any, given: Task, seed: int, epochs: int) -> tl.TAP:
     how: dict[str, Any] = {"batch_size": BATCH, "max_epochs": epochs, "standardize": False, "random_state": seed}
-    metric = tl.TAP(supervision=supervision, validation=0.0, patience=None, **how)  # the paper holds nothing out
-    return metric.fit(given.train)
+    return tl.TAP(supervision=supervision, **UNJUDGED, **how).fit(given.train)
 
 
 def collapsing(given: Task, seed: int, epochs: int) -> Aligned:
@@ -101,7 +77,7 @@ def misaligned(network: Aligning, given: Task, seed: int, *, rows: bool = False)
     return torch.cat(errors).mean().item()
 
 
-def aligner(row: Row, given: Task, quick: bool) -> Aligning:
+def aligner(row: Trial, given: Task, quick: bool) -> Aligning:
     """What aligns in a row."""
     n, name = given.train.frame[0], row.method.removeprefix("align ")
     if name == "TAP":
@@ -123,7 +99,7 @@ def aligner(row: Row, given: Task, quick: bool) -> Aligning:
 
 
 @torch.no_grad()
-def timed(row: Row) -> float:
+def timed(row: Trial) -> float:
     """Seconds for one pair, the best of three."""
     what, size = row.dataset.split()
     steps, channels = (int(size), 500) if what == "length" else (500, int(size))
@@ -140,10 +116,25 @@ def timed(row: Row) -> float:
     return min(taken[1:])
 
 
-class Unlabelled(TAPProgram):
+class Unlabelled(Program[Trial]):
     """Retrieval, alignments and times."""
 
-    def seconds(self, row: Row) -> float:
+    paper, table, holds = "tap", "selfsupervised", HOLDS
+    title = "Learned alignment without labels, beside the paper (Su and Wen, ICLR 2022)"
+
+    def planned(self) -> Iterator[Trial]:
+        """Alignments and times first: they are cheap."""
+        names = ["MSRAction3D", *(name for name in PLANS if name != "MSRAction3D")]  # the paper's own first
+        sizes = [f"{what} {n}" for what in ("length", "dimension") for n in SIZES]
+        yield from (Trial(size, method, 0) for size in sizes for method in TIMES)
+        for seed in range(self.given.seeds):
+            yield from (Trial(name, method, seed) for name in names for method in ALIGNING)
+            if seed == 0:
+                yield from (Trial(name, method, 0) for name in names for method in FIXED)
+            yield from (Trial(name, method, seed) for name in names for method in ("TAP", "SoftDTW*"))
+        yield from (Trial(name, method, 0) for name in names for method in LABELLED)
+
+    def seconds(self, row: Trial) -> float:
         if row.method in TIMES:
             return 3.0
         plan = PLANS[row.dataset]
@@ -155,16 +146,13 @@ class Unlabelled(TAPProgram):
         usual = 5.0 if "DTW" in row.method else 60.0
         return {"TAP": pairs + plan.comparing(), "SoftDTW*": pairs / 3}.get(row.method, usual)
 
-    def work(self, row: Row) -> Found:
-        found, began = dict(row._asdict()), time.perf_counter()
+    def work(self, row: Trial) -> Found:
         if row.method in TIMES:
-            found["pair seconds"] = timed(row)
-        else:
-            given = task(self.data, PLANS[row.dataset], self.quick)
-            found |= self._judged(row, given) | given.sizes()
-        return found | {"seconds": time.perf_counter() - began, "machine": machine()}
+            return {"pair seconds": timed(row)}
+        given = task(self.data, PLANS[row.dataset], self.quick)
+        return self._judged(row, given) | given.sizes()
 
-    def _judged(self, row: Row, given: Task) -> Found:
+    def _judged(self, row: Trial, given: Task) -> Found:
         if row.method.startswith("align"):
             network = aligner(row, given, self.quick)
             return {"mse": misaligned(network, given, row.seed, rows=row.method.endswith("rows"))}
@@ -182,9 +170,9 @@ class Unlabelled(TAPProgram):
             f"{name} {found[name]:.4g}" for name in ("map", "1-nn", "mse", "pair seconds") if name in found
         )
 
-    def page(self) -> str:
-        return report.page(self.rows)
+    def body(self) -> str:
+        return report.body(self.rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Unlabelled, planned, RESULTS, __doc__))
+    sys.exit(Unlabelled.main())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from statistics import mean
 
-from benchmarks.papers.resumable import Rows, duration
-from benchmarks.papers.tap_data import PLANS
-from benchmarks.papers.tap_report import SCORES, cell, table, values
+from benchmarks.papers.markdown import table
+from benchmarks.papers.results import Rows
+from benchmarks.papers.tap.data import PLANS
+from benchmarks.papers.tap.supervised_report import cells, told, values
 
 PAPER = {  # table 6, MSR Action3D: MAP, 1-NN, 5-NN, 30-NN (%)
     "DTW": ".590 81.32 80.95 72.53",
@@ -29,8 +30,8 @@ def retrieval(rows: Rows) -> str:
     for dataset in PLANS:
         for method, theirs in PAPER.items():
             if values(rows, dataset, method, "map"):
-                cells = [cell(values(rows, dataset, method, score), percent=score != "map") for score in SCORES]
-                lines.append([dataset, method, *cells, theirs if dataset == "MSRAction3D" else "–"])
+                reported = theirs if dataset == "MSRAction3D" else "–"
+                lines.append([dataset, method, *cells(rows, dataset, method), reported])
     return table(["data set", "distance", "MAP", "1-NN %", "5-NN %", "30-NN %", "paper"], lines)
 
 
@@ -42,8 +43,8 @@ def alignments(rows: Rows) -> str:
     for dataset in PLANS:
         found = {method: values(rows, dataset, method, "mse") for method in methods}
         if any(found.values()):
-            cells = [f"{mean(some):.4f}" if some else "–" for some in found.values()]
-            lines.append([dataset, *cells, verdict(found)])
+            errors = [f"{mean(some):.4f}" if some else "–" for some in found.values()]
+            lines.append([dataset, *errors, verdict(found)])
     theirs = [f"{ERRORS[method]:.4f}" if method in ERRORS else "–" for method in methods]
     return table(head, [*lines, ["*paper, MSRAction3D*", *theirs, ""]])
 
@@ -68,17 +69,9 @@ def times(rows: Rows) -> str:
     return table(["one pair", "TAP, ms", "SoftDTW, ms", "SoftDTW / TAP"], lines)
 
 
-def page(rows: Rows) -> str:
+def body(rows: Rows) -> str:
     """The whole page."""
-    total = sum(row["seconds"] for row in rows.values())
-    where = ", ".join(sorted({row["machine"] for row in rows.values()}))
-    return f"""# Learned alignment without labels, beside the paper (Su and Wen, ICLR 2022)
-
-```console
-python benchmarks/papers/tap_selfsupervised.py --data DIR
-```
-
-{len(rows)} rows, {duration(total)}; {where}. The data are those of [the comparison with labels](tap_supervised.md);
+    return f"""{told(rows)} The data are those of [the comparison with labels](tap_supervised.md);
 frames are scaled as there and otherwise as they are. TAP learns in batches of 16 for 100 epochs.
 
 ## Retrieval (tables 6 and 7)

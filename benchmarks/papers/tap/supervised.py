@@ -1,61 +1,35 @@
 """TAP and its rivals learned from classes, beside tables 1, 3, 8 and 11 of the paper (Su and Wen, ICLR 2022).
 
-    python benchmarks/papers/tap_supervised.py --data DIR
-    python benchmarks/papers/tap_supervised.py --only FSDD --seeds 1
-    python benchmarks/papers/tap_supervised.py --budget 25                # as many rows as 25 minutes give
-    python benchmarks/papers/tap_supervised.py --quick --results /tmp/try.json
+    python -m benchmarks.papers.tap.supervised --data DIR
+    python -m benchmarks.papers.tap.supervised --data DIR --only FSDD --seeds 1
 
-A row is one data set, one method and one seed. A finished row is written to the results at once and never run again; a
-row is not begun when what is left of the budget would not suffice. Batches are 4 sequences of each of 4 classes (16;
-the paper has 64), the learning rate is the paper's 1e-4 and the perceptron has its 1024 units; epochs and lengths are
-those of `tap_data.PLANS`. The weights of the epoch with the best MAP of the held-out part of the training data are
-kept; the test part is looked at once, when a row is finished.
+A row is one data set, one method and one seed. Batches are 4 sequences of each of 4 classes (16; the paper has 64), the
+learning rate is the paper's 1e-4 and the perceptron has its 1024 units; epochs and lengths are those of `data.PLANS`.
+The weights of the epoch with the best MAP of the held-out part of the training data are kept; the test part is looked
+at once, when a row is finished.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.papers.results import Found, Trial
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.tap import supervised_report as report
+from benchmarks.papers.tap.data import HOLDS, PLANS, Plan, Task, labels_of, scores, task
 from sklearn.linear_model import LogisticRegression
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.papers import tap_report as report
-from benchmarks.papers.resumable import Found, Row, machine
-from benchmarks.papers.tap_data import PLANS, Plan, Task, labels_of, scores, task
-from benchmarks.papers.tap_program import TAPProgram, main
 
 import timelike as tl
 from timelike.metric import losses
 
-RESULTS = Path("docs/benchmarks/tap_supervised.json")
 LOSSES = ("triplet", "lifted", "binomial")
 WITHOUT = "-plain"  # no augmentation
 FIXED = ("DTW", "OPW", "SoftDTW")
 GROUND = ("RVSML+DTW", "RVSML+OPW", "DeepRVSML+DTW", "elements+DTW", "elements+OPW")
-
-
-def planned(seeds: int) -> Iterator[Row]:
-    """What tells most first: nothing learned, then triplets, then the rest, then more seeds."""
-    for seed in range(seeds):
-        if seed == 0:
-            yield from (Row(name, method, 0) for method in FIXED for name in PLANS)
-        for name in PLANS:
-            yield from (Row(name, f"triplet+{aligner}", seed) for aligner in ("TAP", "SoftDTW"))
-        for name in PLANS:
-            yield from (Row(name, method, seed) for method in GROUND)
-            yield from (Row(name, f"{loss}+{a}", seed) for loss in LOSSES[1:] for a in ("TAP", "SoftDTW"))
-        yield from (Row(name, f"{loss}+TAP{WITHOUT}", seed) for name in PLANS for loss in LOSSES)
 
 
 def loss_for(name: str, aligner: str) -> Any:
@@ -65,7 +39,7 @@ def loss_for(name: str, aligner: str) -> Any:
     return {"lifted": losses.Lifted, "binomial": losses.Binomial}[name](alpha=2.0, beta=1.0)
 
 
-def learned(row: Row, plan: Plan, *, quick: bool) -> Any:
+def learned(row: Trial, plan: Plan, *, quick: bool) -> Any:
     """The metric of a row before it has learned."""
     small: dict[str, Any] = {"hidden": 16, "random_state": row.seed} if quick else {"random_state": row.seed}
     first, _, rest = row.method.partition("+")
@@ -107,10 +81,25 @@ def probed(metric: tl.TAP, given: Task) -> dict[str, float]:
     return found if ratio is None else found | {"norm ratio": ratio}
 
 
-class Supervised(TAPProgram):
+class Supervised(Program[Trial]):
     """Every method on every data set."""
 
-    def seconds(self, row: Row) -> float:
+    paper, table, holds = "tap", "supervised", HOLDS
+    title = "Learned alignment with labels: TAP, SoftDTW and the others, beside the paper"
+
+    def planned(self) -> Iterator[Trial]:
+        """What tells most first: nothing learned, then triplets, then the rest, then more seeds."""
+        for seed in range(self.given.seeds):
+            if seed == 0:
+                yield from (Trial(name, method, 0) for method in FIXED for name in PLANS)
+            for name in PLANS:
+                yield from (Trial(name, f"triplet+{aligner}", seed) for aligner in ("TAP", "SoftDTW"))
+            for name in PLANS:
+                yield from (Trial(name, method, seed) for method in GROUND)
+                yield from (Trial(name, f"{loss}+{a}", seed) for loss in LOSSES[1:] for a in ("TAP", "SoftDTW"))
+            yield from (Trial(name, f"{loss}+TAP{WITHOUT}", seed) for name in PLANS for loss in LOSSES)
+
+    def seconds(self, row: Trial) -> float:
         plan = PLANS[row.dataset]
         if "+TAP" in row.method:
             return plan.training() + plan.comparing()
@@ -118,10 +107,10 @@ class Supervised(TAPProgram):
             return plan.training() / 5 + plan.comparing() / 20
         return 60.0 if "+" in row.method or row.method == "OPW" else 5.0
 
-    def work(self, row: Row) -> Found:
+    def work(self, row: Trial) -> Found:
         plan = PLANS[row.dataset]
         given, began = task(self.data, plan, self.quick), time.perf_counter()
-        found: Found = dict(row._asdict())
+        found: Found = {}
         metric: Any = getattr(tl, row.method)() if row.method in FIXED else learned(row, plan, quick=self.quick)
         if row.method not in FIXED:
             metric.fit(given.train, labels_of(given.train))
@@ -131,14 +120,14 @@ class Supervised(TAPProgram):
             found |= probed(metric, given)
             found |= {"epochs": plan.epochs, "steps": metric.history_.n_steps}
             found["validation"] = [round(float(score), 4) for score in metric.history_.scores]
-        return found | given.sizes() | {"seconds": time.perf_counter() - began, "machine": machine()}
+        return found | given.sizes() | {"seconds": time.perf_counter() - began}  # without reading the files
 
     def said(self, found: Found) -> str:
-        return ", ".join(f"{name} {found[name]:.3f}" for name in ("map", "1-nn", "5-nn", "30-nn"))
+        return ", ".join(f"{name} {found[name]:.3f}" for name in report.SCORES)
 
-    def page(self) -> str:
-        return report.supervised(self.rows)
+    def body(self) -> str:
+        return report.body(self.rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Supervised, planned, RESULTS, __doc__))
+    sys.exit(Supervised.main())

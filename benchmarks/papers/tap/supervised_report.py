@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import mean, pstdev
+from statistics import mean
 
-from benchmarks.papers.resumable import Rows, duration
-from benchmarks.papers.tap_data import PLANS
+from benchmarks.papers.clock import duration
+from benchmarks.papers.markdown import percent, spread, table
+from benchmarks.papers.results import Rows, having, machines
+from benchmarks.papers.tap.data import PLANS
 
 # table 1 of Su and Wen (ICLR 2022): MAP and 1-NN (%) on MSR Action3D (other features than ours) and the Arabic digits
 PAPER: dict[str, tuple[str, str]] = {
@@ -42,23 +44,18 @@ SCORES = ("map", "1-nn", "5-nn", "30-nn")
 
 def values(rows: Rows, dataset: str, method: str, score: str) -> list[float]:
     """Of every finished seed."""
-    own = (row for row in rows.values() if (row["dataset"], row["method"]) == (dataset, method))
-    return [row[score] for row in own if row.get(score) is not None]
+    return [row[score] for row in having(rows, dataset=dataset, method=method) if row.get(score) is not None]
 
 
-def cell(found: list[float], percent: bool = False) -> str:
-    """Mean ± deviation over seeds."""
-    if not found:
-        return "–"
-    digits, scale = (2, 100) if percent else (3, 1)
-    spread = f" ± {scale * pstdev(found):.{digits}f}" if len(found) > 1 else ""
-    return f"{scale * mean(found):.{digits}f}{spread}"
+def cells(rows: Rows, dataset: str, method: str) -> list[str]:
+    """MAP, and accuracies in percent."""
+    first, *others = (values(rows, dataset, method, score) for score in SCORES)
+    return [spread(first), *map(percent, others)]
 
 
-def table(head: list[str], lines: list[list[str]]) -> str:
-    """Markdown."""
-    rule = "|---|" + "---:|" * (len(head) - 1)
-    return "\n".join([f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in lines)])
+def told(rows: Rows) -> str:
+    """How many rows there are, what they took, and where."""
+    return f"{len(rows)} rows, {duration(sum(row['seconds'] for row in rows.values()))}; {machines(rows)}."
 
 
 def section(rows: Rows, dataset: str) -> str:
@@ -73,10 +70,10 @@ def section(rows: Rows, dataset: str) -> str:
     theirs = ["paper, Action3D", "paper, Arabic digits"][column : column + 1] if column is not None else []
     lines = []
     for method in methods:
-        cells = [cell(values(rows, dataset, method, score), percent=score != "map") for score in SCORES]
-        cells.append(duration(mean(values(rows, dataset, method, "seconds"))))
-        lines.append([method, *cells, *([PAPER[method][column] or "–"] if column is not None else [])])
-    some = next(row for row in rows.values() if row["dataset"] == dataset)
+        took = duration(mean(values(rows, dataset, method, "seconds")))
+        reported = [PAPER[method][column] or "–"] if column is not None else []
+        lines.append([method, *cells(rows, dataset, method), took, *reported])
+    some = having(rows, dataset=dataset)[0]
     plan = PLANS[dataset]
     held = "subjects" if plan.groups else "sequences"
     said = (
@@ -115,23 +112,15 @@ def probes(rows: Rows) -> str:
             if top:
                 own = dataset == "MSRAction3D"
                 theirs = [PROBE.get(method, "–") if own else "–", RATIOS.get(method, "–") if own else "–"]
-                five = cell(values(rows, dataset, method, "probe top-5"), percent=True)
-                lines.append([dataset, method, cell(top, percent=True), five, theirs[0], cell(ratio), theirs[1]])
+                five = percent(values(rows, dataset, method, "probe top-5"))
+                lines.append([dataset, method, percent(top), five, theirs[0], spread(ratio), theirs[1]])
     return table(["data set", "method", "top-1 %", "top-5 %", "paper", "‖g‖/‖D‖", "paper "], lines)
 
 
-def supervised(rows: Rows) -> str:
+def body(rows: Rows) -> str:
     """The whole page."""
     sections = "\n".join(filter(None, (section(rows, dataset) for dataset in PLANS)))
-    total = sum(row["seconds"] for row in rows.values())
-    where = ", ".join(sorted({row["machine"] for row in rows.values()}))
-    return f"""# Learned alignment with labels: TAP, SoftDTW and the others, beside the paper
-
-```console
-python benchmarks/papers/tap_supervised.py --data DIR
-```
-
-{len(rows)} rows, {duration(total)}; {where}.
+    return f"""{told(rows)}
 
 ± is the deviation over seeds. Test sequences are the queries, training sequences the gallery (Su and Wen, ICLR 2022,
 table 1; `-plain` is without augmentation, table 8). Batches of 16 (4 of each of 4 classes) in place of 64 and few
