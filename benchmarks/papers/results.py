@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.papers.clock import duration
+
 Found = dict[str, Any]
 Rows = dict[str, Found]
 
@@ -105,3 +107,8 @@ def machine() -> str:
 def machines(rows: Rows) -> str:
     """All that rows were worked out on."""
     return ", ".join(sorted({row["machine"] for row in rows.values() if "machine" in row}))
+
+
+def told(rows: Rows) -> str:
+    """How many rows there are, what they took, and where."""
+    return f"{len(rows)} rows, {duration(sum(row['seconds'] for row in rows.values()))}; {machines(rows)}."

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmarks.papers.decdtw_methods import GRID, metrics, path_loss
-from benchmarks.papers.decdtw_tasks import Pairs, Task
-from benchmarks.papers.decdtw_training import Say, Trained, first_metric
+from benchmarks.papers.decdtw.methods import GRID, metrics, path_loss
+from benchmarks.papers.decdtw.tasks import Pairs, Task
+from benchmarks.papers.decdtw.training import Say, Trained, first_metric
 from torch import Tensor, nn
 
 from timelike import nn as layers

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmarks.papers.decdtw_tasks import Pairs, Task
+from benchmarks.papers.decdtw.tasks import Pairs, Task
 from torch import Tensor, nn
 
 from timelike import nn as layers
 from timelike.align import DTW, subsequence
-from timelike.align.layers.path_losses import MaxError, Positions, TimeDev, TimeErr
+from timelike.nn import MaxError, Positions, TimeDev, TimeErr
 
 GRID = 256  # values per knot: the paper takes as many as y has steps (128 at most here), the layer alone many more
 

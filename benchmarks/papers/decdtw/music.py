@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from benchmarks.papers.decdtw_tasks import Array, Pairs, Task, smooth, tensors, unit
+from benchmarks.papers.decdtw.tasks import Array, Pairs, Task, smooth, tensors, unit
 
+FILE = "asap_scores.npz"
 STEPS = 128  # of a slice, in the score and in the performance
 SECONDS = 12.0  # of the performance, or a little more, up to the next beat
 BANDS = 64
@@ -59,10 +60,7 @@ def score_task(
     data: Path, feature: str, *, clean: bool = False, limits: tuple[int, int, int] = (1000, 240, 400)
 ) -> Task:
     """The slices of every piece, split by piece: two files of the same piece are one piece."""
-    file = data / "asap_scores.npz"
-    if not file.exists():
-        raise FileNotFoundError(f"{file} is not there: give the folder that holds asap_scores.npz with --data")
-    with np.load(file) as archive:
+    with np.load(data / FILE) as archive:
         held = {name: archive[name] for name in archive.files}
     rng = np.random.default_rng(20230319)
     pieces = np.array([f"{a}/{b}" for a, b in zip(held["score_composer"], held["score_title"], strict=True)])

@@ -1,24 +1,25 @@
-"""The results of `decdtw_alignment.py` as a page, beside what the paper says."""
+"""The page of the DecDTW comparison, beside what the paper says."""
 
 from __future__ import annotations
 
-import os
-import platform
-from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+
+from benchmarks.papers.decdtw.constraints import OPEN as VARIANTS
+from benchmarks.papers.decdtw.methods import METHODS
+from benchmarks.papers.decdtw.tasks import CONDITIONS
+from benchmarks.papers.markdown import table
+from benchmarks.papers.results import Found, Rows, having
 
 THRESHOLDS = (3, 5, 7, 10)  # metres
-Rows = dict[str, dict[str, Any]]
 
-NAMES = {
-    "base-dtw": ("Base (D)", "DTW", "—"),
-    "base-gdtw": ("Base (G)", "GDTW", "ahead of Base (D)"),
-    "soft-dtw": ("Soft-DTW", "DTW", "no gain over base"),
-    "along-truth": ("Along GT", "DTW", "no gain over base"),
-    "dilate": ("DILATE", "DTW", "clearly better than Base (D)"),
-    "decdtw": ("DecDTW", "GDTW", "best by far"),
-    "decdtw-weight": ("DecDTW, λ learned too", "GDTW", "left open"),
+VERDICTS = {  # of the paper
+    "base-dtw": "—",
+    "base-gdtw": "ahead of Base (D)",
+    "soft-dtw": "no gain over base",
+    "along-truth": "no gain over base",
+    "dilate": "clearly better than Base (D)",
+    "decdtw": "best by far",
+    "decdtw-weight": "left open",
 }
 TITLES = {
     "melspec": "Score to performance, melspec",
@@ -27,12 +28,7 @@ TITLES = {
 }
 TARGET = 0.8
 
-HEAD = """# Learning to align: DecDTW beside its rivals
-
-```console
-python benchmarks/papers/decdtw_alignment.py --data DIR
-```
-
+HEAD = """\
 The comparison of Xu, Garg, Milford and Gould, "Deep Declarative Dynamic Time Warping for End-to-End Learning of
 Alignment Paths" (ICLR 2023), on data of the same shape, small enough for two cores. {machines}
 
@@ -73,28 +69,12 @@ twenty times too large, slopes and bounds start far too tight, the λ of each in
 """
 
 
-def machine() -> str:
-    """Processor, cores, system, versions."""
-    import numpy
-    import torch
-
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        named = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line]
-        cpu = named[0] if named else cpu
-    return (
-        f"{cpu}, {os.cpu_count()} cores, {torch.get_num_threads()} thread; {platform.system()}, Python "
-        f"{platform.python_version()}, torch {torch.__version__}, numpy {numpy.__version__}"
-    )
-
-
-def line(row: dict[str, Any]) -> str:
+def line(row: Found) -> str:
     found = ", ".join(f"{k} {v:.3g}" for k, v in row["test GDTW"].items() if "≤" not in k)
-    return f"λ={row['weight']:g}, epoch {row['epoch']}, {row['seconds']:.0f} s; test under GDTW: {found}"
+    return f"λ={row['weight']:g}, epoch {row['epoch']}; test under GDTW: {found}"
 
 
-def page(rows: Rows) -> str:
+def body(rows: Rows) -> str:
     minutes = sum(r["seconds"] for r in rows.values()) / 60
     machines = "; ".join(sorted({r["machine"] for r in rows.values()}))
     text = HEAD.format(machines=f"{machines}. {len(rows)} rows, {minutes:.0f} minutes in all.")
@@ -108,21 +88,16 @@ def page(rows: Rows) -> str:
     return text
 
 
-def of(rows: Rows, task: str, method: str | None = None) -> list[dict[str, Any]]:
-    return [r for r in rows.values() if r["task"] == task and method in (None, r["method"])]
+def of(rows: Rows, task: str, method: str | None = None) -> list[Found]:
+    return having(rows, task=task) if method is None else having(rows, task=task, method=method)
 
 
 def spread(values: list[float]) -> str:
     return f"{mean(values):.3g}" + (f" ± {stdev(values):.2g}" if len(values) > 1 else "")
 
 
-def taken(rows: list[dict[str, Any]], part: str, metric: str) -> list[float]:
+def taken(rows: list[Found], part: str, metric: str) -> list[float]:
     return [r[part][metric] for r in rows]
-
-
-def table(head: list[str], lines: list[list[str]]) -> str:
-    rule = ["---"] + ["---:"] * (len(head) - 1)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines]) + "\n"
 
 
 def compared(rows: Rows, task: str) -> str:
@@ -130,8 +105,8 @@ def compared(rows: Rows, task: str) -> str:
     unit = "% of y" if task == "generated" else "ms"
     base = of(rows, task, "base-gdtw")
     lines = []
-    for method, (name, aligner, verdict) in NAMES.items():
-        found = of(rows, task, method)
+    for key, method in METHODS.items():
+        found, aligner = of(rows, task, key), method.aligner
         if not found:
             continue
         errors = taken(found, f"test {aligner}", "TimeErr")
@@ -139,7 +114,7 @@ def compared(rows: Rows, task: str) -> str:
         both = [spread(taken(found, f"test {a}", "TimeErr")) for a in ("DTW", "GDTW")]
         lines.append(
             [
-                f"{name}, {aligner}",
+                f"{method.name}, {aligner}",
                 f"**{spread(errors)}**",
                 spread(taken(found, f"test {aligner}", "TimeDev")),
                 share,
@@ -147,13 +122,13 @@ def compared(rows: Rows, task: str) -> str:
                 spread([r["weight"] for r in found]),
                 spread([float(r["epoch"]) for r in found]),
                 str(len(found)),
-                verdict,
+                VERDICTS[key],
             ]
         )
     head = ["method and its alignment", f"TimeErr, {unit}", "TimeDev", "of Base (G)", "TimeErr under DTW", "under GDTW"]
     pairs = " / ".join(map(str, of(rows, task)[0]["pairs"]))
     text = table([*head, "λ", "epoch", "seeds", "the paper"], lines)
-    return f"{text}\n{pairs} pairs for training, validation and test. {target(rows, task)}\n"
+    return f"{text}\n\n{pairs} pairs for training, validation and test. {target(rows, task)}\n"
 
 
 def target(rows: Rows, task: str) -> str:
@@ -166,29 +141,26 @@ def target(rows: Rows, task: str) -> str:
 
 
 def places(rows: Rows) -> str:
-    conditions = ("overcast", "sunny", "snow")
     lines = []
-    for method, (name, aligner, _) in NAMES.items():
-        found = of(rows, "places", method)
+    for key, method in METHODS.items():
+        found, aligner = of(rows, "places", key), method.aligner
         if not found:
             continue
         part = f"test {aligner}"
         shares = [
-            " / ".join(f"{100 * mean(taken(found, part, f'{c} ≤ {m} m')):.0f}" for c in conditions) for m in THRESHOLDS
+            " / ".join(f"{100 * mean(taken(found, part, f'{c} ≤ {m} m')):.0f}" for c in CONDITIONS) for m in THRESHOLDS
         ]
         errors = [spread(taken(found, part, metric)) for metric in ("max error", "mean error")]
         other = spread(taken(found, "test GDTW" if aligner == "DTW" else "test DTW", "max error"))
-        name = "OTAM" if method == "soft-dtw" else name
+        name = "OTAM" if key == "soft-dtw" else method.name
         lines.append([f"{name}, {aligner}", *errors, *shares, other, str(len(found))])
     head = ["method and its alignment", "max error, m", "mean error, m", *(f"≤ {m} m, %" for m in THRESHOLDS)]
     return table([*head, "max error under the other alignment", "seeds"], lines) + (
-        "\nShares of the test sequences whose maximum error is within the threshold: overcast / sunny / snow.\n"
+        "\n\nShares of the test sequences whose maximum error is within the threshold: overcast / sunny / snow.\n"
     )
 
 
 def learned(rows: Rows) -> str:
-    from benchmarks.papers.decdtw_open import OPEN as VARIANTS
-
     lines = []
     for task in ("generated", "melspec"):
         for method, (name, _, _) in VARIANTS.items():
@@ -209,7 +181,7 @@ def learned(rows: Rows) -> str:
                 ]
             )
     head = ["what is learned", "before", "after", "best constant", "test", "test, best constant", "learned", "seeds"]
-    return table(head, lines) + together(rows)
+    return f"{table(head, lines)}\n{together(rows)}"
 
 
 def together(rows: Rows) -> str:
@@ -224,4 +196,4 @@ def together(rows: Rows) -> str:
     if not lines:
         return ""
     head = ["validation error of DecDTW's features", "λ stays", "λ is learned too", "learned λ"]
-    return "\nThen λ beside the features, in one training:\n\n" + table(head, lines)
+    return f"\nThen λ beside the features, in one training:\n\n{table(head, lines)}\n"

@@ -1,4 +1,4 @@
-"""What is aligned in `decdtw_alignment.py`: the container, and the tasks that need no data."""
+"""What is aligned in `alignment.py`: the container, and the tasks that need no data."""
 
 from __future__ import annotations
 

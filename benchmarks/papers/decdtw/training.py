@@ -1,4 +1,4 @@
-"""The one training loop of `decdtw_alignment.py`, and the selection of λ: everything is chosen on validation."""
+"""The one training loop of `alignment.py`, and the selection of λ: everything is chosen on validation."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmarks.papers.decdtw_methods import Base, Frames, Method, Recurrent, Weight, dtw_warps, gdtw_warps, metrics
-from benchmarks.papers.decdtw_tasks import Pairs, Task
+from benchmarks.papers.decdtw.methods import Base, Frames, Method, Recurrent, Weight, dtw_warps, gdtw_warps, metrics
+from benchmarks.papers.decdtw.tasks import Pairs, Task
 from torch import Tensor, nn
 
 WEIGHTS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0, 2.0, 4.0, 8.0)  # λ, tried on validation

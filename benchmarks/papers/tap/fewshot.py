@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Rows, Trial, having
+from benchmarks.papers.results import Found, Rows, Trial, having, told
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, UNJUDGED, few, labels_of, rebuilt, shortened
-from benchmarks.papers.tap.supervised_report import told
 from numpy.typing import NDArray
 
 import timelike as tl

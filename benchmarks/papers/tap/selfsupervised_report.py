@@ -5,9 +5,9 @@ from __future__ import annotations
 from statistics import mean
 
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Rows
+from benchmarks.papers.results import Rows, told
 from benchmarks.papers.tap.data import PLANS
-from benchmarks.papers.tap.supervised_report import cells, told, values
+from benchmarks.papers.tap.supervised_report import cells, values
 
 PAPER = {  # table 6, MSR Action3D: MAP, 1-NN, 5-NN, 30-NN (%)
     "DTW": ".590 81.32 80.95 72.53",

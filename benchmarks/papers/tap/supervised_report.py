@@ -6,7 +6,7 @@ from statistics import mean
 
 from benchmarks.papers.clock import duration
 from benchmarks.papers.markdown import percent, spread, table
-from benchmarks.papers.results import Rows, having, machines
+from benchmarks.papers.results import Rows, having, told
 from benchmarks.papers.tap.data import PLANS
 
 # table 1 of Su and Wen (ICLR 2022): MAP and 1-NN (%) on MSR Action3D (other features than ours) and the Arabic digits
@@ -51,11 +51,6 @@ def cells(rows: Rows, dataset: str, method: str) -> list[str]:
     """MAP, and accuracies in percent."""
     first, *others = (values(rows, dataset, method, score) for score in SCORES)
     return [spread(first), *map(percent, others)]
-
-
-def told(rows: Rows) -> str:
-    """How many rows there are, what they took, and where."""
-    return f"{len(rows)} rows, {duration(sum(row['seconds'] for row in rows.values()))}; {machines(rows)}."
 
 
 def section(rows: Rows, dataset: str) -> str:

@@ -1,101 +1,117 @@
 """Accuracy against the share of labels: representations learned without labels beside the same network with them.
 
-    python benchmarks/papers/tloss_labels.py --data DIR --figures DIR
-    python benchmarks/papers/tloss_labels.py --only SyntheticControl --budget 10
-    python benchmarks/papers/tloss_labels.py --quick --results /tmp/try.json
+    python -m benchmarks.papers.tloss.labels --data DIR --figures docs/images
+    python -m benchmarks.papers.tloss.labels --data DIR --only SyntheticControl --budget 10
 
 Figure 3.7 of the thesis on SyntheticControl and a part of UCI HAR. Without labels: one encoder (K = 5) learns from all
 training series, and an SVM from the share that has labels. With labels: the same network and a linear map learn from
-that share by cross-entropy, in as many steps of as many series. A row is one data set, one share and one seed; finished
-rows are kept and never run again.
+that share by cross-entropy, in as many steps of as many series. A row is one data set, one share and one seed.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
-import json
 import sys
-import time
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from benchmarks.papers import markdown
+from benchmarks.papers.canvas import blank
+from benchmarks.papers.results import Found, Row, Rows, having
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.tloss.data import Problem, known_sets, problem, sequence_file
+from benchmarks.papers.tloss.heads import Vectors, accuracy
 from numpy.typing import NDArray
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.papers.resumable import duration
-from benchmarks.papers.tloss_data import Problem, known_sets, problem, sequence_file
-from benchmarks.papers.tloss_figures import blank
-from benchmarks.papers.tloss_heads import accuracy
-
 import timelike as tl
 
-RESULTS = Path("docs/benchmarks/tloss_labels.json")
-SETS = ("SyntheticControl", "UCI HAR")
+SECONDS = {"SyntheticControl": (150, 70), "UCI HAR": (320, 150)}  # of an encoder, and of a network with labels
+SETS = tuple(SECONDS)
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-SEEDS, K, STEPS, BATCH = 3, 5, 1500, 10
+K, STEPS, BATCH = 5, 1500, 10
 HAR_TRAIN, HAR_TEST = 1200, 1000  # series of UCI HAR: a part, the same for all rows
-Rows = dict[str, dict[str, Any]]
 
 
-class Program:
-    """The rows, the data, and how many steps are trained."""
+@dataclass(frozen=True)
+class Share(Row):
+    """One data set, one share of its labels, one seed."""
 
-    def __init__(self, data: Path, results: Path, steps: int) -> None:
-        self.data, self.path, self.steps = data, results, steps
-        self.rows: Rows = json.loads(results.read_text())["rows"] if results.exists() else {}
+    dataset: str
+    share: float
+    seed: int
 
-    @cache  # noqa: B019
-    def given(self, name: str) -> Problem:
-        if name != "UCI HAR":
-            return problem(self.data, next(one for one in known_sets(self.data) if one.name == name))
-        series, labels, split = sequence_file(self.data / "uci_har.npz")
-        rng = np.random.default_rng(0)
-        some = [rng.permutation(np.flatnonzero(split == part))[:size] for part, size in ((0, HAR_TRAIN), (1, HAR_TEST))]
-        return Problem(name, "UEA", series[some[0]], labels[some[0]], series[some[1]], labels[some[1]])
 
-    @cache  # noqa: B019
-    def vectors(self, name: str, seed: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Learned from all training series, without labels."""
-        given = self.given(name)
-        encoder = tl.CausalEncoder(
-            n_negatives=K, max_steps=self.steps, standardize=given.standardize, random_state=seed
-        ).fit(given.train)
-        return encoder.encode(given.train), encoder.encode(given.test)
+class FewLabels(Program[Share]):
+    """Both kinds of learning, the more labels there are."""
 
-    def run(self, name: str, share: float, seed: int) -> dict[str, Any]:
-        began = time.perf_counter()
-        given = self.given(name)
-        known = labelled(given.train_labels, share, np.random.default_rng(seed))
-        train, test = self.vectors(name, seed)
-        without = accuracy("svm", train[known], given.train_labels[known], test, given.test_labels)
-        with_labels = supervised(given, known, seed, self.steps)
+    paper, table, holds = "tloss", "labels", "ucr/ and uci_har.npz"
+    title = "Few labels"
+    draws = True
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        super().__init__(given)
+        self.steps = 3 if self.quick else STEPS
+        self.problems: dict[str, Problem] = {}
+        self.vectors: dict[tuple[str, int], tuple[Vectors, Vectors]] = {}
+
+    def planned(self) -> Iterator[Share]:
+        for seed in range(self.given.seeds):
+            yield from (Share(name, share, seed) for name in SETS for share in SHARES)
+
+    def seconds(self, row: Share) -> float:
+        encoder, network = SECONDS[row.dataset]
+        return network + (0 if (row.dataset, row.seed) in self.vectors else encoder)
+
+    def kind(self, row: Share) -> str:
+        return row.dataset
+
+    def work(self, row: Share) -> Found:
+        if row.dataset not in self.problems:
+            self.problems[row.dataset] = given_problem(self.data, row.dataset)
+        given = self.problems[row.dataset]
+        known = labelled(given.train_labels, row.share, np.random.default_rng(row.seed))
+        train, test = self._represented(row, given)
         return {
-            "dataset": name,
-            "share": share,
-            "seed": seed,
             "labels": len(known),
-            "unsupervised": without,
-            "supervised": with_labels,
-            "seconds": time.perf_counter() - began,
+            "unsupervised": accuracy("svm", train[known], given.train_labels[known], test, given.test_labels),
+            "supervised": supervised(given, known, row.seed, self.steps),
         }
 
-    def save(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_suffix(".part")
-        partial.write_text(json.dumps({"rows": self.rows}, indent=1) + "\n")
-        partial.replace(self.path)
-        self.path.with_suffix(".md").write_text(page(self.rows))
+    def _represented(self, row: Share, given: Problem) -> tuple[Vectors, Vectors]:
+        """Learned from all training series without labels, once for all shares."""
+        place = row.dataset, row.seed
+        if place not in self.vectors:
+            encoder = tl.CausalEncoder(
+                n_negatives=K, max_steps=self.steps, standardize=given.standardize, random_state=row.seed
+            ).fit(given.train)
+            self.vectors[place] = encoder.encode(given.train), encoder.encode(given.test)
+        return self.vectors[place]
+
+    def said(self, found: Found) -> str:
+        return f"without labels {found['unsupervised']:.3f}, with {found['supervised']:.3f}"
+
+    def body(self) -> str:
+        return body(self.rows)
+
+    def draw(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        draw(self.rows, folder)
+
+
+def given_problem(data: Path, name: str) -> Problem:
+    """A data set of the archive, or the part of UCI HAR."""
+    if name != "UCI HAR":
+        return problem(data, next(one for one in known_sets(data) if one.name == name))
+    series, labels, split = sequence_file(data / "uci_har.npz")
+    rng = np.random.default_rng(0)
+    some = [rng.permutation(np.flatnonzero(split == part))[:size] for part, size in ((0, HAR_TRAIN), (1, HAR_TEST))]
+    return Problem(name, "UEA", series[some[0]], labels[some[0]], series[some[1]], labels[some[1]])
 
 
 def labelled(labels: NDArray[Any], share: float, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -131,32 +147,27 @@ def curves(rows: Rows, name: str) -> list[tuple[float, int, list[float], list[fl
     """Share, labels, accuracies without and with labels in training."""
     found = []
     for share in SHARES:
-        some = [row for row in rows.values() if row["dataset"] == name and row["share"] == share]
+        some = having(rows, dataset=name, share=share)
         if some:
             sides = ([row[kind] for row in some] for kind in ("unsupervised", "supervised"))
             found.append((share, some[0]["labels"], *sides))
     return found
 
 
-def page(rows: Rows) -> str:
-    lines = ["| data set | share | labels | without labels | with labels | seeds |", "|---|---:|---:|---:|---:|---:|"]
+def body(rows: Rows) -> str:
+    lines = []
     for name in SETS:
-        for share, labels, without, with_labels in curves(rows, name):
-            pair = f"{np.mean(without):.3f} | {np.mean(with_labels):.3f}"
-            lines.append(f"| {name} | {share:.0%} | {labels} | {pair} | {len(without)} |")
-    missing = len(SETS) * len(SHARES) * SEEDS - len(rows)
+        for share, labels, *sides in curves(rows, name):
+            accuracies = [f"{np.mean(side):.3f}" for side in sides]
+            lines.append([name, f"{share:.0%}", str(labels), *accuracies, str(len(sides[0]))])
+    missing = len(SETS) * len(SHARES) * FewLabels.seeds - len(rows)
     state = f"**Not complete**: {missing} rows are missing.\n\n" if missing else ""
-    return f"""# Few labels
-
-```console
-python benchmarks/papers/tloss_labels.py --data DIR
-```
-
+    return f"""\
 {state}Test accuracy. Without labels: an encoder learns from all training series (K = {K}) and an SVM from the share
 with labels; with labels: the same network learns from that share only. {STEPS} steps each. UCI HAR: {HAR_TRAIN} series
 of the training part, {HAR_TEST} of the test part.
 
-{chr(10).join(lines)}
+{markdown.table(["data set", "share", "labels", "without labels", "with labels", "seeds"], lines)}
 """
 
 
@@ -165,7 +176,7 @@ def draw(rows: Rows, path: Path) -> None:
         found = curves(rows, name)
         if not found:
             continue
-        figure, axes = blank(5, 3.6)
+        figure, (axes,) = blank(5, 3.6)
         shares = [100 * share for share, *_ in found]
         for place, label in ((2, "representations without labels, SVM"), (3, "same network, trained with labels")):
             means = np.array([np.mean(one[place]) for one in found])
@@ -179,46 +190,5 @@ def draw(rows: Rows, path: Path) -> None:
         figure.savefig(path / f"tloss_labels_{name.lower().replace(' ', '_')}.svg")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("TIMELIKE_DATA"), help="holds ucr/ and uci_har.npz")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="a .json; the page is written beside it")
-    parser.add_argument("--only", action="append", choices=SETS)
-    parser.add_argument("--budget", type=float, default=float("inf"), metavar="MINUTES")
-    parser.add_argument("--figures", type=Path, metavar="DIR")
-    parser.add_argument("--quick", action="store_true", help="three steps of training: does it run?")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    if options.quick and options.results == RESULTS:
-        raise SystemExit("--quick would write meaningless numbers among the results: give another --results FILE.json")
-    if options.data is None:
-        raise SystemExit("no data: --data DIR or TIMELIKE_DATA names the folder that holds ucr/ and uci_har.npz")
-    program = Program(Path(options.data), options.results, 3 if options.quick else STEPS)
-    work(program, options.only or SETS, 60 * options.budget)
-    program.save()
-    if options.figures:
-        options.figures.mkdir(parents=True, exist_ok=True)
-        draw(program.rows, options.figures)
-    return 0
-
-
-def work(program: Program, names: tuple[str, ...] | list[str], budget: float) -> None:
-    began, longest = time.perf_counter(), 0.0
-    for seed in range(SEEDS):
-        for name in names:
-            for share in SHARES:
-                key = f"{name}/{share}/{seed}"
-                if key in program.rows:
-                    continue
-                if time.perf_counter() - began + longest > budget:
-                    print(f"{key}: not begun, the budget would not suffice")
-                    return
-                row = program.rows[key] = program.run(name, share, seed)
-                longest = max(longest, row["seconds"])
-                program.save()
-                pair = f"without labels {row['unsupervised']:.3f}, with {row['supervised']:.3f}"
-                print(f"{key}: {pair}, {duration(row['seconds'])}", flush=True)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(FewLabels.main())

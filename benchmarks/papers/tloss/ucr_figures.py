@@ -7,17 +7,19 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from benchmarks.papers import tloss_report as report
-from benchmarks.papers.tloss_data import problem
-from benchmarks.papers.tloss_rows import Row, Workshop
-from benchmarks.papers.tloss_thesis import thesis
+from benchmarks.papers.canvas import blank
+from benchmarks.papers.results import Rows
+from benchmarks.papers.tloss import ucr_report as report
+from benchmarks.papers.tloss.data import problem
+from benchmarks.papers.tloss.thesis import thesis
+from benchmarks.papers.tloss.workshop import COMBINED, Learned, Workshop
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 DRAWN = "SyntheticControl"
 
 
-def draw(rows: report.Rows, workshop: Workshop, folder: Path) -> None:
+def draw(rows: Rows, workshop: Workshop, folder: Path) -> None:
     """All that there are rows for, as SVG."""
     folder.mkdir(parents=True, exist_ok=True)
     ours = {name: mean(some) for name, some in report.accuracies(rows, report.COMBINED).items()}
@@ -25,27 +27,17 @@ def draw(rows: report.Rows, workshop: Workshop, folder: Path) -> None:
         against_dtw(ours, folder / "tloss_dtw.svg")
         ranks(rows, folder / "tloss_ranks.svg")
     known = workshop.sets[DRAWN]
-    if f"{DRAWN}/combined/0" in rows and workshop.has(Row(DRAWN, "combined", 0)):
+    if f"{DRAWN}/combined/0" in rows and workshop.has(Learned(DRAWN, COMBINED, 0)):
         given = problem(workshop.data, known)
-        _, test = workshop.representations(Row(DRAWN, "combined", 0), given)
+        _, test = workshop.representations(Learned(DRAWN, COMBINED, 0), given)
         map_of(test, given.test_labels, folder / "tloss_tsne.svg")
-
-
-def blank(width: float, height: float) -> tuple[Any, Any]:
-    """A figure without a window, and its axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
 
 
 def against_dtw(ours: dict[str, float], path: Path) -> None:
     """A point for every data set; above the diagonal the encoder is better."""
     theirs = thesis()
     dtw = [theirs[name]["dtw_1nn"] for name in ours]
-    figure, axes = blank(5, 5)
+    figure, (axes,) = blank(5, 5)
     low = min(*dtw, *ours.values()) - 0.03
     axes.plot([low, 1], [low, 1], color="0.7", lw=1)
     axes.scatter(dtw, list(ours.values()), s=24, label="ours")
@@ -56,13 +48,13 @@ def against_dtw(ours: dict[str, float], path: Path) -> None:
     figure.savefig(path)
 
 
-def ranks(rows: report.Rows, path: Path) -> None:
+def ranks(rows: Rows, path: Path) -> None:
     """Mean ranks; a bar joins methods that the test of Nemenyi does not tell apart at 0.05."""
     table, names = compared(rows)
     placed = np.mean([rankdata(-line) for line in table], axis=0)
     n, k = table.shape
     apart = float(studentized_range.ppf(0.95, k, np.inf)) * np.sqrt(k * (k + 1) / (12 * n))
-    figure, axes = blank(8, 0.2 * k + 1.9)
+    figure, (axes,) = blank(8, 0.2 * k + 1.9)
     order = np.argsort(placed)
     joined = cliques(placed[order], apart)
     below = 0.5 + 0.4 * len(joined)  # the bars come first, then the names
@@ -102,7 +94,7 @@ def cliques(placed: NDArray[np.float64], apart: float) -> list[tuple[float, floa
     return found
 
 
-def compared(rows: report.Rows) -> tuple[NDArray[np.float64], list[str]]:
+def compared(rows: Rows) -> tuple[NDArray[np.float64], list[str]]:
     """Accuracies (data set, method) where both K = 5 and combined are finished."""
     theirs = thesis()
     heads = {
@@ -124,7 +116,7 @@ def map_of(vectors: NDArray[np.float32], labels: NDArray[Any], path: Path) -> No
     from sklearn.manifold import TSNE
 
     places = TSNE(random_state=0, init="pca").fit_transform(vectors)
-    figure, axes = blank(5.5, 4.5)
+    figure, (axes,) = blank(5.5, 4.5)
     for label in np.unique(labels):
         axes.scatter(*places[labels == label].T, s=12, label=str(label))
     axes.set(xticks=[], yticks=[], title=f"{DRAWN}, test part")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from statistics import mean, pstdev
-from typing import Any, NamedTuple
+from statistics import mean
+from typing import NamedTuple
 
-from benchmarks.papers.resumable import duration
-from benchmarks.papers.tloss_data import Known, shortest
-from benchmarks.papers.tloss_thesis import LSTM, thesis
+from benchmarks.papers import markdown
+from benchmarks.papers.clock import duration
+from benchmarks.papers.results import Rows, machines
+from benchmarks.papers.tloss.data import Known, shortest
+from benchmarks.papers.tloss.thesis import LSTM, thesis
+from benchmarks.papers.tloss.workshop import SOURCE, SOURCE_K
 
-Rows = dict[str, dict[str, Any]]
 TARGET = 0.8898
 
 
@@ -39,15 +41,9 @@ def accuracies(rows: Rows, column: Column) -> dict[str, list[float]]:
     return found
 
 
-def page(rows: Rows, sets: list[Known]) -> str:
+def body(rows: Rows, sets: list[Known]) -> str:
     finished = len(accuracies(rows, COMBINED))
-    return f"""# The T-Loss encoder on the archive, beside the thesis
-
-```console
-python benchmarks/papers/tloss_ucr.py --data DIR
-```
-
-{state(rows, sets, finished)}
+    return f"""{state(rows, sets, finished)}
 
 A cell is our accuracy / that of the thesis (Franceschi 2022, chapter 3); ± is the deviation over three seeds, which
 the {len(shortest(sets))} sets of the shortest series have; one seed otherwise. The SVM is that of the thesis: RBF, C
@@ -78,26 +74,24 @@ def state(rows: Rows, sets: list[Known], finished: int) -> str:
 def table(rows: Rows, sets: list[Known]) -> str:
     theirs = thesis()
     ours = [accuracies(rows, column) for column in COLUMNS]
-    titles = ["data set", *(column.title for column in COLUMNS), "DTW"]
-    lines = [f"| {' | '.join(titles)} |", "|---|" + "---:|" * (len(titles) - 1)]
+    lines = []
     for one in sets:
         if any(one.name in some for some in ours):
             cells = [
                 cell(some.get(one.name), theirs[one.name].get(column.theirs))
                 for some, column in zip(ours, COLUMNS, strict=True)
             ]
-            lines.append(f"| {one.name} | {' | '.join(cells)} | {theirs[one.name]['dtw_1nn']:.3f} |")
-    return "\n".join([*lines, means(ours)])
+            lines.append([one.name, *cells, f"{theirs[one.name]['dtw_1nn']:.3f}"])
+    return markdown.table(["data set", *(column.title for column in COLUMNS), "DTW"], [*lines, means(ours)])
 
 
 def cell(ours: list[float] | None, theirs: float | None) -> str:
     if ours is None:
         return "" if theirs is None else f"– / {theirs:.3f}"
-    spread = f" ± {pstdev(ours):.3f}" if len(ours) > 1 else ""
-    return f"{mean(ours):.3f}{spread} / {'–' if theirs is None else f'{theirs:.3f}'}"
+    return f"{markdown.spread(ours)} / {'–' if theirs is None else f'{theirs:.3f}'}"
 
 
-def means(ours: list[dict[str, list[float]]]) -> str:
+def means(ours: list[dict[str, list[float]]]) -> list[str]:
     """Over the sets that have both numbers."""
     theirs, cells = thesis(), []
     for some, column in zip(ours, COLUMNS, strict=True):
@@ -109,7 +103,7 @@ def means(ours: list[dict[str, list[float]]]) -> str:
         cells.append(f"**{own:.4f} / {other:.4f}** ({len(both)})")
     names = list(ours[COLUMNS.index(COMBINED)])
     dtw = f"**{mean(theirs[name]['dtw_1nn'] for name in names):.4f}** ({len(names)})" if names else ""
-    return f"| **mean** (sets) | {' | '.join(cells)} | {dtw} |"
+    return ["**mean** (sets)", *cells, dtw]
 
 
 def summary(rows: Rows) -> str:
@@ -133,8 +127,6 @@ def summary(rows: Rows) -> str:
 
 
 def transfer(rows: Rows) -> str:
-    from benchmarks.papers.tloss_rows import SOURCE, SOURCE_K
-
     theirs = thesis()
     own = accuracies(rows, Column("", str(SOURCE_K), "svm", ""))
     found = {name: some for name, some in accuracies(rows, Column("", "transfer", "svm", "")).items() if name in own}
@@ -144,11 +136,10 @@ def transfer(rows: Rows) -> str:
     )
     if not found:
         return f"{said}\nNo row yet."
-    lines = ["| data set | transferred | own | thesis, from FordA |", "|---|---:|---:|---:|"]
     triples = {name: (some[0], own[name][0], theirs[name]["transfer_FordA"]) for name, some in found.items()}
-    lines += [f"| {name} | {a:.3f} | {b:.3f} | {c:.3f} |" for name, (a, b, c) in triples.items()]
-    ends = [mean(column) for column in zip(*triples.values(), strict=True)]
-    return said + "\n".join(["", *lines, f"| **mean** | {' | '.join(f'**{end:.4f}**' for end in ends)} |"])
+    lines = [[name, *(f"{one:.3f}" for one in triple)] for name, triple in triples.items()]
+    ends = ["**mean**", *(f"**{mean(column):.4f}**" for column in zip(*triples.values(), strict=True))]
+    return f"{said}\n{markdown.table(['data set', 'transferred', 'own', 'thesis, from FordA'], [*lines, ends])}"
 
 
 def recurrent(rows: Rows) -> str:
@@ -157,19 +148,19 @@ def recurrent(rows: Rows) -> str:
     own = accuracies(rows, Column("", "5", "svm", ""))
     if not found:
         return ""
-    lines = ["## Causal network or LSTM (table 3.3, K = 5)", "", "| data set | causal | LSTM |", "|---|---:|---:|"]
+    lines = []
     for name, some in found.items():
         causal, lstm = LSTM.get(name, (None, None))
-        lines.append(f"| {name} | {cell(own.get(name), causal)} | {cell(some, lstm)} |")
-    return "\n".join([*lines, "", ""])
+        lines.append([name, cell(own.get(name), causal), cell(some, lstm)])
+    title = "## Causal network or LSTM (table 3.3, K = 5)"
+    return f"{title}\n\n{markdown.table(['data set', 'causal', 'LSTM'], lines)}\n\n"
 
 
 def times(rows: Rows) -> str:
     if not rows:
         return "No row yet."
     total = sum(row["seconds"] for row in rows.values())
-    where = ", ".join(sorted({row["machine"] for row in rows.values()}))
-    return f"{duration(total)} for {len(rows)} rows; {where}. The longest rows of these:\n\n" + "\n".join(
+    return f"{duration(total)} for {len(rows)} rows; {machines(rows)}. The longest rows of these:\n\n" + "\n".join(
         f"- {key}: {duration(row['seconds'])}"
         for key, row in sorted(rows.items(), key=lambda item: -item[1]["seconds"])[:5]
     )
