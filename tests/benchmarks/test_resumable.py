@@ -5,8 +5,8 @@ import signal
 import tempfile
 
 import pytest
-from benchmarks.papers.resumable import Program
 from benchmarks.papers.results import Trial
+from benchmarks.papers.resumable import Program
 
 
 class Toy(Program[Trial]):
