@@ -1,9 +1,9 @@
 """How fast the elastic distances are, beside the fastest of aeon, tslearn, dtaidistance and tsdistances.
 
-    python benchmarks/speed/elastic.py                      # one thread for everybody
-    python benchmarks/speed/elastic.py --threads 2
-    python benchmarks/speed/elastic.py --only dtw-64 --only path
-    python benchmarks/speed/elastic.py --data DIR --markdown docs/benchmarks/elastic.md
+    python -m benchmarks.speed.elastic                      # one thread for everybody
+    python -m benchmarks.speed.elastic --threads 2
+    python -m benchmarks.speed.elastic --only dtw-64 --only path
+    python -m benchmarks.speed.elastic --data DIR --markdown docs/benchmarks/elastic.md
 
 Every library does the same work in the same run, in its fastest way: its matrix function where it has one, compiled,
 with the same number of threads. Functions compiled on first use are called once before the clock starts. A time is the
@@ -24,13 +24,11 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.speed.elastic_limit import hardware
-from benchmarks.speed.elastic_lines import REPEATS, Line, measured, overhead, path, warm
-from benchmarks.speed.elastic_peers import PEERS, Settings
-from benchmarks.speed.elastic_works import WORKS
-from benchmarks.speed.table import processor, versions
+from benchmarks.speed.elastic.limit import hardware
+from benchmarks.speed.elastic.lines import REPEATS, Line, measured, overhead, path, warm
+from benchmarks.speed.elastic.peers import PEERS, Settings
+from benchmarks.speed.elastic.works import WORKS
+from benchmarks.speed.table import arguments, load, processor, versions
 
 
 def number(value: float | None, unit: str = "s") -> str:
@@ -61,13 +59,6 @@ def everyone(lines: list[Line]) -> Iterator[str]:
             yield f"| {line.title} | " + " | ".join(cells) + " |"
 
 
-def load() -> str:
-    """How busy the machine was, where that is known."""
-    if not hasattr(os, "getloadavg"):
-        return ""
-    return f" Load average over the last 15 minutes, this program included: {os.getloadavg()[2]:.1f}."
-
-
 def report(lines: list[Line], s: Settings, command: str, words: str) -> str:
     import timelike as tl
 
@@ -80,7 +71,7 @@ def report(lines: list[Line], s: Settings, command: str, words: str) -> str:
         f"{processor()}, {os.cpu_count()} cores, kernels for {tl.native.isa()}, {platform.system()} "
         f"{platform.machine()}, Python {platform.python_version()}; {packages}; {threads}, except the row that "
         f"compares two with one. Best of {REPEATS} or more runs after a first one that does not count. Cells are those "
-        f"of the whole dynamic program, also for a search that skips most of them.{load()}",
+        f"of the whole dynamic program, also for a search that skips most of them; {load()}.",
         words,
         "\n".join([HEAD, *map(row, lines)]),
         "Every library, in seconds unless said otherwise:",
@@ -92,14 +83,10 @@ def report(lines: list[Line], s: Settings, command: str, words: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def arguments() -> argparse.Namespace:
+def asked() -> argparse.Namespace:
     names = [*WORKS, "overhead", "path"]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=1, help="for every library (default 1)")
-    parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
-    parser.add_argument("--quick", action="store_true", help="small sizes: a smoke run")
+    parser = arguments(__doc__, names)
     parser.add_argument("--data", type=Path, default=os.environ.get("TIMELIKE_DATA"), help="folder of data sets")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the page there")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a bar is missed")
     given = parser.parse_args()
     if given.threads < 1:
@@ -109,9 +96,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    given = arguments()
-    for variable in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):  # read by tsdistances and dtaidistance when imported
-        os.environ[variable] = str(given.threads)
+    given = asked()
     warnings.filterwarnings("ignore", category=UserWarning)
     s = Settings(given.threads, given.quick, None if given.data is None else Path(given.data))
     limit, words = hardware()
@@ -129,7 +114,7 @@ def main() -> int:
     flags = [
         argument if argument[:1] == "-" or "/" not in argument else Path(argument).name for argument in sys.argv[1:]
     ]
-    page = report(lines, s, " ".join(["python", "benchmarks/speed/elastic.py", *flags]), words)
+    page = report(lines, s, " ".join(["python -m benchmarks.speed.elastic", *flags]), words)
     print(page)
     if given.markdown is not None:
         given.markdown.write_text(page, encoding="utf-8")

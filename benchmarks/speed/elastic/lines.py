@@ -1,17 +1,17 @@
-"""What the works of `elastic.py` come to: times, and the memory of a long path."""
+"""What the works of the elastic distances come to: times, and the memory of a long path."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.speed.elastic_peers import Settings, dtw_pair
-from benchmarks.speed.elastic_works import WORKS, Work, ours, walks
-from benchmarks.speed.timing import Job, Timed, timed
+from benchmarks.speed.elastic.peers import Settings, dtw_pair
+from benchmarks.speed.elastic.works import WORKS, Work, ours
+from benchmarks.speed.random_walks import normalized_walks
+from benchmarks.speed.timing import Job, Timed, child, timed
 
 REPEATS = 3
 
@@ -110,7 +110,7 @@ def warm(s: Settings, names: list[str]) -> None:
 
 def overhead(s: Settings) -> Line:
     """One `distance` call at length 32, in microseconds: the median over batches."""
-    x, y = walks(2, 32, 6)
+    x, y = normalized_walks(2, 32, 6)
     metric = ours("DTW")
     line = Line("overhead", "one distance call at length 32, µs", "≤ 30 µs", unit="µs")
     rounds = 20 if s.quick else 2000
@@ -137,26 +137,19 @@ def microseconds(job: Job, rounds: int) -> float:
     return min(batches) * 1e6
 
 
-# On Linux ru_maxrss of a child begins at the peak of the parent that started it (exec keeps it), which would hide
-# everything here; VmHWM belongs to the new process alone.
 CHILD = """
-import resource, sys, time
+import sys, time
 import numpy as np
+from benchmarks.memory import peak_memory
 import timelike as tl
-
-def peak():
-    if sys.platform == "linux":
-        with open("/proc/self/status", encoding="ascii") as status:
-            return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 n = int(sys.argv[1])
 x, y = np.cumsum(np.random.default_rng(7).standard_normal((2, n)), axis=1)
 tl.DTW().align(x[:64], y[:64])
-before = peak()
+before = peak_memory()
 began = time.perf_counter()
 found = tl.DTW().align(x, y)
-spent, extra = time.perf_counter() - began, peak() - before
+spent, extra = time.perf_counter() - began, peak_memory() - before
 matched = float(((x[found.path[:, 0]] - y[found.path[:, 1]]) ** 2).sum())
 assert abs(matched - found.cost) <= 1e-6 * found.cost, (matched, found.cost)
 print(extra, spent)
@@ -171,12 +164,12 @@ def path(s: Settings) -> Line:
         "the peers are not run: at 6000 × 6000 aeon, tslearn and dtaidistance took 8 to 9 bytes per cell, which would "
         f"be {8 * n * n / 1e9:.1f} GB or more"
     )
-    done = subprocess.run([sys.executable, "-c", CHILD, str(n)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
+    try:
+        extra, spent = map(float, child(CHILD, n))
+    except subprocess.CalledProcessError as failed:
         line.met = "NO"
-        line.notes.append(f"it failed: {(done.stderr.strip().splitlines() or [f'exit {done.returncode}'])[-1]}")
+        line.notes.append(f"it failed: {(failed.stderr.strip().splitlines() or [f'exit {failed.returncode}'])[-1]}")
         return line
-    extra, spent = map(float, done.stdout.split())
     line.ours = extra / 1e9
     line.speed = n * n / spent / 1e9
     line.met = "yes" if line.ours < 1 else "NO"

@@ -1,4 +1,4 @@
-"""The fastest way of every other library to do the works of `elastic.py`."""
+"""The fastest way of every other library to do the works of the elastic distances."""
 
 from __future__ import annotations
 

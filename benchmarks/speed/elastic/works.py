@@ -1,4 +1,4 @@
-"""The works of `elastic.py`: what the elastic distances are asked to do, and what is asked of them."""
+"""The works of the elastic distances: what the elastic distances are asked to do, and what is asked of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from benchmarks.speed.elastic_limit import OPERATIONS
-from benchmarks.speed.elastic_peers import Settings, dtw_matrix, dtw_pair, dtw_search, edit_matrix, ragged_matrix
+from benchmarks.speed.elastic.limit import OPERATIONS
+from benchmarks.speed.elastic.peers import Settings, dtw_matrix, dtw_pair, dtw_search, edit_matrix, ragged_matrix
+from benchmarks.speed.random_walks import normalized_walks
 from benchmarks.speed.timing import Job
 from numpy.typing import NDArray
 
@@ -40,12 +41,6 @@ def ours(name: str, **options: Any) -> Any:
     return kind(**options)
 
 
-def walks(n: int, length: int, seed: int) -> NDArray[np.float64]:
-    """z-normalised random walks (item, time)."""
-    walk = np.cumsum(np.random.default_rng(seed).standard_normal((n, length)), axis=1)
-    return np.asarray((walk - walk.mean(1, keepdims=True)) / walk.std(1, keepdims=True))
-
-
 def close(a: Any, b: Any) -> bool:
     return bool(np.allclose(a, b, rtol=1e-3, atol=1e-3))
 
@@ -62,7 +57,7 @@ def banded(length: int, window: float | None) -> float:
 
 def all_pairs(s: Settings, dtype: type[np.floating[Any]], window: float | None, least: float) -> Work:
     n, length = (20, 64) if s.quick else (256, 256)
-    x = walks(n, length, 0).astype(dtype)
+    x = normalized_walks(n, length, 0).astype(dtype)
     metric = ours("DTW", window=window)
     band = "" if window is None else f", {window:.0%} band"
     work = Work(
@@ -138,7 +133,7 @@ def ragged(s: Settings) -> Work:
 
 def edit(name: str, s: Settings) -> Work:
     n, length = (10, 32) if s.quick else (128, 128)
-    x = walks(n, length, 2)
+    x = normalized_walks(n, length, 2)
     metric = ours(name)
     return Work(
         f"{name}, all pairs of {n} × length {length}, float64",
@@ -168,7 +163,7 @@ def nearest(title: str, train: NDArray[np.float64], test: NDArray[np.float64], s
 
 def search_walks(s: Settings) -> Work:
     n_train, n_test, length = (60, 10, 64) if s.quick else (1000, 200, 256)
-    return nearest("random walks", walks(n_train, length, 3), walks(n_test, length, 4), s)
+    return nearest("random walks", normalized_walks(n_train, length, 3), normalized_walks(n_test, length, 4), s)
 
 
 def search_real(name: str, s: Settings) -> Work:
@@ -182,7 +177,7 @@ def search_real(name: str, s: Settings) -> Work:
 def search_pruning(s: Settings) -> Work:
     """Ours against ours: what pruning is worth."""
     n_train, n_test, length = (60, 10, 64) if s.quick else (1000, 200, 256)
-    train, test = walks(n_train, length, 3), walks(n_test, length, 4)
+    train, test = normalized_walks(n_train, length, 3), normalized_walks(n_test, length, 4)
     metric = ours("DTW", window=0.1)
     return Work(
         "the same search on the walks, beside our own brute force",
@@ -197,7 +192,7 @@ def search_pruning(s: Settings) -> Work:
 
 def one_pair(s: Settings) -> Work:
     length = 256 if s.quick else 4096
-    x, y = walks(2, length, 5)
+    x, y = normalized_walks(2, length, 5)
     metric = ours("DTW")
     return Work(
         f"DTW of one pair of length {length}, float64",
@@ -213,7 +208,7 @@ def one_pair(s: Settings) -> Work:
 
 def threads_ratio(s: Settings) -> Work:
     n, length = (40, 64) if s.quick else (512, 256)
-    x = walks(n, length, 0)
+    x = normalized_walks(n, length, 0)
     metric = ours("DTW")
     return Work(
         f"DTW, all pairs of {n} × length {length}, float64: two threads beside one",

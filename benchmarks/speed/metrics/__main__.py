@@ -1,9 +1,9 @@
 """How fast learned metrics compare all pairs and learn, beside simpler ways to do the same in the same run.
 
-    python benchmarks/speed/metrics.py
-    python benchmarks/speed/metrics.py --only coupled-loop --threads 2
-    python benchmarks/speed/metrics.py --only har --data ../shared/data/uci_har.npz
-    python benchmarks/speed/metrics.py --markdown docs/benchmarks/metrics.md
+    python -m benchmarks.speed.metrics
+    python -m benchmarks.speed.metrics --only coupled-loop --threads 2
+    python -m benchmarks.speed.metrics --only har --data ../shared/data/uci_har.npz
+    python -m benchmarks.speed.metrics --markdown docs/benchmarks/metrics.md
 
 The coupled GRU (20 units) has two peers, both torch: a loop that rolls out one pair after the other, timed on a sample
 of the pairs and extrapolated, and the rollout of all pairs at once as one would first write it, with the inputs of both
@@ -24,23 +24,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.speed import metrics_coupled, metrics_tap, metrics_training
+from benchmarks.speed.metrics import coupled, tap, training
 from benchmarks.speed.table import HEAD, Row, arguments, load, page, setting, shown
 
-JOBS = metrics_tap.JOBS | metrics_coupled.JOBS | metrics_training.JOBS
+JOBS = tap.JOBS | coupled.JOBS | training.JOBS
 
 
 def rows(given: argparse.Namespace) -> Iterator[Row]:
     for name in given.only or [*JOBS, *(["har"] if given.data else [])]:
-        yield JOBS[name]() if name in JOBS else metrics_coupled.har(given.data, given.threads, given.subset)
+        yield JOBS[name]() if name in JOBS else coupled.har(given.data, given.threads, given.subset)
 
 
 def main() -> int:
     parser = arguments(__doc__, [*JOBS, "har"])
-    parser.add_argument("--threads", type=int, default=1, help="of everybody")
     parser.add_argument("--data", type=Path, help="UCI HAR as an .npz file; without it that row is left out")
     parser.add_argument("--subset", type=int, default=0, help="of UCI HAR only so many of each part: does it run?")
     given = parser.parse_args()
@@ -48,7 +44,7 @@ def main() -> int:
     print(HEAD)
     found = shown(rows(given))
     if given.markdown:
-        command = "python benchmarks/speed/metrics.py --data uci_har.npz --markdown docs/benchmarks/metrics.md"
+        command = "python -m benchmarks.speed.metrics --data uci_har.npz --markdown docs/benchmarks/metrics.md"
         words = f"""{setting("timelike", "torch", "numpy")}; float32, {given.threads} thread(s) each unless a row says
 otherwise; {load()}. Best of several runs after one that does not count."""
         given.markdown.write_text(page("Speed of the learned metrics", command, words, found))

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from benchmarks.speed.random_walks import float_walks
 from benchmarks.speed.table import Row, against
 from benchmarks.speed.timing import best, child
-from benchmarks.speed.walks import float_walks
 from torch import Tensor
 
 from timelike.metric import CoupledNetwork
@@ -75,8 +75,8 @@ def coupled(peer: str) -> Row:
 
 HAR = """
 import sys, time
-from pathlib import Path
 import numpy as np, torch
+from benchmarks.memory import peak_memory
 import timelike as tl
 from timelike.metric import CoupledNetwork
 
@@ -92,8 +92,7 @@ with torch.no_grad():
     found = network.matrix(test, train)
 seconds = time.perf_counter() - began
 assert torch.isfinite(found).all()
-peak = next(line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-print(seconds, int(peak) / 2**20, *found.shape, sides[0].shape[1])
+print(seconds, peak_memory() / 2**30, *found.shape, sides[0].shape[1])
 """
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import cache, partial
 
 import torch
+from benchmarks.speed.random_walks import float_walks
 from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import best, timed
-from benchmarks.speed.walks import float_walks
 from torch import Tensor
 
 from timelike.metric import Aligned, Aligning, TAPNetwork
@@ -69,7 +69,7 @@ def tap_peak() -> Row:
     rates = 2 * 36 * 1600 * 32 * 32 * 25 / peak / 1e9, 128 * 128 * 1600 * TAP_FLOPS / ours / 1e9
     name = "one convolution of torch, 32 by 32 channels, 5 × 5; both as many operations as a plain convolution has"
     share = f"{rates[1] / rates[0]:.0%} of it"
-    return Row(TAP_WORK, name, f"{rates[0]:.3g} GFLOP/s", f"{rates[1]:.3g} GFLOP/s", share, "printed", True)
+    return Row(TAP_WORK, name, f"{rates[0]:.3g} GFLOP/s", f"{rates[1]:.3g} GFLOP/s", share, "–", True)
 
 
 @torch.no_grad()
@@ -85,9 +85,7 @@ def inference(steps: int) -> Row:
 
     theirs, ours = (best(partial(run, network.eval()), 3) / count**2 for network in networks)
     work = f"TAP inference, a pair of length {steps} and {channels} channels, no network for frames"
-    return Row(
-        work, "SoftDTW inference", milliseconds(theirs), milliseconds(ours), f"{theirs / ours:.3g}×", "printed", True
-    )
+    return against(work, "SoftDTW inference", theirs, ours, None, said=milliseconds)
 
 
 JOBS: dict[str, Callable[[], Row]] = {

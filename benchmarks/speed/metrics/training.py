@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from functools import partial
 
 import torch
-from benchmarks.speed.table import Row, milliseconds
+from benchmarks.speed.random_walks import float_walks
+from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import best
-from benchmarks.speed.walks import float_walks
 from torch import Tensor
 
 from timelike.metric import Comparer, CoupledNetwork, TAPNetwork
@@ -48,7 +48,7 @@ def beside_torch(name: str, peer: str, make: Callable[[], Comparer], x: Tensor) 
         torch.testing.assert_close(ours, other, rtol=1e-3, atol=1e-5)
     their, our = best(theirs), best(partial(step, network, x))
     work = f"{name}, a training step of {len(x)} sequences × {x.shape[1]} steps, all pairs, without the optimiser"
-    return Row(work, peer, milliseconds(their), milliseconds(our), f"{their / our:.3g}×", "printed", True)
+    return against(work, peer, their, our, None, said=milliseconds)
 
 
 JOBS: dict[str, Callable[[], Row]] = {
