@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from benchmarks.papers.cgru import figures, report
@@ -32,9 +33,9 @@ class Twins(Program[Part]):
     title = "Siamese and coupled GRUs on UCI HAR, beside the paper"
     draws = True
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        super().__init__(given)
-        self.workshop = Workshop(self.data, self.scratch, quick=self.quick)
+    @cached_property
+    def workshop(self) -> Workshop:
+        return Workshop(self.data, self.scratch, quick=self.quick)
 
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:

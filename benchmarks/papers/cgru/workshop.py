@@ -33,7 +33,7 @@ class Workshop:
     @cached_property
     def whole(self) -> Problem:
         """Everything, or with `quick` a sample of it."""
-        return sample(parts(self.data), 0) if self.quick else parts(self.data)
+        return sample(parts(self.data), 0, self.per_class) if self.quick else parts(self.data)
 
     def work(self, row: Part) -> dict[str, Any]:
         """Scores over all queries and the whole gallery, and the time of each part."""

@@ -33,6 +33,7 @@ SCORES = TASKS[:2]
 SETTINGS = {"places": Settings(epochs=30, patience=8), "generated": Settings(epochs=25, patience=8)}
 OPEN_TASKS = ("generated", "melspec")
 OPEN_EPOCHS = 10
+FEW = (24, 8, 12)  # pairs of a quick run
 SECONDS = {"base-dtw": 20.0, "base-gdtw": 5.0, "dilate": 200.0, "decdtw": 600.0, "decdtw-weight": 600.0}  # else 60
 
 
@@ -96,8 +97,8 @@ class Learning(Program[Aligned]):
         """Made once."""
         if name not in self.tasks:
             makers = {"generated": warped_task, "places": places_task}
-            made = makers[name]() if name in makers else score_task(self.data, name)
-            self.tasks[name] = made.first(0.05) if self.quick else made
+            make = makers[name] if name in makers else partial(score_task, self.data, name)
+            self.tasks[name] = make(FEW) if self.quick else make()
         return self.tasks[name]
 
     def base_weight(self, name: str) -> float:

@@ -57,7 +57,7 @@ RECORDING = Sound(
 
 
 def score_task(
-    data: Path, feature: str, *, clean: bool = False, limits: tuple[int, int, int] = (1000, 240, 400)
+    data: Path, feature: str, counts: tuple[int, int, int] = (1000, 240, 400), *, clean: bool = False
 ) -> Task:
     """The slices of every piece, split by piece: two files of the same piece are one piece."""
     with np.load(data / FILE) as archive:
@@ -69,7 +69,7 @@ def score_task(
     first, second = (np.cumsum(SHARES[:2]) * len(names)).astype(int)
     splits = (names[:first], names[first:second], names[second:])
     found = [[cut for name in part for cut in _cuts(held, np.flatnonzero(pieces == name), rng)] for part in splits]
-    chosen = [[cuts[i] for i in rng.permutation(len(cuts))[:n]] for cuts, n in zip(found, limits, strict=True)]
+    chosen = [[cuts[i] for i in rng.permutation(len(cuts))[:n]] for cuts, n in zip(found, counts, strict=True)]
     # what is heard is drawn after all is cut, so that every feature is of the same slices
     parts = [_pairs(held, np.unique(pieces, return_inverse=True)[1], cuts, feature, clean, rng) for cuts in chosen]
     train, val, test = parts

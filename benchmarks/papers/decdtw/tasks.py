@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -51,11 +51,6 @@ class Task:
         assert len(set.union(*held)) == sum(map(len, held)), f"{self.name}: splits share a group"
         for part in parts:
             assert bool((part.truth.diff(dim=1) >= 0).all()), f"{self.name}: a true warp goes back in time"
-
-    def first(self, share: float) -> Task:
-        """The same task with fewer pairs, to see that a program runs."""
-        parts = [part[: max(8, int(len(part) * share))] for part in (self.train, self.val, self.test)]
-        return replace(self, train=parts[0], val=parts[1], test=parts[2])
 
 
 def tensors(*arrays: Any) -> list[Tensor]:

@@ -12,9 +12,9 @@ SVM is chosen on the training part, the test part is looked at once, when a row 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from benchmarks.papers.results import Found
@@ -31,9 +31,9 @@ class Archive(Program[Learned]):
     title = "The T-Loss encoder on the archive, beside the thesis"
     draws = True
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        super().__init__(given)
-        self.workshop = Workshop(self.data, self.scratch, 3 if self.quick else None)
+    @cached_property
+    def workshop(self) -> Workshop:
+        return Workshop(self.data, self.scratch, 3 if self.quick else None)
 
     def planned(self) -> Iterator[Learned]:
         """One seed on all sets from the cheapest on, then two more on the shortest, then the comparisons."""
