@@ -24,7 +24,7 @@ from benchmarks.papers import markdown
 from benchmarks.papers.canvas import blank
 from benchmarks.papers.results import Found, Row, Rows, having
 from benchmarks.papers.resumable import Program
-from benchmarks.papers.tloss.data import Problem, known_sets, problem, sequence_file
+from benchmarks.papers.tloss.data import Problem, known_sets, problem, sequence_file, thinned
 from benchmarks.papers.tloss.heads import Vectors, accuracy
 from numpy.typing import NDArray
 from torch import nn
@@ -73,7 +73,8 @@ class FewLabels(Program[Share]):
 
     def work(self, row: Share) -> Found:
         if row.dataset not in self.problems:
-            self.problems[row.dataset] = given_problem(self.data, row.dataset)
+            whole = given_problem(self.data, row.dataset)
+            self.problems[row.dataset] = thinned(whole) if self.quick else whole
         given = self.problems[row.dataset]
         known = labelled(given.train_labels, row.share, np.random.default_rng(row.seed))
         train, test = self._represented(row, given)

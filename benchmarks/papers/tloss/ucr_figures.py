@@ -10,7 +10,6 @@ import numpy as np
 from benchmarks.papers.canvas import blank
 from benchmarks.papers.results import Rows
 from benchmarks.papers.tloss import ucr_report as report
-from benchmarks.papers.tloss.data import problem
 from benchmarks.papers.tloss.thesis import thesis
 from benchmarks.papers.tloss.workshop import COMBINED, Learned, Workshop
 from numpy.typing import NDArray
@@ -26,9 +25,8 @@ def draw(rows: Rows, workshop: Workshop, folder: Path) -> None:
     if len(ours) > 1:
         against_dtw(ours, folder / "tloss_dtw.svg")
         ranks(rows, folder / "tloss_ranks.svg")
-    known = workshop.sets[DRAWN]
     if f"{DRAWN}/combined/0" in rows and workshop.has(Learned(DRAWN, COMBINED, 0)):
-        given = problem(workshop.data, known)
+        given = workshop.problem(DRAWN)
         _, test = workshop.representations(Learned(DRAWN, COMBINED, 0), given)
         map_of(test, given.test_labels, folder / "tloss_tsne.svg")
 

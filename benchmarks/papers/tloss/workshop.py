@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.papers.results import Found, Row
-from benchmarks.papers.tloss.data import Known, Problem, known_sets, problem
+from benchmarks.papers.tloss.data import Known, Problem, known_sets, problem, thinned
 from benchmarks.papers.tloss.heads import accuracies
 from numpy.typing import NDArray
 
@@ -44,8 +44,9 @@ def needs(row: Learned, sets: dict[str, Known]) -> list[Learned]:
 class Workshop:
     """Works rows out; representations and encoders stay in a scratch folder, for the rows that are made from them."""
 
-    def __init__(self, data: Path, scratch: Path, max_steps: int | None = None) -> None:
-        self.data, self.scratch, self.max_steps = data, scratch, max_steps
+    def __init__(self, data: Path, scratch: Path, *, quick: bool = False) -> None:
+        self.data, self.scratch, self.quick = data, scratch, quick
+        self.max_steps = 3 if quick else None
 
     @cached_property
     def sets(self) -> dict[str, Known]:
@@ -55,11 +56,15 @@ class Workshop:
     def work(self, row: Learned) -> Found:
         """Accuracies of both heads, and the time of each part."""
         began = time.perf_counter()
-        given = problem(self.data, self.sets[row.dataset])
+        given = self.problem(row.dataset)
         train, test = self.representations(row, given)
         encoded = time.perf_counter()
         found: Found = accuracies(train, given.train_labels, test, given.test_labels)
         return found | {"encoder seconds": encoded - began}
+
+    def problem(self, name: str) -> Problem:
+        given = problem(self.data, self.sets[name])
+        return thinned(given) if self.quick else given
 
     def has(self, row: Learned) -> bool:
         """Whether its representations, or those that it is made of, are still in the scratch folder."""
@@ -119,7 +124,7 @@ class Workshop:
         """The encoder of a row, fitted again if it is not in the scratch folder."""
         if self._model(row).exists():
             return tl.load_model(self._model(row))
-        return self._fitted(row, problem(self.data, self.sets[row.dataset]))
+        return self._fitted(row, self.problem(row.dataset))
 
     def _cached(self, row: Learned) -> Path:
         return self.scratch / f"{row.key.replace('/', '-')}.npz"
