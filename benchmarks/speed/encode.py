@@ -128,7 +128,7 @@ def training_row(
         if turn:
             spent = [spent[0] + peer, spent[1] + own + cutting]
     work = f"training, K = {K}, batch {BATCH}: {said}"
-    return against(work, PEER, *spent, bar, said=lambda seconds: f"{effort.turns / seconds:.3g} steps/s")
+    return against(work, PEER, spent[0], spent[1], bar, said=lambda seconds: f"{effort.turns / seconds:.3g} steps/s")
 
 
 def encoding_row(
@@ -147,7 +147,9 @@ def encoding_row(
         if turn:
             spent = [spent[0] + peer, spent[1] + own]
     many = turns * len(given)
-    return against(f"encoding: {said}", PEER, *spent, bar, said=lambda seconds: f"{many / seconds:.3g} series/s")
+    return against(
+        f"encoding: {said}", PEER, spent[0], spent[1], bar, said=lambda seconds: f"{many / seconds:.3g} series/s"
+    )
 
 
 # --- ours beside ours

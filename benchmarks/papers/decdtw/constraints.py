@@ -6,8 +6,6 @@ but did not explore this in our experiments" (Xu et al., section 8).
 
 from __future__ import annotations
 
-import copy
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +13,7 @@ import numpy as np
 import torch
 from benchmarks.papers.decdtw.methods import GRID, metrics, path_loss
 from benchmarks.papers.decdtw.tasks import Pairs, Task
-from benchmarks.papers.decdtw.training import Say, Trained, first_metric
+from benchmarks.papers.decdtw.training import Say, Settings, Trained, descended, first_metric
 from torch import Tensor, nn
 
 from timelike import nn as layers
@@ -107,29 +105,17 @@ def validated(net: nn.Module, pairs: Pairs, task: Task) -> dict[str, list[float]
 
 
 def learn(task: Task, name: str, seed: int, weight: float, epochs: int, say: Say) -> Trained:
-    """Adam on the path loss with respect to the problem's own parameters; the best epoch on validation is kept."""
+    """Adam on the path loss with respect to the problem's own parameters."""
     _, make, rate = OPEN[name]
     torch.manual_seed(seed)
-    order = np.random.default_rng(seed)
     net = make(task.train.x.shape[-1], weight)
     optimizer = torch.optim.Adam(net.parameters(), lr=rate)
-    start = time.perf_counter()
-    trained = Trained(net, [first_metric(validated(net, task.val, task))])
-    kept = copy.deepcopy(net.state_dict())
-    say(f"before: validation {trained.history[0]:.4g} {task.unit}")
-    for epoch in range(1, epochs + 1):
-        for part in np.array_split(order.permutation(len(task.train)), max(1, len(task.train) // 16)):
-            some = task.train[torch.as_tensor(part)]
-            value: Any = path_loss(net(some.x, some.y), some).mean()
-            optimizer.zero_grad()
-            value.backward()
-            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-            optimizer.step()
-        trained.history.append(first_metric(validated(net, task.val, task)))
-        if trained.best == epoch:
-            kept = copy.deepcopy(net.state_dict())
-        left = (time.perf_counter() - start) / epoch * (epochs - epoch)
-        say(f"epoch {epoch}: validation {trained.history[-1]:.4g} {task.unit}, {left:.0f} s left")
-    net.load_state_dict(kept)
-    trained.seconds = time.perf_counter() - start
-    return trained
+    settings = Settings(epochs=epochs, batch=16, patience=epochs)
+
+    def loss(some: Pairs) -> Tensor:
+        return path_loss(net(some.x, some.y), some)
+
+    def validate() -> float:
+        return first_metric(validated(net, task.val, task))
+
+    return descended(net, net, loss, optimizer, validate, task, seed, settings, say)

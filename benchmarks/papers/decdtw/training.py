@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from benchmarks.papers.decdtw.methods import Base, Frames, Method, Recurrent, Weight, dtw_warps, gdtw_warps, metrics
 from benchmarks.papers.decdtw.tasks import Pairs, Task
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 WEIGHTS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0, 2.0, 4.0, 8.0)  # λ, tried on validation
@@ -31,7 +32,6 @@ class Trained:
     net: nn.Module
     history: list[float] = field(default_factory=list)  # validation error after each epoch; first before any
     weight: float | None = None  # λ, where it was learned
-    seconds: float = 0.0
 
     @property
     def best(self) -> int:
@@ -79,7 +79,7 @@ def select_weight(
 
 
 def train(task: Task, method: Method, seed: int, weight: float, settings: Settings, say: Say) -> Trained:
-    """Adam on the method's loss; the epoch with the least validation error under the method's own alignment is kept.
+    """Adam on the method's loss; validated under the method's own alignment.
 
     Under GDTW that is the error at the λ which is best for the features of that epoch, as it is when they are scored:
     λ weighs the regularity of a warp against distances between features, and these grow while they are learned.
@@ -87,32 +87,52 @@ def train(task: Task, method: Method, seed: int, weight: float, settings: Settin
     if method.loss is None:
         return Trained(Base())
     torch.manual_seed(seed)
-    order = np.random.default_rng(seed)
     make = Frames if task.free_ends else Recurrent
     net: nn.Module = make(task.train, settings.width)
     strength = Weight(weight, method.learns_weight)
-    loss = method.loss(task, strength)
+    loss, at = method.loss(task, strength), weight
     slow = {"params": net.parameters(), "lr": method.rate}
     optimizer = torch.optim.Adam([slow, {"params": strength.parameters(), "lr": 10 * method.rate}])
-    start = time.perf_counter()
-    error, at = _validated(net, task, method.aligner, weight)
-    trained = Trained(net, [error])
-    kept: dict[str, Any] = copy.deepcopy(net.state_dict())
+
+    def validate() -> float:
+        nonlocal at
+        error, at = _validated(net, task, method.aligner, at)
+        return error
+
+    both = nn.ModuleList([net, strength])
+    trained = descended(
+        both, net, lambda some: loss(*net(some.x, some.y), some), optimizer, validate, task, seed, settings, say
+    )
+    trained.weight = float(strength) if method.learns_weight else None
+    return trained
+
+
+def descended(
+    learned: nn.Module,
+    net: nn.Module,
+    loss: Callable[[Pairs], Tensor],
+    optimizer: torch.optim.Optimizer,
+    validate: Callable[[], float],
+    task: Task,
+    seed: int,
+    settings: Settings,
+    say: Say,
+) -> Trained:
+    """Epoch after epoch; all that is learned ends as it was after the one with the least validation error."""
+    order, began = np.random.default_rng(seed), time.perf_counter()
+    trained = Trained(net, [validate()])
+    kept: dict[str, Any] = copy.deepcopy(learned.state_dict())
+    say(f"before: validation {trained.history[0]:.4g} {task.unit}")
     for epoch in range(1, settings.epochs + 1):
         mean = _epoch(net, task.train, loss, optimizer, order.permutation(len(task.train)), settings.batch)
-        error, at = _validated(net, task, method.aligner, at)
-        trained.history.append(error)
+        trained.history.append(validate())
         if trained.best == epoch:
-            kept = copy.deepcopy(net.state_dict())
-            trained.weight = float(strength) if method.learns_weight else None
-        spent = time.perf_counter() - start
-        left = spent / epoch * (settings.epochs - epoch)
-        found = f"{trained.history[-1]:.4g} {task.unit}" + f", λ {float(strength):.3g}" * method.learns_weight
-        say(f"epoch {epoch}: loss {mean:.4g}, validation {found}, {left:.0f} s left")
+            kept = copy.deepcopy(learned.state_dict())
+        left = (time.perf_counter() - began) / epoch * (settings.epochs - epoch)
+        say(f"epoch {epoch}: loss {mean:.4g}, validation {trained.history[-1]:.4g} {task.unit}, {left:.0f} s left")
         if epoch - trained.best >= settings.patience:
             break
-    net.load_state_dict(kept)
-    trained.seconds = time.perf_counter() - start
+    learned.load_state_dict(kept)
     return trained
 
 
@@ -124,13 +144,19 @@ def _validated(net: nn.Module, task: Task, aligner: str, weight: float) -> tuple
     return error, best
 
 
-def _epoch(net: nn.Module, pairs: Pairs, loss: Any, optimizer: Any, order: Any, batch: int) -> float:
+def _epoch(
+    net: nn.Module,
+    pairs: Pairs,
+    loss: Callable[[Pairs], Tensor],
+    optimizer: torch.optim.Optimizer,
+    order: NDArray[np.int64],
+    batch: int,
+) -> float:
     total = 0.0
     for part in np.array_split(order, max(1, len(order) // batch)):
-        some = pairs[torch.as_tensor(part)]
-        value = loss(*net(some.x, some.y), some).mean()
+        value = loss(pairs[torch.as_tensor(part)]).mean()
         optimizer.zero_grad()
-        value.backward()
+        torch.autograd.backward(value)
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
         total += value.item() * len(part)
