@@ -216,7 +216,7 @@ JOBS: dict[str, Callable[[Effort], list[Row]]] = {
 
 
 def main() -> int:
-    options = arguments(__doc__, JOBS).parse_args()
+    options = arguments(__doc__, JOBS, quick="few turns and a shorter long series").parse_args()
     torch.set_num_threads(options.threads)
     effort = Effort(2, 20, 10_000) if options.quick else Effort()
     print(HEAD)

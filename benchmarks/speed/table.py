@@ -64,14 +64,15 @@ def shown(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def arguments(description: str | None, jobs: Iterable[str]) -> argparse.ArgumentParser:
-    """What the programs that print a table can be asked."""
+def arguments(description: str | None, jobs: Iterable[str], *, quick: str = "") -> argparse.ArgumentParser:
+    """What the programs that print a table can be asked; `quick` says what a run with small sizes is."""
     names = list(jobs)
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--threads", type=int, default=1, help="of everybody (default 1)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the page there")
-    parser.add_argument("--quick", action="store_true", help="small sizes and few runs: does it work?")
+    if quick:
+        parser.add_argument("--quick", action="store_true", help=f"{quick}: does it run?")
     return parser
 
 

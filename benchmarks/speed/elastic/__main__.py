@@ -85,7 +85,7 @@ def report(lines: list[Line], s: Settings, command: str, words: str) -> str:
 
 def asked() -> argparse.Namespace:
     names = [*WORKS, "overhead", "path"]
-    parser = arguments(__doc__, names)
+    parser = arguments(__doc__, names, quick="small sizes")
     parser.add_argument("--data", type=Path, default=os.environ.get("TIMELIKE_DATA"), help="folder of data sets")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a bar is missed")
     given = parser.parse_args()
