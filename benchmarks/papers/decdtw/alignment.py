@@ -38,7 +38,7 @@ SECONDS = {"base-dtw": 20.0, "base-gdtw": 5.0, "dilate": 200.0, "decdtw": 600.0,
 
 
 @dataclass(frozen=True)
-class Aligned(Row):
+class Case(Row):
     """One task, one method, one seed."""
 
     task: str
@@ -51,7 +51,7 @@ class Aligned(Row):
         return self.task.removeprefix("open-")
 
 
-class Learning(Program[Aligned]):
+class Learning(Program[Case]):
     """Every method on every task, and λ and constraints learned."""
 
     paper, table, holds = "decdtw", "alignment", FILE
@@ -63,28 +63,28 @@ class Learning(Program[Aligned]):
         self.tasks: dict[str, Task] = {}
         self.weights: dict[str, float] = {}
 
-    def planned(self) -> Iterator[Aligned]:
+    def planned(self) -> Iterator[Case]:
         """One seed after the other; what is not learned has no seed but 0."""
         for seed in range(self.given.seeds):
             for task in TASKS:
-                yield from (Aligned(task, name, seed) for name, m in METHODS.items() if m.loss is not None or seed == 0)
+                yield from (Case(task, name, seed) for name, m in METHODS.items() if m.loss is not None or seed == 0)
             for task in OPEN_TASKS:
-                yield from (Aligned(f"open-{task}", name, seed) for name in OPEN)
+                yield from (Case(f"open-{task}", name, seed) for name in OPEN)
 
-    def lacks(self, row: Aligned) -> str:
+    def lacks(self, row: Case) -> str:
         if row.source not in SCORES or (self.given.data is not None and (self.data / FILE).exists()):
             return ""
         return f"--data DIR or TIMELIKE_DATA names the folder that holds {FILE}"
 
-    def seconds(self, row: Aligned) -> float:
+    def seconds(self, row: Case) -> float:
         """What the same work took with another seed, or a guess."""
         same = [found["seconds"] for found in having(self.rows, task=row.task, method=row.method)]
         return float(np.mean(same)) if same else SECONDS.get(row.method, 60.0)
 
-    def kind(self, row: Aligned) -> str:
+    def kind(self, row: Case) -> str:
         return row.task
 
-    def work(self, row: Aligned) -> Found:
+    def work(self, row: Case) -> Found:
         return self._open(row) if row.task.startswith("open-") else self._compared(row)
 
     def said(self, found: Found) -> str:
@@ -111,7 +111,7 @@ class Learning(Program[Aligned]):
         found = SETTINGS.get(name, Settings())
         return replace(found, epochs=2) if self.quick else found
 
-    def _compared(self, row: Aligned) -> Found:
+    def _compared(self, row: Case) -> Found:
         """A column of table 1: the features of one method under both alignments, λ chosen again for these features."""
         task, method, settings = self.task(row.task), METHODS[row.method], self.settings(row.task)
         trained = train(task, method, row.seed, self.base_weight(row.task), settings, say)
@@ -131,7 +131,7 @@ class Learning(Program[Aligned]):
             "pairs": [len(task.train), len(task.val), len(task.test)],
         } | scores
 
-    def _open(self, row: Aligned) -> Found:
+    def _open(self, row: Case) -> Found:
         task, weight = self.task(row.source), self.base_weight(row.source)
         trained = learn(task, row.method, row.seed, weight, 2 if self.quick else OPEN_EPOCHS, say)
         constant = errors(Base(), task.test, task, "GDTW", weight)

@@ -17,7 +17,6 @@ HIP, JOINTS = 6, 20  # the seventh joint of MSR Action3D is the hip centre
 NEIGHBOURS = (1, 5, 30)
 CELL = 3e-7  # seconds for a cell of TAP's convolutions on one core of a busy machine, without gradients
 LEARNING = 3.5  # how much more a cell takes with them
-UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}  # where the paper holds nothing out
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ import numpy as np
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import Found, Rows, Trial, having, told
 from benchmarks.papers.resumable import Program
-from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, UNJUDGED, few, labels_of, rebuilt, shortened
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, few, labels_of, rebuilt, shortened
+from benchmarks.papers.tap.methods import UNJUDGED, aligned_by
 from numpy.typing import NDArray
 
 import timelike as tl
@@ -91,12 +92,12 @@ def distances(method: str, shots: int, seen: tl.Sequences, new: tl.Sequences, se
     elif method == "OTAM":
         one = free_ends(new)
     else:
-        metric = tl.TAP(
+        metric = aligned_by(
+            method.removeprefix("SA-"),
             supervision="episodes",
-            aligner="softdtw" if method == "SoftDTW" else "tap",
             self_attention=method == "SA-TAP",
             hidden=16 if quick else 256,
-            kernels=2 if quick else 30,
+            **({"kernels": 2} if quick and method != "SoftDTW" else {}),
             n_outputs=8 if quick else 64,
             n_way=WAYS,
             k_shot=shots,

@@ -21,7 +21,8 @@ import torch
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import selfsupervised_report as report
-from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, UNJUDGED, Task, labels_of, scores, task
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, scores, task
+from benchmarks.papers.tap.methods import UNJUDGED, aligned_by
 from torch import Tensor
 
 import timelike as tl
@@ -86,8 +87,8 @@ def aligner(row: Trial, given: Task, quick: bool) -> Aligning:
         gamma = 0.1 if name.endswith("0.1") else 1.0
         return Aligned(n, aligner=tl.nn.SoftDTW(gamma), transform=False)
     plan = PLANS[row.dataset]
-    metric = tl.TAP(
-        aligner=name.removesuffix("-s").lower(),
+    metric = aligned_by(
+        name.removesuffix("-s"),
         per_class=4,
         batch_size=16,
         max_epochs=1 if quick else plan.epochs,

@@ -21,6 +21,7 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import supervised_report as report
 from benchmarks.papers.tap.data import HOLDS, PLANS, Plan, Task, labels_of, scores, task
+from benchmarks.papers.tap.methods import aligned_by
 from sklearn.linear_model import LogisticRegression
 
 import timelike as tl
@@ -52,9 +53,9 @@ def learned(row: Trial, plan: Plan, *, quick: bool) -> Any:
         steps = 3 if quick else 2000
         return tl.metric.ElementWise(aligner=rest.lower(), max_steps=steps, standardize=False, **small)
     aligner = rest.removesuffix(WITHOUT)
-    return tl.TAP(
+    return aligned_by(
+        aligner,
         loss=loss_for(first, aligner),
-        aligner=aligner.lower(),
         augment=not rest.endswith(WITHOUT),
         per_class=4,
         batch_size=16,
@@ -65,7 +66,7 @@ def learned(row: Trial, plan: Plan, *, quick: bool) -> Any:
     )
 
 
-def probed(metric: tl.TAP, given: Task) -> dict[str, float]:
+def probed(metric: tl.metric.AlignedFrames, given: Task) -> dict[str, float]:
     """Table 11: a linear classifier on the mean of the frames that the network makes; and table 3, ‖g‖ / ‖D‖."""
     network = metric.network_.eval()
     with torch.no_grad():
@@ -116,7 +117,7 @@ class Supervised(Program[Trial]):
             metric.fit(given.train, labels_of(given.train))
             found["training seconds"] = time.perf_counter() - began
         found |= scores(metric.pairwise(given.test, given.train, n_jobs=1), given)
-        if isinstance(metric, tl.TAP):
+        if isinstance(metric, tl.metric.AlignedFrames):
             found |= probed(metric, given)
             found |= {"epochs": plan.epochs, "steps": metric.history_.n_steps}
             found["validation"] = [round(float(score), 4) for score in metric.history_.scores]
