@@ -94,15 +94,17 @@ def train(task: Task, method: Method, seed: int, weight: float, settings: Settin
     slow = {"params": net.parameters(), "lr": method.rate}
     optimizer = torch.optim.Adam([slow, {"params": strength.parameters(), "lr": 10 * method.rate}])
 
+    def lost(some: Pairs) -> Tensor:
+        x, y = net(some.x, some.y)
+        return loss(x, y, some)
+
     def validate() -> float:
         nonlocal at
         error, at = _validated(net, task, method.aligner, at)
         return error
 
     both = nn.ModuleList([net, strength])
-    trained = descended(
-        both, net, lambda some: loss(*net(some.x, some.y), some), optimizer, validate, task, seed, settings, say
-    )
+    trained = descended(both, net, lost, optimizer, validate, task, seed, settings, say)
     trained.weight = float(strength) if method.learns_weight else None
     return trained
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -161,9 +161,13 @@ def nearest(title: str, train: NDArray[np.float64], test: NDArray[np.float64], s
     )
 
 
-def search_walks(s: Settings) -> Work:
+def two_sides(s: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     n_train, n_test, length = (60, 10, 64) if s.quick else (1000, 200, 256)
-    return nearest("random walks", normalized_walks(n_train, length, 3), normalized_walks(n_test, length, 4), s)
+    return normalized_walks(n_train, length, 3), normalized_walks(n_test, length, 4)
+
+
+def search_walks(s: Settings) -> Work:
+    return nearest("random walks", *two_sides(s), s)
 
 
 def search_real(name: str, s: Settings) -> Work:
@@ -176,17 +180,14 @@ def search_real(name: str, s: Settings) -> Work:
 
 def search_pruning(s: Settings) -> Work:
     """Ours against ours: what pruning is worth."""
-    n_train, n_test, length = (60, 10, 64) if s.quick else (1000, 200, 256)
-    train, test = normalized_walks(n_train, length, 3), normalized_walks(n_test, length, 4)
+    train, test = two_sides(s)
     metric = ours("DTW", window=0.1)
-    return Work(
-        "the same search on the walks, beside our own brute force",
-        "≥ 3×",
-        {"timelike pairwise": lambda: metric.pairwise(test, train, n_jobs=s.threads).argmin(axis=1)},
-        lambda: metric.neighbors(train, test, k=1, n_jobs=s.threads).ids[:, 0],
-        cells=n_train * n_test * banded(length, 0.1),
+    return replace(
+        search_walks(s),
+        title="the same search on the walks, beside our own brute force",
+        bar="≥ 3×",
+        peers={"timelike pairwise": lambda: metric.pairwise(test, train, n_jobs=s.threads).argmin(axis=1)},
         least=3,
-        agree=lambda theirs, mine: bool(np.array_equal(theirs, mine)),
     )
 
 
