@@ -7,7 +7,6 @@ import platform
 import subprocess
 import sys
 from dataclasses import asdict, astuple, dataclass
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -80,7 +79,6 @@ def having(rows: Rows, **fields: Any) -> list[Found]:
     return [row for row in rows.values() if all(row[name] == value for name, value in fields.items())]
 
 
-@cache
 def commit() -> str:
     """What made a row; with a + where the programs or the library have changed since."""
     try:

@@ -40,6 +40,7 @@ class Program(abc.ABC, Generic[R]):
     def __init__(self, given: argparse.Namespace) -> None:
         self.given, self.quick, self.scratch = given, bool(given.quick), Path(given.scratch)
         self.results, self.clock = ResultFile(given.results), Clock(given.budget)
+        self.commit = commit()  # now: the code that runs is that of the start, whatever is committed meanwhile
         self.failed: list[R] = []
         self.guesses: dict[str, float] = {}  # from before a row is begun: what it leaves behind makes it look cheap
 
@@ -110,9 +111,7 @@ class Program(abc.ABC, Generic[R]):
             try:
                 left = program.run(command.fewest(wanted) if given.quick else wanted, given.jobs)
             except KeyboardInterrupt:
-                print(
-                    f"\nstopped; the next run goes on after the {len(program.rows)} rows that are finished", flush=True
-                )
+                print(f"\nstopped; the next run goes on after the {len(program.rows)} finished rows", flush=True)
                 return 130
             finally:
                 page = program.save()
@@ -143,7 +142,7 @@ class Program(abc.ABC, Generic[R]):
         began = time.perf_counter()
         found = asdict(row) | self.work(row)
         found.setdefault("seconds", time.perf_counter() - began)
-        return found | {"machine": machine(), "commit": commit()}
+        return found | {"machine": machine(), "commit": self.commit}
 
     def _possible(self, row: R) -> bool:
         why = self.lacks(row)

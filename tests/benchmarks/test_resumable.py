@@ -69,7 +69,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_goes_on(run, capsys):
     code, rows = run(interrupts="TAP")
     assert code == 130
     assert list(rows) == ["walks/DTW/0"]
-    assert "stopped; the next run goes on after the 1 rows that are finished" in capsys.readouterr().out
+    assert "stopped; the next run goes on after the 1 finished rows" in capsys.readouterr().out
     assert signal.getsignal(signal.SIGINT) is before
     code, rows = run()
     assert (code, len(rows)) == (0, 3)
