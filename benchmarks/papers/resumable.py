@@ -133,9 +133,12 @@ class Program(abc.ABC, Generic[R]):
     def save(self) -> Path:
         """The rows and their page."""
         self.results.save()
+        return self.results.save_page(self.page())
+
+    def page(self) -> str:
+        """The finished rows as they are published."""
         name = f"benchmarks.papers.{self.paper}.{self.table}"
-        head = f"# {self.title}\n\n```console\npython -m {name} --data DIR\n```"
-        return self.results.save_page(f"{head}\n\n{self.body()}")
+        return f"# {self.title}\n\n```console\npython -m {name} --data DIR\n```\n\n{self.body()}"
 
     def finished(self, row: R) -> Found:
         """The row, worked out, with where, by what and in what time."""
