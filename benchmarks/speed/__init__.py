@@ -3,9 +3,11 @@
 Everybody has as many threads as `--threads` says, otherwise one: the libraries read this when they are loaded, later.
 """
 
+import argparse
 import os
-import sys
 
-THREADS = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv[:-1] else "1"
+_parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+_parser.add_argument("--threads", default="1")
+THREADS: str = _parser.parse_known_args()[0].threads
 for _library in ("OMP", "OPENBLAS", "NUMBA", "RAYON"):
     os.environ[f"{_library}_NUM_THREADS"] = THREADS
