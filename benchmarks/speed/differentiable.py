@@ -27,7 +27,6 @@ from benchmarks.speed import THREADS, table, timing
 from benchmarks.speed.random_walks import walks
 from benchmarks.speed.soft_dtw import peak
 from benchmarks.speed.table import Row, arguments, at_most, milliseconds, page, setting, shown
-from benchmarks.speed.transport import measured
 
 best = partial(timing.best, lasting=0.5)
 against = partial(table.against, said=milliseconds)
@@ -157,6 +156,8 @@ def decdtw_backward() -> Row:
 
 def transport(metric: Any) -> Row:
     """POT on a sample of the pairs, see transport.py; random walks, on which it converges."""
+    from benchmarks.speed.transport import measured  # needs POT, which the other rows do not
+
     theirs, ours, method, _ = measured(metric, "walks", 16, np.random.default_rng(0))
     work = f"{type(metric).__name__} pairwise, 64 × 64 pairs of length 64"
     return against(work, f"a loop over POT, {method}, a sample of 16 pairs", theirs, ours, 10)
