@@ -1,4 +1,4 @@
-"""What is aligned in `alignment.py`: the container, and the tasks that need no data."""
+"""The tasks of the DecDTW comparison: pairs with a true warp, and those that need no data."""
 
 from __future__ import annotations
 

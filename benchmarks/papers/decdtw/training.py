@@ -1,4 +1,4 @@
-"""The one training loop of `alignment.py`, and the selection of λ: everything is chosen on validation."""
+"""The training of features and of constraints, and the selection of λ: everything is chosen on validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the works of the elastic distances come to: times, and the memory of a long path."""
+"""Times of each work of the elastic distances, and the memory of a long path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The works of the elastic distances: what the elastic distances are asked to do, and what is asked of them."""
+"""What is asked of the elastic distances and of their peers, work by work, and how much faster ours should be."""
 
 from __future__ import annotations
 
