@@ -62,7 +62,8 @@ browser:
 ci: check browser test docs
 
 bench: $(VENV)/extra-bench
-	@for program in $$(grep -l __main__ benchmarks/speed/*.py); do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+	@for program in $$(grep -rl __main__ --include=*.py benchmarks/speed | sed 's/\.py$$//; s/\/__main__$$//; s/\//./g' | sort); \
+		do echo "== $$program"; $(BIN)/python -m $$program || exit 1; done
 
 docs: $(VENV)/extra-docs $(VENV)/data
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

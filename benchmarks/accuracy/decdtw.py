@@ -1,7 +1,7 @@
 """How good warps and their gradients are: every rival we know, and finite differences, on random problems.
 
-    python benchmarks/accuracy/decdtw.py
-    python benchmarks/accuracy/decdtw.py --problems 40 --gradients 240 --markdown docs/benchmarks/decdtw_accuracy.md
+    python -m benchmarks.accuracy.decdtw
+    python -m benchmarks.accuracy.decdtw --problems 40 --gradients 240 --markdown docs/benchmarks/decdtw_accuracy.md
 
 The problems have 3 to 12 knots, the longer ones 24 to 48, fixed or free ends, even or uneven clocks, and constraints
 of every kind (see tests/align/warp_problems.py). A warp's objective is compared with the best of SciPy's SLSQP from our
@@ -160,7 +160,7 @@ def main() -> None:
     lines += ["", *objectives(drawn.problems(3000, options.longer, 24, 48), options.grid)]
     lines += ["", *basins(options.basins), "", "## Its gradient", ""]
     lines += gradients(options.gradients)
-    command = f"python benchmarks/accuracy/decdtw.py --problems {options.problems} --longer {options.longer} "
+    command = f"python -m benchmarks.accuracy.decdtw --problems {options.problems} --longer {options.longer} "
     command += f"--basins {options.basins} --gradients {options.gradients}"
     text = "\n".join(["# How good warps and their gradients are", "", "```console", command, "```", "", *lines, ""])
     print(text)

@@ -1,6 +1,6 @@
 """How exact learned metrics are: the rounding of TAP's kernels, and distances in other company.
 
-    python benchmarks/accuracy/metrics.py
+    python -m benchmarks.accuracy.metrics
 
 The first table has the deviation of TAP's convolutions (random layers and tables of 40 × 40) from double precision, by
 the kernels and by torch, as a share of the deviation of the values. The second compares a few of 200 ragged sequences

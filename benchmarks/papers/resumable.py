@@ -1,195 +1,261 @@
-"""Rows of a long comparison: finished ones are on disk at once, the others wait for time to work them out."""
+"""The one program behind the papers' tables: finished rows are on disk at once, the others wait for the next run."""
 
 from __future__ import annotations
 
 import abc
 import argparse
-import json
 import multiprocessing
-import os
-import platform
-import statistics
+import signal
+import sys
 import time
-from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+import traceback
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-import torch
+from benchmarks.papers import command
+from benchmarks.papers.clock import Clock, at, duration
+from benchmarks.papers.results import Found, ResultFile, Row, Rows, commit, machine
 
-Found = dict[str, Any]
-Rows = dict[str, Found]
-
-
-class Keyed(Protocol):
-    """A row knows its place among the results."""
-
-    @property
-    def key(self) -> str: ...
-
-
-class Row(NamedTuple):
-    """One data set, one method, one seed."""
-
-    dataset: str
-    method: str
-    seed: int
-
-    @property
-    def key(self) -> str:
-        return "/".join(map(str, self))
-
-
-R = TypeVar("R", bound=Keyed)
+R = TypeVar("R", bound=Row)
 
 
 class Program(abc.ABC, Generic[R]):
-    """The rows, their results on disk, and the clock."""
+    """One table of one paper. A subclass says what is its own; running, keeping and telling are the same for all.
 
-    def __init__(self, results: Path, budget: float) -> None:
-        self.path = results
-        self.rows: Rows = self._written()
-        self.began, self.budget = time.perf_counter(), 60 * budget
-        self.pace = 1.0  # how much slower than guessed rows have been so far
-        self.ratios: list[float] = []
+    `python -m benchmarks.papers.<paper>.<table>` runs it, and its rows are in `docs/benchmarks/<paper>_<table>.json`.
+    """
+
+    paper: ClassVar[str]
+    table: ClassVar[str]
+    title: ClassVar[str]  # of the page
+    holds: ClassVar[str]  # what the folder of data must have
+    without_data: ClassVar[bool] = False  # whether there are rows that need none
+    draws: ClassVar[bool] = False  # whether there are figures
+    seeds: ClassVar[int] = 3
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given, self.quick, self.scratch = given, bool(given.quick), Path(given.scratch)
+        self.results, self.clock = ResultFile(given.results), Clock(given.budget)
+        self.commit = commit()  # now: the code that runs is that of the start, whatever is committed meanwhile
+        self.failed: list[R] = []
+        self.guesses: dict[str, float] = {}  # from before a row is begun: what it leaves behind makes it look cheap
+
+    # --- what is a paper's own
+
+    @abc.abstractmethod
+    def planned(self) -> Iterable[R]:
+        """Every row, what tells most first."""
 
     @abc.abstractmethod
     def work(self, row: R) -> Found:
-        """What there is to say of a row, `seconds` among it."""
+        """What there is to say of a row; its fields, seconds, machine and commit are added."""
 
     @abc.abstractmethod
     def seconds(self, row: R) -> float:
-        """A guess."""
-
-    @abc.abstractmethod
-    def page(self) -> str:
-        """The finished rows as Markdown."""
+        """How long a row takes: a guess."""
 
     @abc.abstractmethod
     def said(self, found: Found) -> str:
         """A finished row in a few words."""
 
-    def ratio(self, row: R, found: Found) -> float | None:
-        """The time a row took as a multiple of the guess; None where that says nothing of other rows."""
-        guessed = self.seconds(row)
-        return float(found["seconds"]) / guessed if guessed > 5 else None
+    @abc.abstractmethod
+    def body(self) -> str:
+        """The finished rows as Markdown, below the title and the command."""
 
-    def waits(self, row: R, unfinished: list[R]) -> bool:
-        """Whether it needs what others have not made yet."""
-        return False
+    def draw(self, folder: Path) -> None:
+        """Figures of the finished rows, where a program `draws`."""
 
-    def begin(self, pool: Executor, row: R) -> Future[Found]:
-        """A row in a process of its own."""
-        raise NotImplementedError
+    def needs(self, row: R) -> Iterable[R]:
+        """Rows that should be finished before this one."""
+        return ()
+
+    def lacks(self, row: R) -> str:
+        """Why a row cannot be worked out here; nothing where it can."""
+        return ""
+
+    def kind(self, row: R) -> str:
+        """Rows of one kind are slower than guessed by the same factor."""
+        return ""
+
+    def took(self, found: Found, guess: float) -> float | None:
+        """The seconds that `seconds` has guessed; None where they tell nothing of other rows."""
+        return float(found["seconds"]) if guess > 5 else None
+
+    @classmethod
+    def options(cls, parser: argparse.ArgumentParser) -> None:
+        """Further things that this program can be asked."""
+
+    # --- the same for all
+
+    @property
+    def rows(self) -> Rows:
+        """The finished ones."""
+        return self.results.rows
+
+    @property
+    def data(self) -> Path:
+        return Path(self.given.data)
+
+    @classmethod
+    def main(cls, argv: list[str] | None = None) -> int:
+        """Run from the command line: 1 where a row failed, 130 after Ctrl-C."""
+        given = command.parsed(cls, argv)
+        command.set_threads(given.threads)
+        program = cls(given)
+        wanted = command.chosen(program.planned(), given.only)
+        with _interrupted_at_once():
+            try:
+                left = program.run(command.fewest(wanted) if given.quick else wanted, given.jobs)
+            except KeyboardInterrupt:
+                print(f"\nstopped; the next run goes on after the {len(program.rows)} finished rows", flush=True)
+                return 130
+            finally:
+                page = program.save()
+            if given.figures:
+                program.draw(Path(given.figures))
+                program.save()  # the page shows what was drawn
+        if left:
+            print(f"not begun for lack of time: {len(left)} of {len(wanted)} rows, the first {left[0].key}")
+        print(f"{len(program.rows)} rows, {page}")
+        return 1 if program.failed else 0
 
     def run(self, rows: Iterable[R], jobs: int = 1) -> list[R]:
-        """Work through the rows in order; those not begun are given back."""
-        todo = [row for row in rows if row.key not in self.rows]
+        """Work through the rows in order; those for which there was no time are given back."""
+        todo = [row for row in rows if row.key not in self.rows and self._possible(row)]
         if jobs == 1:
-            return [row for row in todo if not (self._affordable(row, todo) and self._finish(row, self.work(row)))]
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-            return self._side_by_side(todo, pool, jobs)
+            return [row for row in todo if not self._in_turn(row, todo)]
+        return self._side_by_side(todo, jobs)
 
-    def _side_by_side(self, todo: list[R], pool: Executor, jobs: int) -> list[R]:
-        running: dict[Future[Found], R] = {}
-        waiting, left_out = list(todo), []
-        while waiting or running:
-            ready = [row for row in waiting if not self.waits(row, [*waiting, *running.values()])]
-            for row in ready[: jobs - len(running)]:
-                waiting.remove(row)
-                if self._affordable(row, todo):
-                    running[self.begin(pool, row)] = row
-                else:
-                    left_out.append(row)
-            for done in wait(running, return_when=FIRST_COMPLETED).done if running else ():
-                self._finish(running.pop(done), done.result())
-        return left_out
+    def save(self) -> Path:
+        """The rows and their page."""
+        self.results.save()
+        return self.results.save_page(self.page())
 
-    def _affordable(self, row: R, todo: list[R]) -> bool:
-        left = self.budget - (time.perf_counter() - self.began)
-        needed = self.pace * self.seconds(row)
-        if needed > left:
+    def page(self) -> str:
+        """The finished rows as they are published."""
+        name = f"benchmarks.papers.{self.paper}.{self.table}"
+        return f"# {self.title}\n\n```console\npython -m {name} --data DIR\n```\n\n{self.body()}"
+
+    def finished(self, row: R) -> Found:
+        """The row, worked out, with where, by what and in what time."""
+        began = time.perf_counter()
+        found = asdict(row) | self.work(row)
+        found.setdefault("seconds", time.perf_counter() - began)
+        return found | {"machine": machine(), "commit": self.commit}
+
+    def _possible(self, row: R) -> bool:
+        why = self.lacks(row)
+        if why:
+            print(f"{row.key}: not run, {why}", flush=True)
+        return not why
+
+    def _in_turn(self, row: R, todo: list[R]) -> bool:
+        if not self._affordable(row, todo):
             return False
-        rest = self.pace * sum(self.seconds(other) for other in todo if other.key not in self.rows)
-        done = time.strftime("%H:%M", time.localtime(time.time() + needed))
-        print(f"{row.key}: about {duration(needed)}, until {done}; all: {duration(rest)}", flush=True)
+        try:
+            self._keep(row, self.finished(row))
+        except Exception as error:
+            self._tell_failure(row, error)
         return True
 
-    def _finish(self, row: R, found: Found) -> bool:
-        ratio = self.ratio(row, found)
-        if ratio is not None:
-            self.ratios.append(ratio)
-            self.pace = statistics.median(self.ratios[-5:])
+    def _side_by_side(self, todo: list[R], jobs: int) -> list[R]:
+        running: dict[Future[Found], R] = {}
+        waiting, left_out = list(todo), []
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(jobs, context, _open_workshop, (type(self), self.given)) as pool:
+            try:
+                while waiting or running:
+                    for row in self._ready(waiting, [*running.values()])[: jobs - len(running)]:
+                        waiting.remove(row)
+                        if self._affordable(row, todo, jobs):
+                            running[pool.submit(_work, row)] = row
+                        else:
+                            left_out.append(row)
+                    for done in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+                        self._collect(running.pop(done), done)
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for child in multiprocessing.active_children():
+                    child.terminate()
+                raise
+        return left_out
+
+    def _ready(self, waiting: list[R], running: list[R]) -> list[R]:
+        """Those that need nothing which is still to be made."""
+        unfinished = {*waiting, *running}
+        return [row for row in waiting if not unfinished.intersection(self.needs(row))]
+
+    def _collect(self, row: R, done: Future[Found]) -> None:
+        try:
+            self._keep(row, done.result())
+        except Exception as error:
+            self._tell_failure(row, error)
+
+    def _expected(self, row: R) -> float:
+        return 1.0 if self.quick else self.clock.expected(self.kind(row), self.seconds(row))
+
+    def _affordable(self, row: R, todo: list[R], jobs: int = 1) -> bool:
+        left = self.clock.left()
+        if left <= 0:
+            return False
+        needed = self._expected(row)
+        if needed > left:
+            return False
+        rest = sum(self._expected(other) for other in todo if other.key not in self.rows) / jobs
+        self.guesses[row.key] = self.seconds(row)
+        print(f"{row.key}: about {duration(needed)}, until {at(needed)}; all: {duration(rest)}", flush=True)
+        return True
+
+    def _keep(self, row: R, found: Found) -> None:
+        guess = self.guesses.pop(row.key)
+        took = self.took(found, guess)
+        if took is not None:
+            self.clock.learn(self.kind(row), guess, took)
         self.rows[row.key] = found
         self.save()
         print(f"    {row.key}: {self.said(found)}, {duration(found['seconds'])}", flush=True)
-        return True
 
-    def _written(self) -> Rows:
-        rows: Rows = json.loads(self.path.read_text())["rows"] if self.path.exists() else {}
-        return rows
-
-    def save(self) -> None:
-        """Results and page; a half-written file never takes the place of a whole one."""
-        self.rows = self._written() | self.rows  # another run of the program may have finished some
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_suffix(".part")
-        partial.write_text(json.dumps({"rows": self.rows}, indent=1, ensure_ascii=False) + "\n")
-        partial.replace(self.path)
-        self.path.with_suffix(".md").write_text(self.page())
+    def _tell_failure(self, row: R, error: Exception) -> None:
+        """One row that fails does not take the night away from the others."""
+        self.failed.append(row)
+        traceback.print_exception(error)
+        print(f"    {row.key}: FAILED, {type(error).__name__}", file=sys.stderr, flush=True)
 
 
-def arguments(description: str | None, results: Path, holds: str) -> argparse.ArgumentParser:
-    """What all of these programs can be asked."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("TIMELIKE_DATA"), help=f"holds {holds}")
-    parser.add_argument("--results", type=Path, default=results, help="a .json; the page is written beside it")
-    parser.add_argument("--budget", type=float, default=float("inf"), metavar="MINUTES")
-    parser.add_argument("--quick", action="store_true", help="almost no training: does it run?")
-    return parser
+# --- Ctrl-C
 
 
-def refuse(given: argparse.Namespace, results: Path, holds: str) -> None:
-    """No data, or numbers without meaning among the results."""
-    if given.quick and given.results == results:
-        raise SystemExit("--quick would write meaningless numbers among the results: give another --results FILE.json")
-    if given.data is None:
-        raise SystemExit(f"no data: --data DIR or TIMELIKE_DATA names the folder that holds {holds}")
+@contextmanager
+def _interrupted_at_once() -> Iterator[None]:
+    """Ctrl-C ends the row and the program.
 
-
-def chosen(rows: Iterable[Row], only: list[str] | None) -> list[Row]:
-    """Those whose data set, method, data set/method or key was asked for."""
-    rows = list(rows)
-    if not only:
-        return rows
-    wanted = [row for row in rows if {*row[:2], f"{row.dataset}/{row.method}", row.key} & set(only)]
-    if not wanted:
-        names = sorted({row.dataset for row in rows}), sorted({row.method for row in rows})
-        raise SystemExit(f"--only {' '.join(only)}: expected of {', '.join(names[0])} or {', '.join(names[1])}")
-    return wanted
-
-
-def go(program: Program[R], wanted: list[R]) -> int:
-    """Run, save, and say what was left out."""
-    left_out = program.run(wanted)
-    program.save()
-    if left_out:
-        print(f"not begun for lack of time: {len(left_out)} of {len(wanted)} rows, the first {left_out[0].key}")
-    return 0
-
-
-def machine() -> str:
-    """Where a row was worked out."""
-    return f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}, one thread"
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours.
-
-    >>> duration(5400)
-    '90 min'
+    Where Python's own handler is in place a training ends early and is returned, and its row would count as finished.
     """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# --- rows in processes of their own
+
+_workshop: list[Program[Any]] = []
+
+
+def _open_workshop(kind: type[Program[Any]], given: argparse.Namespace) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is heard by the first process, which ends the others
+    command.set_threads(given.threads)
+    _workshop.append(kind(given))
+
+
+def _work(row: Row) -> Found:
+    return _workshop[0].finished(row)

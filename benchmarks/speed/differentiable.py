@@ -1,9 +1,8 @@
-# ruff: noqa: E402 (the numbers of threads are set before the libraries that read them are loaded)
 """How fast the differentiable alignments are, beside their peers in the same run.
 
-    python benchmarks/speed/differentiable.py
-    python benchmarks/speed/differentiable.py --only soft-batch --threads 2
-    python benchmarks/speed/differentiable.py --markdown docs/benchmarks/differentiable.md
+    python -m benchmarks.speed.differentiable
+    python -m benchmarks.speed.differentiable --only soft-batch --threads 2
+    python -m benchmarks.speed.differentiable --markdown docs/benchmarks/differentiable.md
 
 Peers: tslearn's PyTorch loss for soft-DTW; for warps in continuous time the `gdtw` package at its defaults, and the
 dynamic program of the DecDTW paper written with torch, all moves of a knot in one matrix, which is how the authors'
@@ -13,40 +12,24 @@ count.
 
 from __future__ import annotations
 
-import os
-import sys
-
-THREADS = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv else "1"
-for library in ("OMP", "OPENBLAS", "NUMBA"):  # before NumPy, torch and numba are loaded
-    os.environ[f"{library}_NUM_THREADS"] = THREADS
-
 import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.speed import table, timing
-from benchmarks.speed.table import Row, arguments, milliseconds, page, setting, shown
-from benchmarks.speed.walks import walks
 from torch import Tensor
 
 import timelike as tl
+from benchmarks.speed import THREADS, table, timing
+from benchmarks.speed.random_walks import walks
+from benchmarks.speed.soft_dtw import peak
+from benchmarks.speed.table import Row, arguments, at_most, milliseconds, page, setting, shown
 
 best = partial(timing.best, lasting=0.5)
 against = partial(table.against, said=milliseconds)
-
-
-def at_most(work: str, name: str, first: float, second: float, most: float) -> Row:
-    """How much longer the second takes than the first, both ours."""
-    ratio = second / first
-    return Row(work, name, milliseconds(first), milliseconds(second), f"{ratio:.2g}×", f"≤ {most:g}×", ratio <= most)
 
 
 # --- soft-DTW
@@ -71,27 +54,8 @@ def soft_batch() -> Row:
     return against(work, "tslearn's PyTorch loss", best(lambda: run(peer)), seconds, 20)
 
 
-MEMORY = """
-from pathlib import Path
-import torch, timelike as tl
-
-def kilobytes(name):
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(name))
-
-x, y = torch.randn(1, 4096, 9, requires_grad=True), torch.randn(1, 4096, 9, requires_grad=True)
-loss = tl.nn.SoftDTW(gamma=1.0)
-loss(x[:, :64], y[:, :64]).sum().backward()  # what is loaded on first use does not count
-x.grad = y.grad = None
-Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
-before = kilobytes("VmRSS")
-loss(x, y).sum().backward()
-print((kilobytes("VmHWM") - before) / 1024)
-"""
-
-
 def soft_memory() -> Row:
-    used = float(timing.child(MEMORY)[0])
+    used = peak("tl.nn.SoftDTW(gamma=1.0)(x, y)", 4096)
     work = "soft-DTW forward + backward at length 4096, batch 1, float32: memory above the inputs"
     return Row(work, "–", "–", f"{used:.0f} MB", "–", "≤ 400 MB", used <= 400)
 
@@ -192,7 +156,7 @@ def decdtw_backward() -> Row:
 
 def transport(metric: Any) -> Row:
     """POT on a sample of the pairs, see transport.py; random walks, on which it converges."""
-    from benchmarks.speed.transport import measured
+    from benchmarks.speed.transport import measured  # needs POT, which the other rows do not
 
     theirs, ours, method, _ = measured(metric, "walks", 16, np.random.default_rng(0))
     work = f"{type(metric).__name__} pairwise, 64 × 64 pairs of length 64"
@@ -212,15 +176,13 @@ JOBS: dict[str, Callable[[], Row]] = {
 
 
 def main() -> None:
-    parser = arguments(__doc__, JOBS)
-    parser.add_argument("--threads", type=int, default=1, help="of everybody, where there are several pairs")
-    options = parser.parse_args()
+    options = arguments(__doc__, JOBS).parse_args()
     torch.set_num_threads(options.threads)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = shown(JOBS[name]() for name in options.only or JOBS)
     if options.markdown:
-        command = "python benchmarks/speed/differentiable.py --markdown differentiable.md"
+        command = "python -m benchmarks.speed.differentiable --markdown differentiable.md"
         machine = setting("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
         words = f"{machine}; {THREADS} thread(s) each. Best of several runs after one that does not count."
         options.markdown.write_text(page("Speed of the differentiable alignments", command, words, rows))

@@ -1,8 +1,8 @@
 """How fast the causal encoder trains and encodes, beside the layout of the original implementation in the same run.
 
-    python benchmarks/speed/encode.py
-    python benchmarks/speed/encode.py --only equal --quick
-    python benchmarks/speed/encode.py --markdown docs/benchmarks/encode.md
+    python -m benchmarks.speed.encode
+    python -m benchmarks.speed.encode --only equal --quick
+    python -m benchmarks.speed.encode --markdown docs/benchmarks/encode.md
 
 The peer is the network as its authors wrote it, with torch's layers: `Conv1d` padded on both sides, what looks ahead
 trimmed off, weight normalisation as a parametrisation. It is given the crops that ours draws and cuts within its time,
@@ -12,32 +12,24 @@ that what else the machine does meets both; a time is the mean of the turns afte
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.speed.encode_peer import PaddedNetwork
-from benchmarks.speed.table import HEAD, Row, arguments, load, page, setting, shown
-from benchmarks.speed.timing import child, timed
-
 import timelike as tl
+from benchmarks.speed.padded_network import PaddedNetwork
+from benchmarks.speed.table import HEAD, Row, against, arguments, at_most, load, page, setting, shown
+from benchmarks.speed.timing import child, timed
 from timelike.encode.tloss import Contrast
 from timelike.train import Batch
 
 K, BATCH = 10, 10
+PEER = "padded on both sides and trimmed"
 
 
 @dataclass(frozen=True)
@@ -136,7 +128,7 @@ def training_row(
         if turn:
             spent = [spent[0] + peer, spent[1] + own + cutting]
     work = f"training, K = {K}, batch {BATCH}: {said}"
-    return against(work, "steps/s", effort.turns / spent[0], effort.turns / spent[1], bar)
+    return against(work, PEER, spent[0], spent[1], bar, said=lambda seconds: f"{effort.turns / seconds:.3g} steps/s")
 
 
 def encoding_row(
@@ -155,20 +147,8 @@ def encoding_row(
         if turn:
             spent = [spent[0] + peer, spent[1] + own]
     many = turns * len(given)
-    return against(f"encoding: {said}", "series/s", many / spent[0], many / spent[1], bar)
-
-
-def against(work: str, unit: str, theirs: float, ours: float, least: float | None) -> Row:
-    ratio = ours / theirs
-    bar = "–" if least is None else f"≥ {least:g}×"
-    return Row(
-        work,
-        "padded on both sides and trimmed",
-        f"{theirs:.3g} {unit}",
-        f"{ours:.3g} {unit}",
-        f"{ratio:.3g}×",
-        bar,
-        least is None or ratio >= least,
+    return against(
+        f"encoding: {said}", PEER, spent[0], spent[1], bar, said=lambda seconds: f"{many / seconds:.3g} series/s"
     )
 
 
@@ -192,15 +172,14 @@ def ragged_and_equal(effort: Effort) -> list[Row]:
                 spent[i] += cutting + own
                 worked[i] += sum(int(batch[f"{name}_lengths"].sum()) for name in ("anchor", "positive", "negative"))
     equal, ragged = (1e6 * seconds / steps for seconds, steps in zip(spent, worked, strict=True))
-    ratio = ragged / equal
     work = f"training on lengths 10 to 200 beside one length of {same[0]}, per time step of the crops"
-    sizes = (f"{equal:.3g} µs", f"{ragged:.3g} µs")
-    return [Row(work, "ours, equal lengths", *sizes, f"{ratio:.3g}×", "≤ 1.5×", ratio <= 1.5)]
+    return [at_most(work, "ours, equal lengths", equal, ragged, 1.5, said=lambda number: f"{number:.3g} µs")]
 
 
 MEMORY = """
 import sys
 import numpy as np, torch
+from benchmarks.memory import peak_memory, reset_peak
 import timelike as tl
 import timelike.encode.tloss as contrast
 from timelike.encode.tloss import Crops, Triplets
@@ -214,27 +193,17 @@ def whole(sequences, ids, n_negatives, rng):
 
 contrast.draw = whole
 x = np.random.default_rng(0).standard_normal((1, length, 1)).astype(np.float32)
-with open("/proc/self/clear_refs", "w") as refs:
-    refs.write("5")
+reset_peak()
 tl.CausalEncoder(n_negatives=k, batch_size=1, max_steps=1, by_terms=True, random_state=0).fit(x)
-with open("/proc/self/status") as status:
-    print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+print(peak_memory() / 2**20)
 """
 
 
 def memory(effort: Effort) -> list[Row]:
     """The peak of a process that trains on one long series, every crop as long as the series."""
-    few, many = (peak(effort.long, k) for k in (1, 20))
-    ratio = many / few
+    few, many = (float(child(MEMORY, effort.long, k)[0]) for k in (1, 20))
     work = f"peak memory of training on one series of length {effort.long:,}: K = 20 beside K = 1"
-    return [Row(work, "ours, K = 1", f"{few:.0f} MB", f"{many:.0f} MB", f"{ratio:.3g}×", "≤ 1.2×", ratio <= 1.2)]
-
-
-def peak(length: int, k: int) -> float:
-    """MB, as the kernel counts them."""
-    if not Path("/proc/self/clear_refs").exists():
-        raise SystemExit("memory: needs Linux, which counts the peak in /proc/self/status")
-    return float(child(MEMORY, length, k)[0]) / 1024
+    return [at_most(work, "ours, K = 1", few, many, 1.2, said=lambda number: f"{number:.0f} MB")]
 
 
 JOBS: dict[str, Callable[[Effort], list[Row]]] = {
@@ -247,17 +216,15 @@ JOBS: dict[str, Callable[[Effort], list[Row]]] = {
 
 
 def main() -> int:
-    parser = arguments(__doc__, JOBS)
-    parser.add_argument("--quick", action="store_true", help="few turns and a shorter long series: does it run?")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    options = arguments(__doc__, JOBS, quick="few turns and a shorter long series").parse_args()
+    torch.set_num_threads(options.threads)
     effort = Effort(2, 20, 10_000) if options.quick else Effort()
     print(HEAD)
     rows = shown(row for name in options.only or JOBS for row in JOBS[name](effort))
     if options.markdown:
-        command = "python benchmarks/speed/encode.py --markdown docs/benchmarks/encode.md"
+        command = "python -m benchmarks.speed.encode --markdown docs/benchmarks/encode.md"
         machine = setting("timelike", "torch", "numpy", kernels=False)
-        words = f"""{machine}; float32, one thread each; {load()}. Mean of {effort.turns}
+        words = f"""{machine}; float32, {options.threads} thread(s) each; {load()}. Mean of {effort.turns}
 turns (fewer for encoding and length 2000) after one that does not count; the peer is given the crops that ours draws
 within its own time, has the same weights, and is first seen to give the same representations."""
         options.markdown.write_text(page("Speed of the causal encoder", command, words, rows))

@@ -1,6 +1,6 @@
 """How long `import timelike` takes, in fresh interpreters: the median of five, after one run that warms the disk.
 
-    python benchmarks/speed/importing.py
+    python -m benchmarks.speed.importing
 
 The bar is 0.2 s for `import timelike`, interpreter included. A package that imports its parts late looks quick until it
 is used, so the last column is the time until DTW can be called.
@@ -13,8 +13,9 @@ import platform
 import statistics
 import subprocess
 import sys
-import time
 from importlib.metadata import version
+
+from benchmarks.speed.timing import child, timed
 
 BAR = 0.2  # seconds
 RUNS = 5
@@ -26,17 +27,10 @@ REACH_DTW = {
 }
 
 
-def seconds(program: str) -> float:
-    """Wall time of one fresh interpreter."""
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
-    return time.perf_counter() - began
-
-
 def median(program: str) -> float:
-    """The median of five after a first run that does not count."""
-    seconds(program)
-    return statistics.median(seconds(program) for _ in range(RUNS))
+    """Of five fresh interpreters after a first run that does not count."""
+    child(program)
+    return statistics.median(timed(lambda: child(program)).wall for _ in range(RUNS))
 
 
 def shown(program: str) -> str:

@@ -1,7 +1,7 @@
 """How fast soft-DTW is, and how much memory it takes, beside tslearn's.
 
-    python benchmarks/speed/soft_dtw.py                # one thread for both
-    python benchmarks/speed/soft_dtw.py --threads 2
+    python -m benchmarks.speed.soft_dtw                # one thread for both
+    python -m benchmarks.speed.soft_dtw --threads 2
 
 Both do the same work in the same run with the same number of threads, float32 and γ = 1. tslearn's functions are
 compiled by calling them once before the clock starts. A time is the best of `--repeats` runs, one library after the
@@ -14,32 +14,26 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
-from benchmarks.speed.timing import Job, best, child
-
 import timelike as tl
+from benchmarks.speed.timing import Job, best, child
 from timelike.align import SoftDTW
 
-MEMORY = r"""
-import re, torch, timelike as tl
-def peak():  # not ru_maxrss, which a process inherits
-    return int(re.search(r"VmHWM:\s+(\d+)", open("/proc/self/status").read())[1]) / 1024
+MEMORY = """
+import torch, timelike as tl
+from benchmarks.memory import peak_memory
 def run(n):
     x, y = (torch.randn(1, n, 9, requires_grad=True) for _ in "xy")
     {call}.sum().backward()
-run(64)
-before = peak()
+run(64)  # what is loaded on first use does not count
+before = peak_memory()
 run({n})
-print(f"{{peak() - before:.0f}}")
+print((peak_memory() - before) / 2**20)
 """
 
 
@@ -68,8 +62,9 @@ def all_pairs(items: int, length: int, threads: int) -> list[Job]:
     return [lambda: cdist_soft_dtw(data, gamma=1.0), lambda: metric.pairwise(data, n_jobs=threads)]
 
 
-def memory(call: str, n: int) -> str:
-    return child(MEMORY.format(call=call, n=n))[0]
+def peak(call: str, n: int) -> float:
+    """MiB that loss and gradient of one pair x, y of n steps take."""
+    return float(child(MEMORY.format(call=call, n=n))[0])
 
 
 def main() -> None:
@@ -100,8 +95,8 @@ def main() -> None:
         "`DILATE`": "tl.nn.DILATE(0.5, 1.0)(x, y)",
     }
     for title, call in calls.items():
-        print(f"| {title} | 4096 | {memory(call, 4096)} MiB |", flush=True)
-    print(f"| `SoftDTW` | 16384 | {memory(calls['`SoftDTW`'], 16384)} MiB |")
+        print(f"| {title} | 4096 | {peak(call, 4096):.0f} MiB |", flush=True)
+    print(f"| `SoftDTW` | 16384 | {peak(calls['`SoftDTW`'], 16384):.0f} MiB |")
 
 
 if __name__ == "__main__":

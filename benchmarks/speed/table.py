@@ -35,11 +35,19 @@ def milliseconds(time: float) -> str:
 
 
 def against(
-    work: str, beside: str, theirs: float, ours: float, least: float, said: Callable[[float], str] = seconds
+    work: str, beside: str, theirs: float, ours: float, least: float | None, said: Callable[[float], str] = seconds
 ) -> Row:
     """Two times, of which ours should go into theirs so many times at least."""
-    ratio = theirs / ours
-    return Row(work, beside, said(theirs), said(ours), f"{ratio:.3g}×", f"≥ {least:g}×", ratio >= least)
+    ratio, bar = theirs / ours, "–" if least is None else f"≥ {least:g}×"
+    return Row(work, beside, said(theirs), said(ours), f"{ratio:.3g}×", bar, least is None or ratio >= least)
+
+
+def at_most(
+    work: str, beside: str, theirs: float, ours: float, most: float, said: Callable[[float], str] = milliseconds
+) -> Row:
+    """Two numbers, of which the second should be so many times the first at most."""
+    ratio = ours / theirs
+    return Row(work, beside, said(theirs), said(ours), f"{ratio:.3g}×", f"≤ {most:g}×", ratio <= most)
 
 
 def line(row: Row) -> str:
@@ -56,11 +64,15 @@ def shown(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def arguments(description: str | None, jobs: Iterable[str]) -> argparse.ArgumentParser:
-    """What the programs that print this table can be asked."""
+def arguments(description: str | None, jobs: Iterable[str], *, quick: str = "") -> argparse.ArgumentParser:
+    """What the programs that print a table can be asked; `quick` says what a run with small sizes is."""
+    names = list(jobs)
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(jobs))
-    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
+    parser.add_argument("--threads", type=int, default=1, help="of everybody (default 1)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the page there")
+    if quick:
+        parser.add_argument("--quick", action="store_true", help=f"{quick}: does it run?")
     return parser
 
 

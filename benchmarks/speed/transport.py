@@ -1,6 +1,6 @@
 """How fast transport alignments are, beside a loop over POT's Sinkhorn.
 
-    python benchmarks/speed/transport.py
+    python -m benchmarks.speed.transport
 
 All pairs of 64 and 64 sequences of 64 steps, one thread for both, the same costs and regularization, and each at its
 default tolerance: POT stops when the norm of the columns' errors is 1e-9, ours when the errors of rows and columns,
@@ -12,27 +12,17 @@ column is how far its costs are from ours, relative.
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # POT's matrix products run in BLAS; set before NumPy is loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import argparse
 import platform
-import sys
 import warnings
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ot
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a file, not as a module
-
 from benchmarks.speed.timing import Timed, timed
-
 from timelike import native
 from timelike.align import OPW, Sinkhorn
 

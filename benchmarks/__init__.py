@@ -1,0 +1,1 @@
+"""Programs that measure: speed, accuracy, and the papers' tables."""

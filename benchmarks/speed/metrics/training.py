@@ -1,0 +1,61 @@
+"""A training step of the coupled GRU and of TAP, beside the same step without kernels of our own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from benchmarks.speed.random_walks import float_walks
+from benchmarks.speed.table import Row, against, milliseconds
+from benchmarks.speed.timing import best
+from torch import Tensor
+
+from timelike.metric import Comparer, CoupledNetwork, TAPNetwork
+
+
+@contextmanager
+def without_kernels() -> Iterator[None]:
+    before = os.environ.get("TIMELIKE_NATIVE")
+    os.environ["TIMELIKE_NATIVE"] = "0"
+    try:
+        yield
+    finally:
+        del os.environ["TIMELIKE_NATIVE"]
+        if before is not None:
+            os.environ["TIMELIKE_NATIVE"] = before
+
+
+def step(network: Comparer, x: Tensor) -> list[Tensor]:
+    """Distances of all pairs, and the gradients of a loss by the weights."""
+    features = network.features(x, torch.full((len(x),), x.shape[1]))
+    distances = network.matrix(features, features)
+    loss = distances.square().mean() + network.penalty()
+    return [distances.detach(), *torch.autograd.grad(loss, list(network.parameters()))]
+
+
+def beside_torch(name: str, peer: str, make: Callable[[], Comparer], x: Tensor) -> Row:
+    torch.manual_seed(0)
+    network = make()
+
+    def theirs() -> list[Tensor]:
+        with without_kernels():
+            return step(network, x)
+
+    for ours, other in zip(step(network, x), theirs(), strict=True):
+        torch.testing.assert_close(ours, other, rtol=1e-3, atol=1e-5)
+    their, our = best(theirs), best(partial(step, network, x))
+    work = f"{name}, a training step of {len(x)} sequences × {x.shape[1]} steps, all pairs, without the optimiser"
+    return against(work, peer, their, our, None, said=milliseconds)
+
+
+JOBS: dict[str, Callable[[], Row]] = {
+    "tap-training": lambda: beside_torch(
+        "TAP", "the same with the convolutions of torch", lambda: TAPNetwork(20), float_walks(0, 16, 40, 20)
+    ),
+    "coupled-training": lambda: beside_torch(
+        "CoupledGRU", "the same with the rollout in torch", lambda: CoupledNetwork(9), float_walks(0, 36, 128, 9)
+    ),
+}
