@@ -7,13 +7,13 @@ from .._contents import contents
 if TYPE_CHECKING:  # the public names, a line each
     from . import options as options, parts as parts
     from .base import Model as Model
-    from .folders import (
+    from .identity import fingerprint as fingerprint
+    from .saving import (
         SavedModel as SavedModel,
         load_model as load_model,
         read_model as read_model,
         save_model as save_model,
     )
-    from .identity import fingerprint as fingerprint
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(

@@ -219,7 +219,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
         A generator given as a parameter is not saved: it comes back as None. A path comes back as a string.
         """
-        from .folders import save_model
+        from .saving import save_model
 
         save_model(self, folder)
 

@@ -33,7 +33,7 @@ _OTHER = "it is from another training, so give another folder, or remove this on
 
 
 @dataclass
-class Saving:
+class Checkpoints:
     """Where the checkpoints of a training go, how often one is written, and from which it continues."""
 
     folder: Path

@@ -21,7 +21,7 @@ from ..sequences.arguments import folder as folder_path, real, whole
 from ..sequences.sampling import RandomState
 from . import randomness
 from .callbacks import Callback, ProgressBar
-from .checkpoints import Saving
+from .checkpoints import Checkpoints
 from .history import History
 from .loop import Loop, Run
 from .objective import Objective
@@ -92,17 +92,17 @@ def fit(
     """
     limits = Limits.checked(objective, max_steps, max_epochs, max_time, validate_every, patience)
     schedules = _checked_schedules(schedule, max_steps)
-    saving = _checked_saving(checkpoint, checkpoint_every, resume)
+    checkpoints = _checked_checkpoints(checkpoint, checkpoint_every, resume)
     clip = None if gradient_clip is None else real(gradient_clip, "gradient_clip", above=0)
     seed = randomness.drawn_seed(random_state)
     processes = Processes.start(accelerator, devices, strategy, precision)
     bars = [ProgressBar(max_steps, max_epochs)] if progress and processes.first else []
     with randomness.untouched(), _ctrl_c() as interrupted:
         run = Run(objective, processes, processes.agreed(seed))
-        if saving is not None:
-            saving.restore(run, random_state is not None)
+        if checkpoints is not None:
+            checkpoints.restore(run, random_state is not None)
         limits.warn_if_passed(run)
-        loop = Loop(run, limits, schedules, saving, clip, [*callbacks, *bars], interrupted)
+        loop = Loop(run, limits, schedules, checkpoints, clip, [*callbacks, *bars], interrupted)
         loop.go()
     return run.history
 
@@ -120,7 +120,7 @@ def _checked_schedules(schedule: Any, max_steps: int | None) -> Mapping[str, Sch
     return found
 
 
-def _checked_saving(folder: str | Path | None, every: int | timedelta, resume: Any) -> Saving | None:
+def _checked_checkpoints(folder: str | Path | None, every: int | timedelta, resume: Any) -> Checkpoints | None:
     if resume not in ("auto", True, False):
         raise ValueError(f"resume={resume!r}: expected 'auto', True or False")
     if folder is None and resume is True:
@@ -129,7 +129,7 @@ def _checked_saving(folder: str | Path | None, every: int | timedelta, resume: A
         steps, seconds = None, real(every.total_seconds(), "checkpoint_every (in seconds)", above=0)
     else:
         steps, seconds = whole(every, "checkpoint_every", 1), None
-    return None if folder is None else Saving(folder_path(folder, "checkpoint"), steps, seconds, resume)
+    return None if folder is None else Checkpoints(folder_path(folder, "checkpoint"), steps, seconds, resume)
 
 
 @dataclass(frozen=True)

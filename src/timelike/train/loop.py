@@ -25,7 +25,7 @@ from .processes import Processes
 from .schedules import Schedule
 
 if TYPE_CHECKING:
-    from .checkpoints import Saving
+    from .checkpoints import Checkpoints
     from .fitting import Limits
 
 
@@ -74,12 +74,12 @@ class Loop:
         run: Run,
         limits: Limits,
         schedules: Mapping[str, Schedule] | Schedule | None,
-        saving: Saving | None,
+        checkpoints: Checkpoints | None,
         clip: float | None,
         callbacks: Sequence[Callback],
         interrupted: Event,
     ) -> None:
-        self.run, self.limits, self.saving, self.clip = run, limits, saving, clip
+        self.run, self.limits, self.checkpoints, self.clip = run, limits, checkpoints, clip
         self.callbacks, self.interrupted = callbacks, interrupted
         self.processes, self.objective = run.processes, run.objective
         self.descent = Descent(run.module, run.optimizers, run.processes, clip)
@@ -101,7 +101,7 @@ class Loop:
             if run.stopping == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
                 raise KeyboardInterrupt
             history.stopped = run.stopping
-            if self.saving is not None and not self.saving.current(run):
+            if self.checkpoints is not None and not self.checkpoints.current(run):
                 self._save()
             if run.stopping == "max_steps":  # judged, but not in the checkpoint: a longer run would not be judged here
                 self._validate()
@@ -113,7 +113,7 @@ class Loop:
             run.module.eval()
             self._call("ended")
         if run.stopping == "Ctrl-C" and self.processes.first:
-            kept = f", and {self.saving.folder} has a checkpoint to continue from" if self.saving else ""
+            kept = f", and {self.checkpoints.folder} has a checkpoint to continue from" if self.checkpoints else ""
             warnings.warn(
                 f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}; press it twice to stop "
                 "what called this too",
@@ -131,7 +131,7 @@ class Loop:
             self._call("stepped")
             if self._stops():  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
                 return
-            if self.saving is not None and self.processes.any(self.saving.due(run.step)):
+            if self.checkpoints is not None and self.processes.any(self.checkpoints.due(run.step)):
                 self._save()
         self._end_epoch()
 
@@ -244,8 +244,8 @@ class Loop:
         return run.stopping is not None
 
     def _save(self) -> None:
-        assert self.saving is not None
-        self.saving.save(self.run)
+        assert self.checkpoints is not None
+        self.checkpoints.save(self.run)
         self._call("saved")
 
     def _seconds(self) -> float:

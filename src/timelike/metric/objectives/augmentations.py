@@ -133,7 +133,11 @@ def augmented(
     """
     rng = generator(random_state)
     steps = x.detach().cpu().numpy()
-    made = [augmentation(one[:length], random_state=rng) for one, length in zip(steps, lengths.tolist(), strict=True)]
+    old = [one[:length] for one, length in zip(steps, lengths.tolist(), strict=True)]
+    if np.isfinite(steps).all():  # checked together, which is many times faster than one by one
+        made = [augmentation._apply(one, rng) for one in old]
+    else:
+        made = [augmentation(one, random_state=rng) for one in old]
     longest = max((len(new.values) for new in made), default=0)
     values = np.zeros((len(made), longest, *steps.shape[2:]), steps.dtype)
     alignments = np.zeros((len(made), longest, steps.shape[1]), steps.dtype)

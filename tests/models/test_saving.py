@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import timelike as tl
-from timelike.models import Model, folders, options, read_model, registry, save_model
+from timelike.models import Model, options, read_model, registry, save_model, saving
 from timelike.models.packing import Packer
 from timelike.sequences import atomic
 from timelike.sequences.arguments import store
@@ -52,7 +52,7 @@ def write(folder, method="DTW", parameters=None, learned=None):
     if learned is not None:
         words["learned"] = packer.words(learned, "learned")
     registry.find(method)
-    folders.write(folders.arguments.folder(folder, "folder"), words, packer.arrays)
+    saving.write(saving.arguments.folder(folder, "folder"), words, packer.arrays)
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_a_failed_save_leaves_what_was_there(saved, monkeypatch):
     def full(*_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(folders, "save_file", full)
+    monkeypatch.setattr(saving, "save_file", full)
     with pytest.raises(OSError, match="no space left"):
         write(saved, "ERP")
     assert read_model(saved).method == before.method
@@ -208,7 +208,7 @@ def test_a_folder_of_the_first_format_is_migrated(tmp_path, saved):
     (old / "config.json").write_text(json.dumps(config))
     assert tl.load_model(old) == tl.DTW(window=5)
     assert read_model(old).library_version == "0.0.3"
-    assert set(folders.MIGRATIONS) == set(range(folders.FORMAT_VERSION))
+    assert set(saving.MIGRATIONS) == set(range(saving.FORMAT_VERSION))
 
 
 def changed(folder, **entries):
