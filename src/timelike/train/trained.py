@@ -82,8 +82,7 @@ class Trained(Model):
         """A new network, and the sequences as it takes them."""
         self.moments_ = self._moments(sequences) if self.standardize else Moments.none(sequences.frame)
         self._make_network()
-        ready = self._ready(sequences)
-        return ready if sequences.groups is None else ready.replace(groups=sequences.groups)
+        return self._ready(sequences)
 
     def _make_network(self) -> None:
         # torch's own generator for the time of the initial weights only: what the caller draws is not moved

@@ -137,7 +137,10 @@ accelerator, devices, precision, random_state
     n_query = options.whole(1, "training")
 
     departs: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"a_sequence_is_at_distance_zero_from_itself": "soft-DTW and entropic plans are not 0 on the diagonal"}
+        {
+            "a_sequence_is_at_distance_zero_from_itself": "soft-DTW and entropic plans are not 0 on the diagonal",
+            "distances_are_finite_and_not_negative": "soft-DTW is below the least of all paths; divergence=True is not",
+        }
     )
 
     network_: Aligning
