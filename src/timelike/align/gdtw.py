@@ -14,7 +14,8 @@ from ..native import warps
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, real, whole
 from .alignment import Alignment, Warp
-from .base import Aligner, Report, threads_of
+from .base import Aligner
+from .matrix import Report, threads_of
 from .warping import Side, conflict_message, pair_limits
 
 _KNOTS_AT_ONCE = 1 << 20  # of all pairs solved in one call, so that memory stays bounded

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from ...native import warps
 from ..gdtw import pair, search
 from ..warping import conflict_message, pair_limits
-from .batches import Batch, checked, valid
-from .derivatives import without_derivative
-from .limits import Clock, refuse_limits, spread
+from .first_order import without_derivative
+from .knots import Clock, refuse_limits, spread
+from .padded import Batch, checked, valid
 
 Number = float | Tensor
 

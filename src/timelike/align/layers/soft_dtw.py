@@ -13,8 +13,8 @@ from ... import native
 from ...native import soft as executor, soft_wavefront as wavefront
 from ...sequences.arguments import real
 from ..band import Band, Window, bound, refuse_infeasible
-from .batches import Padded, finite, padded_pair, valid_steps
-from .derivatives import without_derivative
+from .first_order import without_derivative
+from .padded import Padded, finite, padded_pair, valid_steps
 
 Lengths = NDArray[np.int64]
 

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from ... import native
 from ...native import Cost, transport as kernels
 from .. import transport as aligners
-from .batches import Batch, checked, valid
-from .derivatives import without_derivative
+from .first_order import without_derivative
+from .padded import Batch, checked, valid
 
 
 class Transport(NamedTuple):

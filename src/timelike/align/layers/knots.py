@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..warping import Clocks, step_numbers, unit_clocks
-from .batches import Batch, valid
+from .padded import Batch, valid
 
 
 class Clock:
