@@ -82,7 +82,7 @@ def test_kneighbors_are_those_of_the_metric(data):
 def test_every_metric_of_align_has_its_name(data):
     plain = {name.lower() for name in tl.align.__all__ if is_metric(getattr(tl.align, name))}
     assert "dtw" in plain
-    assert set(named.named()) == plain
+    assert set(named.by_name()) == plain
     for name in plain:
         assert type(tl.Neighbors(name).fit(data.resample(20)).metric_).__name__.lower() == name
 

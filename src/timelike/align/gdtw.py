@@ -1,4 +1,4 @@
-"""Dynamic time warping in continuous time."""
+"""`GDTW`: dynamic time warping in continuous time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..sequences.arguments import one_of, real, whole
 from .alignment import Alignment, Warp
 from .base import Aligner
 from .matrix import Report, threads_of
-from .warping import Side, conflict_message, pair_limits
+from .warp_problem import Side, conflict_message, pair_constraints
 
 _KNOTS_AT_ONCE = 1 << 20  # of all pairs solved in one call, so that memory stays bounded
 _FINEST = 65535  # grid values per knot, counted in 16 bits
@@ -167,9 +167,9 @@ class GDTW(Aligner):
         found = warps.solve(pairs, self._search(), threads=threads, report=report)
         if isinstance(found, warps.Conflict):
             i, j = first[found.pair], second[found.pair]
-            limits = pair_limits(pairs, found.pair, self.subsequence)
+            constraints = pair_constraints(pairs, found.pair, self.subsequence)
             at = float(x.times_of(i)[found.knot])
-            raise ValueError(conflict_message(found.knot, limits, at, y.clock.starts[j], y.clock.spans[j]))
+            raise ValueError(conflict_message(found.knot, constraints, at, y.clock.starts[j], y.clock.spans[j]))
         return found
 
     def select_regularization(

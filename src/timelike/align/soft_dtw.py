@@ -1,4 +1,4 @@
-"""Soft-DTW as a metric: of two sequences, of all pairs, and the expected alignment. The module is in layers/."""
+"""`SoftDTW`, a metric: its values, its divergence, and the expected alignment. The torch module is in layers/."""
 
 from __future__ import annotations
 
