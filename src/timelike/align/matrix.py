@@ -1,4 +1,4 @@
-"""What a matrix of distances takes: dtype, memory, threads, a progress bar, and that every distance is finite."""
+"""Dtype, memory, threads and progress bar of a matrix of distances, and the error where one is not finite."""
 
 from __future__ import annotations
 

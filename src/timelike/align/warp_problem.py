@@ -118,9 +118,9 @@ def conflict_message(knot: int, constraints: Constraints, time: float, start: fl
     reach_low, reach_high = _reach(constraints, low, high, knot)
     if low[knot] > reach_high:
         return (
-            f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g}{_end(constraints, knot)}, "
-            f"but with the largest slopes it gets only to {start + span * reach_high:g}: raise the upper slope or "
-            "widen the bounds"
+            f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g}"
+            f"{_end(constraints, knot)}, but with the largest slopes it gets only to {start + span * reach_high:g}: "
+            "raise the upper slope or widen the bounds"
         )
     return (
         f"no warp fits: at x's time {time:g} it must be at most {start + span * high[knot]:g}, but with the smallest "

@@ -13,7 +13,7 @@ _HALF = (torch.float16, torch.bfloat16)
 
 
 class Padded(NamedTuple):
-    """One side of such pairs: sequences (item, time, channel), zeros past the end of each, and their lengths (item,)."""
+    """One side of pairs: sequences (item, time, channel), zeros past the end of each, and their lengths (item,)."""
 
     values: Tensor
     lengths: NDArray[np.int64]
