@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,34 +109,37 @@ def barycenter(
     whole(max_iter, "max_iter", 1)
     real(tolerance, "tolerance", 0)
     average = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
+    task = _Task(sequences, shares, max_iter, tolerance, progress)
     if isinstance(aligner, SoftDTW):
-        return _descended(aligner, average, sequences, shares, max_iter, tolerance, progress)
-    return _averaged(aligner, average, sequences, shares, max_iter, tolerance, progress)
+        return _descended(aligner, average, task)
+    return _averaged(aligner, average, task)
 
 
-def _averaged(
-    aligner: Aligner,
-    start: NDArray[Any],
-    sequences: Sequences,
-    weights: NDArray[np.float64],
-    max_iter: int,
-    tolerance: float,
-    progress: bool,
-) -> Barycenter:
+class _Task(NamedTuple):
+    """The members with their weights, and when to stop."""
+
+    members: Sequences
+    weights: NDArray[np.float64]
+    max_iter: int
+    tolerance: float
+    progress: bool
+
+
+def _averaged(aligner: Aligner, start: NDArray[Any], task: _Task) -> Barycenter:
     """The best of the averages, each of which is the mean along the paths to the one before (DBA)."""
     costs: list[float] = []
     best = average = start
     converged = False
-    for _ in _rounds(max_iter + 1, progress):  # the last only measures
-        cost, following = _round(aligner, average, sequences, weights)
+    for _ in _rounds(task.max_iter + 1, task.progress):  # the last only measures
+        cost, following = _round(aligner, average, task.members, task.weights)
         if not costs or cost < min(costs):
             best = average
         costs.append(cost)
-        if len(costs) > 1 and costs[-2] - cost <= tolerance * costs[-2]:
+        if len(costs) > 1 and costs[-2] - cost <= task.tolerance * costs[-2]:
             converged = True
             break
         average = following
-    return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, sequences)
+    return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, task.members)
 
 
 def _round(
@@ -158,23 +161,17 @@ def _round(
     return cost, following.astype(average.dtype)
 
 
-def _descended(
-    aligner: SoftDTW,
-    start: NDArray[Any],
-    sequences: Sequences,
-    weights: NDArray[np.float64],
-    max_iter: int,
-    tolerance: float,
-    progress: bool,
-) -> Barycenter:
+def _descended(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> Barycenter:
     """The best average that L-BFGS reaches: the cost under soft-DTW is smooth."""
     from scipy.optimize import minimize
 
-    refuse_infeasible(aligner._soft.window, np.array([len(start)]), sequences.lengths)
-    objective = _Objective(aligner, steps(sequences, np.dtype(np.float64)), weights, start.shape, native.cores())
+    refuse_infeasible(aligner._soft.window, np.array([len(start)]), task.members.lengths)
+    objective = _Objective(
+        aligner, steps(task.members, np.dtype(np.float64)), task.weights, start.shape, native.cores()
+    )
     first, _ = objective(start.astype(np.float64).reshape(-1))
     scale = abs(first) or 1.0  # SciPy's tolerance is a share only of costs above 1
-    costs, rounds = [first], iter(_rounds(max_iter, progress))
+    costs, rounds = [first], iter(_rounds(task.max_iter, task.progress))
 
     def scaled(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         cost, gradient = objective(flat)
@@ -190,10 +187,10 @@ def _descended(
         jac=True,
         method="L-BFGS-B",
         callback=heard,
-        options={"maxiter": max_iter, "ftol": tolerance, "gtol": 0.0},
+        options={"maxiter": task.max_iter, "ftol": task.tolerance, "gtol": 0.0},
     )
     average = found.x.reshape(start.shape).astype(start.dtype)
-    return Barycenter(average, min(costs), np.array(costs), len(costs) - 1, bool(found.success), sequences)
+    return Barycenter(average, min(costs), np.array(costs), len(costs) - 1, bool(found.success), task.members)
 
 
 @dataclass
