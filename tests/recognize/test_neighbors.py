@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import timelike as tl
 from timelike.align import named
+from toys import AllAlike
 
 
 @pytest.fixture
@@ -104,11 +105,6 @@ def test_the_window_can_be_chosen_by_leaving_one_out(data):
     assert clone(model).fit(even).predict(even).tolist() == even.labels.tolist()
 
 
-class Windowless(tl.align.Metric):
-    def _fill(self, x, y, out, threads, report):
-        out[:] = 0
-
-
 def test_labels_come_from_the_sequences_unless_others_are_given(data):
     assert tl.Neighbors().fit(data).score(data, data.labels) == 1
     assert tl.Neighbors().fit(data, np.arange(36)).predict(data).tolist() == list(range(36))
@@ -177,7 +173,7 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
         (lambda s: tl.Neighbors(k=37).fit(s), "k=37: expected an integer from 1 to 36"),
         (lambda s: tl.Neighbors(k=1.5).fit(s), "k=1.5: expected an integer"),
         (lambda s: tl.Neighbors(weights="near").fit(s), "weights='near': expected one of 'uniform', 'distance'"),
-        (lambda s: tl.Neighbors(Windowless(), select_window=True).fit(s), "Windowless has no window to select"),
+        (lambda s: tl.Neighbors(AllAlike(), select_window=True).fit(s), "AllAlike has no window to select"),
         (lambda s: tl.Neighbors().fit(s, np.linspace(0, 1, 36)), "Unknown label type: y holds 0.02"),
         (lambda s: tl.NeighborsRegressor().fit(s), "y has dtype <U5: expected numbers; for classes use Neighbors"),
         (lambda s: tl.NeighborsRegressor().fit(s, [np.nan] * 36), r"y\[0\] is nan"),

@@ -14,6 +14,7 @@ from ..native import COSTS, Cost
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import real
 from .elastic import Elastic
+from .gallery import leave_one_out
 
 Step = Literal["symmetric1", "symmetric2"]
 Normalize = Literal["length", "steps"]
@@ -113,9 +114,7 @@ class DTW(Elastic):
         best, best_score = None, -1.0
         for candidate in self._candidates(sequences) if windows is None else list(windows):
             metric = replace(self, window=candidate)
-            distances = metric.pairwise(sequences, n_jobs=n_jobs)
-            np.fill_diagonal(distances, np.inf)
-            score = float(np.mean(labels[distances.argmin(axis=1)] == labels))
+            score = leave_one_out(metric.pairwise(sequences, n_jobs=n_jobs), labels)
             if score > best_score:
                 best, best_score = metric, score
         if best is None:

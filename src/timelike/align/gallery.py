@@ -88,7 +88,8 @@ def smallest(rows: NDArray[Any], k: int) -> Ids:
     array([[1, 3]])
     """
     if k == 1:
-        return rows.argmin(axis=1)[:, None]
+        nearest: Ids = rows.argmin(axis=1)[:, None]
+        return nearest
     if 4 * k >= rows.shape[1]:  # there is little to leave out
         return np.argsort(rows, axis=1, kind="stable")[:, :k]
     height = max(1, _SELECTED // rows.shape[1])
@@ -104,6 +105,16 @@ def _smallest(rows: NDArray[Any], k: int) -> Ids:
     ids = near.nonzero()[1].reshape(-1, k)
     order = np.take_along_axis(rows, ids, axis=1).argsort(axis=1, kind="stable")
     return np.take_along_axis(ids, order, axis=1)
+
+
+def leave_one_out(distances: NDArray[Any], labels: NDArray[Any]) -> float:
+    """The share of sequences whose nearest other has their label; the diagonal of `distances` is lost.
+
+    >>> leave_one_out(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), np.array(["a", "a", "b"]))
+    0.6666666666666666
+    """
+    np.fill_diagonal(distances, np.inf)
+    return float(np.mean(labels[distances.argmin(axis=1)] == labels))
 
 
 def checked_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:

@@ -15,6 +15,7 @@ from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, real, whole
 from .alignment import Alignment, Warp
 from .base import Aligner
+from .gallery import leave_one_out
 from .matrix import Report, threads_of
 from .warp_problem import Side, conflict_message, pair_constraints
 
@@ -212,9 +213,7 @@ class GDTW(Aligner):
         sequences = as_sequences(X, "X")
         if sequences.labels is None or len(sequences) < 2:
             raise ValueError("X needs two or more sequences with labels, or Y and truth: the true warps")
-        distances = self.pairwise(sequences, n_jobs=n_jobs)
-        np.fill_diagonal(distances, np.inf)
-        return float(np.mean(sequences.labels[distances.argmin(axis=1)] != sequences.labels))
+        return 1 - leave_one_out(self.pairwise(sequences, n_jobs=n_jobs), sequences.labels)
 
 
 def search(penalty: Any, delta: Any, subsequence: bool, refinements: Any, grid: Any) -> warps.Search:
