@@ -118,9 +118,9 @@ class Metric(abc.ABC):
         """What can be computed of sequences before it is known what they are compared with: here nothing."""
         return sequences
 
-    def _some(self, known: Any, ids: Ids) -> Any:
+    def _some(self, known: Any, items: Ids | slice) -> Any:
         """What is known of some of the sequences."""
-        return known[ids]
+        return known[items]
 
     def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         """Distances into `out` (query, item), from what is known of the queries and of the collection."""

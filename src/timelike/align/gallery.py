@@ -56,10 +56,9 @@ class Gallery:
         height = max(1, _BLOCK // n_known)
         ids, distances = [], []
         for begin in range(0, len(asked), height):
-            rows = np.arange(begin, min(begin + height, len(asked)))
-            out = np.empty((len(rows), n_known), dtype)
-            some = queries if len(rows) == len(asked) else self.metric._some(queries, rows)
-            self.metric._against(some, known, out, threads)
+            rows = slice(begin, min(begin + height, len(asked)))
+            out = np.empty((rows.stop - begin, n_known), dtype)
+            self.metric._against(self.metric._some(queries, rows), known, out, threads)
             refuse_nonfinite(out, ("queries", "X"), first=begin)
             ids.append(smallest(out, k))
             distances.append(np.take_along_axis(out, ids[-1], axis=1))
@@ -68,12 +67,13 @@ class Gallery:
     def _nearest_among(self, asked: Sequences, chosen: Ids, k: int, threads: int) -> Matches:
         metric, known, places = self.metric, self._known, chosen
         if known is None:  # a candidate of several queries is made known once
-            wanted, places = np.unique(chosen, return_inverse=True)
-            known, places = metric._known(self.collection[wanted], threads), places.reshape(chosen.shape)
+            wanted = np.zeros(len(self.collection), bool)
+            wanted[chosen] = True
+            known, places = metric._known(self.collection[wanted], threads), (wanted.cumsum() - 1)[chosen]
         queries, out = metric._known(asked, threads), np.empty(chosen.shape, computed(asked, self.collection))
         for query, own in enumerate(places):
-            one = metric._some(queries, np.array([query]))
-            metric._against(one, metric._some(known, own), out[query : query + 1], threads)
+            row = slice(query, query + 1)
+            metric._against(metric._some(queries, row), metric._some(known, own), out[row], threads)
         refuse_nonfinite(out, ("queries", "X"), columns=chosen)
         order = smallest(out, k)
         return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))

@@ -164,8 +164,8 @@ class LearnedMetric(MetricEstimator):
         with torch_threads(threads):
             return parts(exact(self.network_), self._ready(sequences))
 
-    def _some(self, known: list[Part], ids: NDArray[np.int64]) -> list[Part]:
-        return picked(known, ids)
+    def _some(self, known: list[Part], items: NDArray[np.int64] | slice) -> list[Part]:
+        return picked(known, np.arange(items.start, items.stop) if isinstance(items, slice) else items)
 
     def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         with torch_threads(threads):
