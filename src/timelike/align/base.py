@@ -29,7 +29,11 @@ from .matrix import (
 
 
 class Metric(abc.ABC):
-    """Anything that compares two sequences. A subclass fills in `_fill`; the verbs are here."""
+    """Anything that compares two sequences. A subclass fills in `_fill`; the verbs are here.
+
+    One that can compute something of a collection before any query comes fills in `_known` and `_against` too, one
+    with a faster search than by all distances `_found`.
+    """
 
     symmetric: ClassVar[bool] = True
     # promises of tests/contract that the method cannot keep, each with the reason
