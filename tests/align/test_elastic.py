@@ -255,13 +255,15 @@ def test_a_cluster_configured_in_joblib_gets_the_tiles(monkeypatch):
         pass
 
     joblib.register_parallel_backend("pretended-cluster", ClusterBackend)
-    monkeypatch.setattr(tl.align.spread, "_SIDE", 4)
+    monkeypatch.setattr(tl.align.cluster, "_SIDE", 4)
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((11, 9)), rng.standard_normal((6, 9))
     expected, across = tl.DTW().pairwise(x), tl.DTW().pairwise(x, y)
     calls = []
-    real = tl.align.spread._tile
-    monkeypatch.setattr(tl.align.spread, "_tile", lambda *a: calls.append(1) or real(*a))  # workers see the cluster too
+    real = tl.align.cluster._tile
+    monkeypatch.setattr(
+        tl.align.cluster, "_tile", lambda *a: calls.append(1) or real(*a)
+    )  # workers see the cluster too
     with joblib.parallel_config(backend="pretended-cluster", n_jobs=2):
         backend = type(joblib.parallel.get_active_backend()[0])
         assert backend is ClusterBackend

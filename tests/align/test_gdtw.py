@@ -30,22 +30,9 @@ def slsqp(p, start):
     return naive.objective(inside, p.x, p.y, p.t, p.tau, p.lam) if fits else np.inf
 
 
-def least_and_greatest(p):
-    """The warps below and above all others."""
-    low, high = (side.copy() for side in p.ends())
-    steps = np.diff(p.t)
-    for i, step in enumerate(steps):
-        low[i + 1] = max(low[i + 1], low[i] + p.s_min[i] * step)
-        high[i + 1] = min(high[i + 1], high[i] + p.s_max[i] * step)
-    for i in range(len(steps) - 1, -1, -1):
-        low[i] = max(low[i], low[i + 1] - p.s_max[i] * steps[i])
-        high[i] = min(high[i], high[i + 1] - p.s_min[i] * steps[i])
-    return low, high
-
-
 def random_warp(p, rng):
     """Drawn step by step among what is still feasible."""
-    low, high = least_and_greatest(p)
+    low, high = p.reach()
     phi = [rng.uniform(low[0], high[0])]
     for i, step in enumerate(np.diff(p.t)):
         least = max(low[i + 1], phi[-1] + p.s_min[i] * step)
@@ -63,7 +50,7 @@ class TestTheWarpIsTheBest:
             ours = found.objective[0]
             np.testing.assert_allclose(ours, naive.objective(found.phi, p.x, p.y, p.t, p.tau, p.lam), rtol=1e-9)
             rivals = [slsqp(p, found.phi), *(slsqp(p, random_warp(p, rng)) for _ in range(5))]
-            limits = p.s_min, p.s_max, *least_and_greatest(p)
+            limits = p.s_min, p.s_max, *p.reach()
             rivals.append(naive.discrete_optimum(p.x, p.y, p.t, p.tau, p.lam, *limits, 600)[0])
             assert ours <= min(rivals) * (1 + 1e-6)
             assert found.residual[0] <= 1e-9
@@ -74,7 +61,7 @@ class TestTheWarpIsTheBest:
             found = solved(p, penalty=kind, delta=0.7)
             value = naive.objective(found.phi, p.x, p.y, p.t, p.tau, p.lam, kind, 0.7)
             np.testing.assert_allclose(found.objective[0], value, rtol=1e-9)
-            limits = p.s_min, p.s_max, *least_and_greatest(p)
+            limits = p.s_min, p.s_max, *p.reach()
             rival, _ = naive.discrete_optimum(p.x, p.y, p.t, p.tau, p.lam, *limits, 600, kind, 0.7)
             assert value <= rival * (1 + 1e-9)
 

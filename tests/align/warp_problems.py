@@ -27,6 +27,18 @@ class Problem(NamedTuple):
             high[0] = 0.0
         return low, high
 
+    def reach(self):
+        """The least and the greatest warp that keep bounds and slopes."""
+        low, high = self.ends()
+        steps = np.diff(self.t)
+        for i, step in enumerate(steps):
+            low[i + 1] = max(low[i + 1], low[i] + self.s_min[i] * step)
+            high[i + 1] = min(high[i + 1], high[i] + self.s_max[i] * step)
+        for i in range(len(steps) - 1, -1, -1):
+            low[i] = max(low[i], low[i + 1] - self.s_max[i] * steps[i])
+            high[i] = min(high[i], high[i + 1] - self.s_min[i] * steps[i])
+        return low, high
+
 
 def clock(rng, n):
     if rng.random() < 0.5:

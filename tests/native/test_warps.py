@@ -173,23 +173,10 @@ def test_a_constant_channel_changes_no_gradient(native, monkeypatch):
 def test_the_grid_search_finds_the_best_of_all_moves(size, native, monkeypatch):
     monkeypatch.setenv("TIMELIKE_NATIVE", native)
     for p in problems(3, 12):
-        low, high = reach(p)
+        low, high = p.reach()
         how = {"grid": size, "refinements": 0, "polish": False, "free_ends": p.free}
         value, _ = naive.discrete_optimum(p.x, p.y, p.t, p.tau, p.lam, p.s_min, p.s_max, low, high, size)
         np.testing.assert_allclose(solved(batch([p]), **how).objective[0], value, rtol=1e-9)
-
-
-def reach(p):
-    """The least and the greatest warp that keep bounds and slopes."""
-    low, high = p.ends()
-    steps = np.diff(p.t)
-    for i, step in enumerate(steps):
-        low[i + 1] = max(low[i + 1], low[i] + p.s_min[i] * step)
-        high[i + 1] = min(high[i + 1], high[i] + p.s_max[i] * step)
-    for i in range(len(steps) - 1, -1, -1):
-        low[i] = max(low[i], low[i + 1] - p.s_max[i] * steps[i])
-        high[i] = min(high[i], high[i + 1] - p.s_min[i] * steps[i])
-    return low, high
 
 
 @pytest.mark.parametrize("isa", kernels.isas())

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 import timelike as tl
 from timelike.recognize import medoids
+from toys import AllAlike
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it asks for h5py, which nothing here needs
@@ -121,11 +122,6 @@ def test_a_grid_search_may_choose_the_number_of_clusters(gestures):
     assert search.best_params_ == {"k": 3}
 
 
-class Distance(tl.align.Metric):
-    def _fill(self, x, y, out, threads, report):
-        out[:] = 0
-
-
 @pytest.mark.parametrize("kind", [tl.KMedoids, tl.KMeans])
 @pytest.mark.parametrize(
     ("options", "words"),
@@ -146,7 +142,7 @@ def test_bad_options_are_named(kind, options, words, gestures):
 
 def test_bad_input_is_named(gestures):
     with pytest.raises(TypeError, match="expected an Aligner such as timelike.DTW"):
-        tl.KMeans(2, metric=Distance()).fit(gestures)
+        tl.KMeans(2, metric=AllAlike()).fit(gestures)
     with pytest.raises(ValueError, match=r"init=\[0, 0\]: expected 2 different positions"):
         tl.KMedoids(2, init=[0, 0]).fit(gestures)
     with pytest.raises(ValueError, match=r"init=\[0, 30\]: expected positions from 0 to 29"):

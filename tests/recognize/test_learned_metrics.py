@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 import timelike as tl
-from timelike.align import base as align_base
+from timelike.align import gallery
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5, "n_negatives": 2, "max_steps": 3, "random_state": 0}
 HOLDERS = [tl.Neighbors, tl.NeighborsRegressor, lambda metric: tl.KMedoids(2, metric=metric), tl.ElasticKernel]
@@ -224,7 +224,7 @@ def test_known_sequences_are_encoded_once(holder, waves, encoder, monkeypatch):
 def test_a_search_in_blocks_encodes_the_collection_once(waves, encoder, monkeypatch):
     vectors = encoder.encode(waves).astype(float)
     expected = np.linalg.norm(vectors[:, None] - vectors, axis=2).argsort(axis=1, kind="stable")[:, :3]
-    monkeypatch.setattr(align_base, "_BLOCK", 4 * len(waves))
+    monkeypatch.setattr(gallery, "_BLOCK", 4 * len(waves))
     seen = []
     real = tl.CausalEncoder._encode
     monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s, n: seen.append(len(s)) or real(self, s, n))

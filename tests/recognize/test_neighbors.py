@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import timelike as tl
 from timelike.align import named
+from toys import AllAlike
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_kneighbors_are_those_of_the_metric(data):
 def test_every_metric_of_align_has_its_name(data):
     plain = {name.lower() for name in tl.align.__all__ if is_metric(getattr(tl.align, name))}
     assert "dtw" in plain
-    assert set(named.named()) == plain
+    assert set(named.by_name()) == plain
     for name in plain:
         assert type(tl.Neighbors(name).fit(data.resample(20)).metric_).__name__.lower() == name
 
@@ -102,11 +103,6 @@ def test_the_window_can_be_chosen_by_leaving_one_out(data):
     assert model.metric == "dtw"  # what was given stays
     assert model.metric_ == tl.DTW().select_window(even, even.labels)
     assert clone(model).fit(even).predict(even).tolist() == even.labels.tolist()
-
-
-class Windowless(tl.align.Metric):
-    def _fill(self, x, y, out, threads, report):
-        out[:] = 0
 
 
 def test_labels_come_from_the_sequences_unless_others_are_given(data):
@@ -177,7 +173,7 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
         (lambda s: tl.Neighbors(k=37).fit(s), "k=37: expected an integer from 1 to 36"),
         (lambda s: tl.Neighbors(k=1.5).fit(s), "k=1.5: expected an integer"),
         (lambda s: tl.Neighbors(weights="near").fit(s), "weights='near': expected one of 'uniform', 'distance'"),
-        (lambda s: tl.Neighbors(Windowless(), select_window=True).fit(s), "Windowless has no window to select"),
+        (lambda s: tl.Neighbors(AllAlike(), select_window=True).fit(s), "AllAlike has no window to select"),
         (lambda s: tl.Neighbors().fit(s, np.linspace(0, 1, 36)), "Unknown label type: y holds 0.02"),
         (lambda s: tl.NeighborsRegressor().fit(s), "y has dtype <U5: expected numbers; for classes use Neighbors"),
         (lambda s: tl.NeighborsRegressor().fit(s, [np.nan] * 36), r"y\[0\] is nan"),

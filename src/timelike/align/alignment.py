@@ -1,4 +1,4 @@
-"""What an aligner answers: how two sequences line up."""
+"""`Alignment`, how two sequences line up (cost, path or plan), and `Warp`, a map from one clock to the other."""
 
 from __future__ import annotations
 

@@ -1,20 +1,23 @@
-"""The mean of sequences under an elastic distance."""
+"""`barycenter`: the mean of sequences under an elastic distance, by averaging along paths or, soft, by gradients."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import native
+from ..native import soft as executor
 from ..sequences import Sequences, as_one, as_sequences
 from ..sequences.arguments import real, whole
-from .base import Aligner, computed
+from .band import refuse_infeasible
+from .base import Aligner
 from .dtw import DTW
-from .soft_averaging import descended
+from .elastic import steps
+from .matrix import computed
 from .soft_dtw import SoftDTW
 
 if TYPE_CHECKING:
@@ -106,36 +109,37 @@ def barycenter(
     whole(max_iter, "max_iter", 1)
     real(tolerance, "tolerance", 0)
     average = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
+    task = _Task(sequences, shares, max_iter, tolerance, progress)
     if isinstance(aligner, SoftDTW):
-        return _descended(aligner, average, sequences, shares, max_iter, tolerance, progress)
+        return _descended(aligner, average, task)
+    return _averaged(aligner, average, task)
+
+
+class _Task(NamedTuple):
+    """The members with their weights, and when to stop."""
+
+    members: Sequences
+    weights: NDArray[np.float64]
+    max_iter: int
+    tolerance: float
+    progress: bool
+
+
+def _averaged(aligner: Aligner, start: NDArray[Any], task: _Task) -> Barycenter:
+    """The best of the averages, each of which is the mean along the paths to the one before (DBA)."""
     costs: list[float] = []
-    best, converged = average, False
-    for _ in _rounds(max_iter + 1, progress):  # the last only measures
-        cost, following = _round(aligner, average, sequences, shares)
+    best = average = start
+    converged = False
+    for _ in _rounds(task.max_iter + 1, task.progress):  # the last only measures
+        cost, following = _round(aligner, average, task.members, task.weights)
         if not costs or cost < min(costs):
             best = average
         costs.append(cost)
-        if len(costs) > 1 and costs[-2] - cost <= tolerance * costs[-2]:
+        if len(costs) > 1 and costs[-2] - cost <= task.tolerance * costs[-2]:
             converged = True
             break
         average = following
-    return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, sequences)
-
-
-def _descended(
-    metric: SoftDTW,
-    start: NDArray[Any],
-    sequences: Sequences,
-    weights: NDArray[np.float64],
-    max_iter: int,
-    tolerance: float,
-    progress: bool,
-) -> Barycenter:
-    rounds = iter(_rounds(max_iter, progress))
-    told = functools.partial(next, rounds, None)
-    how: Any = {"max_iter": max_iter, "tolerance": tolerance, "told": told}
-    average, costs, converged = descended(metric, start, sequences, weights, **how)
-    return Barycenter(average, min(costs), np.array(costs), len(costs) - 1, converged, sequences)
+    return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, task.members)
 
 
 def _round(
@@ -147,14 +151,90 @@ def _round(
         alignment = aligner.align(average, sequence)
         if alignment.path is None:
             raise TypeError(f"{type(aligner).__name__} gives no path: expected an aligner that matches steps, as DTW")
-        steps, matched = alignment.path.T
-        np.add.at(sums, steps, weight * sequence[matched].astype(np.float64, copy=False))
-        np.add.at(mass, steps, weight)
+        own, matched = alignment.path.T
+        np.add.at(sums, own, weight * sequence[matched].astype(np.float64, copy=False))
+        np.add.at(mass, own, weight)
         cost += weight * alignment.cost
     known = mass > 0  # a step that is matched with nothing (a gap everywhere) stays as it is
     following = average.astype(np.float64)
     following[known] = sums[known] / mass[known].reshape(-1, *[1] * (average.ndim - 1))
     return cost, following.astype(average.dtype)
+
+
+def _descended(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> Barycenter:
+    """The best average that L-BFGS reaches: the cost under soft-DTW is smooth."""
+    from scipy.optimize import minimize
+
+    refuse_infeasible(aligner._soft.window, np.array([len(start)]), task.members.lengths)
+    objective = _Objective(
+        aligner, steps(task.members, np.dtype(np.float64)), task.weights, start.shape, native.cores()
+    )
+    first, _ = objective(start.astype(np.float64).reshape(-1))
+    scale = abs(first) or 1.0  # SciPy's tolerance is a share only of costs above 1
+    costs, rounds = [first], iter(_rounds(task.max_iter, task.progress))
+
+    def scaled(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        cost, gradient = objective(flat)
+        return cost / scale, gradient / scale
+
+    def heard(intermediate_result: Any) -> None:
+        costs.append(float(intermediate_result.fun) * scale)
+        next(rounds, None)
+
+    found = minimize(
+        scaled,
+        start.astype(np.float64).reshape(-1),
+        jac=True,
+        method="L-BFGS-B",
+        callback=heard,
+        options={"maxiter": task.max_iter, "ftol": task.tolerance, "gtol": 0.0},
+    )
+    average = found.x.reshape(start.shape).astype(start.dtype)
+    return Barycenter(average, min(costs), np.array(costs), len(costs) - 1, bool(found.success), task.members)
+
+
+@dataclass
+class _Objective:
+    """Σ w_i d(average, x_i) and its gradient by the average, for averages of one shape."""
+
+    metric: SoftDTW
+    members: native.Steps
+    weights: NDArray[np.float64]
+    shape: tuple[int, ...]
+    threads: int
+
+    def __post_init__(self) -> None:
+        self.own = self._with(self.members, self.members)[0] if self.metric.divergence else np.zeros(1)
+
+    def __call__(self, flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        copies = _repeated(flat.reshape(self.shape[0], -1), len(self.weights))
+        totals, by_average, _ = self._with(copies, self.members, self.weights)
+        cost, gradient = float(self.weights @ (totals - self.own / 2)), by_average.sum(0)
+        if self.metric.divergence:
+            alone = _repeated(flat.reshape(self.shape[0], -1), 1)
+            half = -self.weights.sum(keepdims=True) / 2
+            own, first, second = self._with(alone, alone, half)
+            cost += float(half[0] * own[0])
+            gradient = gradient + (first + second)[0]
+        return cost, gradient.reshape(-1)
+
+    def _with(
+        self, x: native.Steps, y: native.Steps, scales: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Totals and, where they are asked for, gradients; x's are (item, time, channel)."""
+        items = np.arange(len(x.lengths))
+        totals = executor.pairs(self.metric._soft, x, y, items, items, self.threads)
+        if scales is None:
+            return totals, totals, totals
+        by_x, by_y = executor.gradients(self.metric._soft, x, y, scales, None, self.threads)
+        assert by_x is not None
+        assert by_y is not None
+        return totals, by_x.reshape(len(items), self.shape[0], -1), by_y
+
+
+def _repeated(sequence: NDArray[np.float64], times: int) -> native.Steps:
+    length = len(sequence)
+    return native.Steps(np.tile(sequence, (times, 1)), np.arange(times) * length, np.full(times, length))
 
 
 def _weights(weights: Any, n_items: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The `window` and `band` options of every elastic distance: what they may be, and whether they leave a path."""
+"""The options `window` and `band` of elastic distances: their checks, and the error where they leave no path."""
 
 from __future__ import annotations
 

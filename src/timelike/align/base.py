@@ -1,52 +1,39 @@
-"""The verbs every distance has, written once: doors, threads, symmetry, progress, memory."""
+"""`Metric` and `Aligner`: the verbs that every distance has, written once."""
 
 from __future__ import annotations
 
 import abc
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import math
+from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import native
 from ..sequences import Sequences, as_one, as_sequences
 from ..sequences.arguments import whole
-from ..sequences.doors import computed_dtype
-from . import spread
 from .alignment import Alignment
-from .candidates import Ids, checked_candidates, nearest_among
-
-Report = native.Report
-
-_BLOCK = 1 << 24  # distances at a time in a search
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-
-
-class Matches(NamedTuple):
-    """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first."""
-
-    ids: NDArray[np.int64]
-    distances: NDArray[Any]
-
-
-class Gallery:
-    """A collection made ready for many searches under a metric; made by `Metric.prepared`."""
-
-    def __init__(self, metric: Metric, collection: Sequences) -> None:
-        self.metric, self.collection = metric, collection
-
-    def neighbors(self, queries: Any, k: int = 1, *, n_jobs: int | None = None) -> Matches:
-        """The k nearest to every query, as `metric.neighbors` gives them."""
-        return self.metric.neighbors(self.collection, queries, k, n_jobs=n_jobs)
+from .cluster import over_cluster
+from .gallery import Gallery, Ids, Matches
+from .matrix import (
+    Report,
+    checked_out,
+    computed,
+    empty_matrix,
+    progress_bar,
+    refuse_nonfinite,
+    threads_of,
+)
 
 
 class Metric(abc.ABC):
-    """Anything that compares two sequences. A subclass fills in `_fill`; the verbs are here."""
+    """Anything that compares two sequences. A subclass fills in `_fill`; the verbs are here.
+
+    One that can compute something of a collection before any query comes fills in `_known` and `_against` too, one
+    with a faster search than by all distances `_found`.
+    """
 
     symmetric: ClassVar[bool] = True
     # promises of tests/contract that the method cannot keep, each with the reason
@@ -68,8 +55,10 @@ class Metric(abc.ABC):
         self._refuse(first, second, ("x", "y"))
         out = np.empty((1, 1), computed(first, second))
         self._fill(first, second, out, 1, None)
-        refuse_nonfinite(out, ("x", "y"))
-        return float(out[0, 0])
+        found = float(out[0, 0])
+        if not math.isfinite(found):  # asked for every pair, so NumPy is left out of it
+            refuse_nonfinite(out, ("x", "y"))
+        return found
 
     def pairwise(
         self,
@@ -86,26 +75,15 @@ class Metric(abc.ABC):
         """
         x = as_sequences(X, "X")
         y = None if Y is None else as_sequences(Y, "Y")
-        with _bar(progress) as report:
-            return self._filled(x, y, ("X", "Y"), threads=threads_of(n_jobs), out=out, report=report)
-
-    def _filled(
-        self,
-        x: Sequences,
-        y: Sequences | None,
-        names: tuple[str, str],
-        *,
-        threads: int,
-        out: NDArray[Any] | None = None,
-        report: Report = None,
-    ) -> NDArray[Any]:
-        self._refuse(x, y, names)
+        threads = threads_of(n_jobs)
+        self._refuse(x, y, ("X", "Y"))
         shape, dtype = (len(x), len(x if y is None else y)), computed(x, x if y is None else y)
-        out = _room(shape, dtype) if out is None else _checked(out, shape, dtype, x, y)
+        out = empty_matrix(shape, dtype) if out is None else checked_out(out, shape, dtype, x, y)
         other = y if y is not None or self.symmetric else x
-        if not spread.over_cluster(self, x, other, out):
-            self._fill(x, other, out, threads, report)
-        refuse_nonfinite(out, names if y is not None else (names[0], names[0]))
+        with progress_bar(progress) as report:
+            if not over_cluster(self, x, other, out):
+                self._fill(x, other, out, threads, report)
+        refuse_nonfinite(out, ("X", "X" if y is None else "Y"))
         return out
 
     def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
@@ -127,44 +105,38 @@ class Metric(abc.ABC):
         With `among` only candidates are compared: positions (query, candidate) in X, or the `Matches` of another
         metric, whose best are put in a new order.
         """
-        collection, asked = as_sequences(X, "X"), as_sequences(queries, "queries")
-        self._refuse_search(collection, asked, k)
-        if among is not None:
-            chosen = checked_candidates(among, len(asked), len(collection), k)
-            distances = self._among(collection, asked, chosen, threads_of(n_jobs))
-            refuse_nonfinite(distances, ("queries", "among"))
-            return Matches(*nearest_among(chosen, distances, k))
-        found = self._nearest(collection, asked, k, threads_of(n_jobs))
-        return self._brute_force(collection, asked, k, n_jobs) if found is None else found
-
-    def _among(self, collection: Sequences, asked: Sequences, chosen: Ids, threads: int) -> NDArray[Any]:
-        """The distance of every query from each of its candidates, (query, candidate)."""
-        out = np.empty(chosen.shape, computed(asked, collection))
-        for query, ids in enumerate(chosen):
-            self._fill(asked[query : query + 1], collection[ids], out[query : query + 1], threads, None)
-        return out
+        return Gallery(self, as_sequences(X, "X")).neighbors(queries, k, among=among, n_jobs=n_jobs)
 
     def prepared(self, X: Any) -> Gallery:
         """X made ready for many searches: `metric.prepared(X).neighbors(queries, k)`.
 
         A metric that computes something of X alone does so here, once.
         """
-        return Gallery(self, as_sequences(X, "X"))
+        collection = as_sequences(X, "X")
+        self._refuse(collection, None, ("X", "X"))
+        return Gallery(self, collection, self._known(collection, threads_of(None)))
 
     def _refuse_search(self, collection: Sequences, asked: Sequences, k: int) -> None:
         self._refuse(asked, collection, ("queries", "X"))
         if whole(k, "k", 1) > len(collection):
             raise ValueError(f"k={k}: expected 1 to {len(collection)}, the number of sequences in X")
 
-    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches | None:
-        """A faster way to the same answer, where a metric has one."""
+    def _known(self, sequences: Sequences, threads: int) -> Any:
+        """What can be computed of sequences before it is known what they are compared with: here nothing."""
+        return sequences
+
+    def _some(self, known: Any, items: Ids | slice) -> Any:
+        """What is known of some of the sequences."""
+        return known[items]
+
+    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+        """Distances into `out` (query, item), from what is known of the queries and of the collection."""
+        if not over_cluster(self, asked, known, out):
+            self._fill(asked, known, out, threads, None)
+
+    def _found(self, asked: Sequences, known: Any, k: int, threads: int) -> Matches | None:
+        """A faster way to the k nearest than all distances, where a metric has one."""
         return None
-
-    def _brute_force(self, collection: Sequences, asked: Sequences, k: int, n_jobs: int | None) -> Matches:
-        def block(rows: slice) -> NDArray[Any]:
-            return self.pairwise(asked[rows], collection, n_jobs=n_jobs)
-
-        return nearest_of_blocks(block, len(asked), len(collection), k)
 
 
 class Aligner(Metric):
@@ -183,91 +155,3 @@ class Aligner(Metric):
         if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
             return found
         return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
-
-
-def nearest_of_blocks(distances: Callable[[slice], NDArray[Any]], n_asked: int, n_known: int, k: int) -> Matches:
-    """The k nearest from distances (query, known) of some queries at a time, so that memory stays bounded."""
-    rows = max(1, _BLOCK // n_known)
-    ids, found = [], []
-    for begin in range(0, n_asked, rows):
-        block = distances(slice(begin, begin + rows))
-        ids.append(np.argsort(block, axis=1, kind="stable")[:, :k])
-        found.append(np.take_along_axis(block, ids[-1], axis=1))
-    return Matches(np.concatenate(ids), np.concatenate(found))
-
-
-def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
-    """The dtype of the computation: float64 where a float32 could not hold the values, otherwise float32."""
-    if x.dtype == y.dtype and x.dtype in _FLOATS:  # asked for every pair, so the common answer comes first
-        return x.dtype
-    return computed_dtype(x.dtype, y.dtype)
-
-
-def threads_of(n_jobs: int | None) -> int:
-    if n_jobs is None or n_jobs == -1:
-        return native.cores()
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
-        raise ValueError(f"n_jobs={n_jobs!r}: expected a positive number of threads, or None or -1 for all cores")
-    return int(n_jobs)
-
-
-def _room(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
-    need = shape[0] * shape[1] * dtype.itemsize
-    have = _memory() if need > 1 << 24 else None
-    if have is not None and need > have:
-        raise MemoryError(
-            f"a matrix of {shape[0]} × {shape[1]} {dtype} distances needs {need / 2**30:.1f} GiB and this machine has "
-            f"{have / 2**30:.1f}: pass out=np.memmap(path, dtype={dtype.name!r}, mode='w+', shape={shape}), "
-            + ("use float32, " if dtype == np.float64 else "")
-            + "or ask for neighbors()"
-        )
-    return np.empty(shape, dtype)
-
-
-def _memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _checked(
-    out: NDArray[Any], shape: tuple[int, int], dtype: np.dtype[Any], x: Sequences, y: Sequences | None
-) -> NDArray[Any]:
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"out is a {type(out).__name__}: expected a NumPy array or memmap")
-    if out.shape != shape or out.dtype != dtype:
-        raise ValueError(f"out is {out.shape} {out.dtype}: expected {shape} {dtype}")
-    if not (out.flags.c_contiguous and out.flags.writeable):
-        raise ValueError("out must be a writeable array in C order")
-    if any(np.may_share_memory(out, side.buffers()[0]) for side in (x, y) if side is not None):
-        raise ValueError("out overlaps the sequences in memory: give it an array of its own")
-    return out
-
-
-@contextmanager
-def _bar(progress: bool) -> Iterator[Report]:
-    if not progress:
-        yield None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=1.0, unit="", bar_format="{l_bar}{bar}| {elapsed}<{remaining}") as bar:
-        yield lambda done, total: bar.update(done / total - bar.n) and None
-        bar.update(1.0 - bar.n)
-
-
-def refuse_nonfinite(out: NDArray[Any], names: tuple[str, str]) -> None:
-    if np.isfinite(out.max()):  # max sees inf and nan without a matrix of flags
-        return
-    row, column = np.argwhere(~np.isfinite(out))[0]
-    what = f"the distance of {names[0]}[{row}] and {names[1]}[{column}] is"
-    if np.isnan(out[row, column]):
-        raise ValueError(
-            f"{what} nan, because the array the sequences were made from was changed afterwards (keep a "
-            "Sequences.copy() of it), or because a network that was learned has weights that are not finite"
-        )
-    raise ValueError(
-        f"{what} too large for {out.dtype}: standardize() the sequences"
-        + (" or give them as float64" if out.dtype == np.float32 else "")
-    )

@@ -1,4 +1,4 @@
-"""Dynamic time warping, of the sequences and of their derivatives."""
+"""Dynamic time warping: plain (DTW), of slopes (DDTW), and with a price on warping (WDTW, ADTW)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from .. import native
 from ..native import COSTS, Cost
 from ..sequences import Sequences, as_sequences
+from ..sequences.arguments import real
 from .elastic import Elastic
+from .gallery import leave_one_out
 
 Step = Literal["symmetric1", "symmetric2"]
 Normalize = Literal["length", "steps"]
@@ -112,9 +114,7 @@ class DTW(Elastic):
         best, best_score = None, -1.0
         for candidate in self._candidates(sequences) if windows is None else list(windows):
             metric = replace(self, window=candidate)
-            distances = metric.pairwise(sequences, n_jobs=n_jobs)
-            np.fill_diagonal(distances, np.inf)
-            score = float(np.mean(labels[distances.argmin(axis=1)] == labels))
+            score = leave_one_out(metric.pairwise(sequences, n_jobs=n_jobs), labels)
             if score > best_score:
                 best, best_score = metric, score
         if best is None:
@@ -142,5 +142,47 @@ class DDTW(DTW):
     0.0
     """
 
-    def _prepared(self, s: Sequences) -> Sequences:
+    def _compared(self, s: Sequences) -> Sequences:
         return s.derivative(rule="keogh")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WDTW(Elastic):
+    """Weighted DTW: matching steps that are far apart in time costs more (Jeong, Jeong and Omitaomu, 2011).
+
+    The squared distance of x_i and y_j is multiplied by 1/(1 + exp(−g(|i − j| − L/2))), L the longer length.
+
+    >>> import timelike as tl
+    >>> tl.WDTW(g=0.0).distance([0.0, 1.0], [0.0, 3.0])
+    2.0
+    """
+
+    g: float = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real(self.g, "g", 0.0)
+
+    def _program(self, x: Sequences, y: Sequences) -> native.Program:
+        return native.Program(rule="weighted", first=self.g, window=self._bound)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ADTW(Elastic):
+    """Amerced DTW: every step off the diagonal costs a constant (Herrmann and Webb, 2023).
+
+    D(i, j) = ‖x_i − y_j‖² + min(D(i−1, j−1), D(i−1, j) + penalty, D(i, j−1) + penalty).
+
+    >>> import timelike as tl
+    >>> tl.ADTW(penalty=0.5).distance([0, 1, 2], [0, 0, 1, 2])
+    0.5
+    """
+
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real(self.penalty, "penalty", 0.0)
+
+    def _program(self, x: Sequences, y: Sequences) -> native.Program:
+        return native.Program(rule="amerced", first=self.penalty, window=self._bound)

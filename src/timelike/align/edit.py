@@ -156,9 +156,9 @@ def _thresholds(epsilon: float | None, x: Sequences, y: Sequences) -> tuple[NDAr
     """One for every sequence; a pair takes the larger of its two."""
     if epsilon is not None:
         return np.full(len(x), epsilon), np.full(len(y), epsilon)
-    first = _quarter_spreads(x)
-    return first, first if y is x else _quarter_spreads(y)
+    first = _quarter_deviations(x)
+    return first, first if y is x else _quarter_deviations(y)
 
 
-def _quarter_spreads(s: Sequences) -> NDArray[np.float64]:
+def _quarter_deviations(s: Sequences) -> NDArray[np.float64]:
     return np.array([np.std(sequence, dtype=np.float64) / 4 for sequence in s])

@@ -1,4 +1,4 @@
-"""What all elastic distances share: a band, channels together or one by one, and the engine that runs them."""
+"""`Elastic`, the base of distances that are dynamic programs over pairs of steps, run by the compiled engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from .. import native
 from ..sequences import Sequences, as_one
 from .alignment import Alignment
 from .band import Band, Window, bound, refuse_infeasible
-from .base import Aligner, Matches, Report, computed
+from .base import Aligner
+from .gallery import Matches
+from .matrix import Report, computed
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,7 +39,7 @@ class Elastic(Aligner):
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         """The recurrence for these sequences."""
 
-    def _prepared(self, s: Sequences) -> Sequences:
+    def _compared(self, s: Sequences) -> Sequences:
         """What is compared: the sequences themselves, unless a method compares something made from them."""
         return s
 
@@ -55,7 +57,7 @@ class Elastic(Aligner):
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         other = x if y is None else y
         refuse_infeasible(self._bound, x.lengths, other.lengths)
-        first, second = self._prepared(x), None if y is None else self._prepared(y)
+        first, second = self._compared(x), None if y is None else self._compared(y)
         if not self._split(x):
             self._fill_together(first, second, out, threads, report)
             return
@@ -76,12 +78,12 @@ class Elastic(Aligner):
         native.pairwise(self._program(x, other), *sides, **how)
         self._finished(out, x.lengths[:, None], other.lengths[None, :])
 
-    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches | None:
+    def _found(self, asked: Sequences, known: Sequences, k: int, threads: int) -> Matches | None:
         rooted = self._rooted()
         if rooted is None or self._split(asked):
             return None
-        refuse_infeasible(self._bound, asked.lengths, collection.lengths)
-        queries, items = self._prepared(asked), self._prepared(collection)
+        refuse_infeasible(self._bound, asked.lengths, known.lengths)
+        queries, items = self._compared(asked), self._compared(known)
         dtype = computed(queries, items)
         program = self._program(queries, items)
         sides = steps(queries, dtype), steps(items, dtype)
@@ -112,7 +114,7 @@ class Elastic(Aligner):
                 "dependent=False has a path for every channel: align one channel, x[:, [c]], or use dependent=True"
             )
         refuse_infeasible(self._bound, x.lengths, y.lengths)
-        first, second = self._prepared(x), self._prepared(y)
+        first, second = self._compared(x), self._compared(y)
         dtype = computed(first, second)
         one, two = (side.values.reshape(len(side.values), -1).astype(dtype, copy=False) for side in (first, second))
         return self._program(first, second), one, two

@@ -1,12 +1,14 @@
-"""Metrics that are fitted: what they are asked must be like what they learned from."""
+"""`FittedMetric`: a metric that learns before it compares, and refuses what is unlike what it learned from."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
-from ..models import Model
+from ..models import Model  # scikit-learn, which takes a second to import: DTW, in a file without it, does not wait
 from ..sequences import Sequences
 from .base import Metric
+from .gallery import Gallery
 
 
 class FittedMetric(Model, Metric):
@@ -17,6 +19,9 @@ class FittedMetric(Model, Metric):
         super()._refuse(x, y, names)
         self._refuse_frame(x.frame, names[0])
 
-    def _refuse_search(self, collection: Sequences, asked: Sequences, k: Any) -> None:
-        self._require_fitted()
-        super()._refuse_search(collection, asked, k)
+    def prepared(self, X: Any) -> Gallery:
+        """X made ready for many searches: what is computed of X alone is computed now, and not for every query.
+
+        The gallery keeps a copy of the metric: fitted again, it would compare queries of another kind with these.
+        """
+        return Metric.prepared(copy.deepcopy(self), X)

@@ -1,4 +1,4 @@
-"""Dynamic time warping in continuous time."""
+"""`GDTW`: dynamic time warping in continuous time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from ..native import warps
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, real, whole
 from .alignment import Alignment, Warp
-from .base import Aligner, Report, threads_of
-from .warping import Side, conflict_message, pair_limits
+from .base import Aligner
+from .gallery import leave_one_out
+from .matrix import Report, threads_of
+from .warp_problem import Side, conflict_message, pair_constraints
 
 _KNOTS_AT_ONCE = 1 << 20  # of all pairs solved in one call, so that memory stays bounded
 _FINEST = 65535  # grid values per knot, counted in 16 bits
@@ -166,9 +168,9 @@ class GDTW(Aligner):
         found = warps.solve(pairs, self._search(), threads=threads, report=report)
         if isinstance(found, warps.Conflict):
             i, j = first[found.pair], second[found.pair]
-            limits = pair_limits(pairs, found.pair, self.subsequence)
+            constraints = pair_constraints(pairs, found.pair, self.subsequence)
             at = float(x.times_of(i)[found.knot])
-            raise ValueError(conflict_message(found.knot, limits, at, y.clock.starts[j], y.clock.spans[j]))
+            raise ValueError(conflict_message(found.knot, constraints, at, y.clock.starts[j], y.clock.spans[j]))
         return found
 
     def select_regularization(
@@ -211,9 +213,7 @@ class GDTW(Aligner):
         sequences = as_sequences(X, "X")
         if sequences.labels is None or len(sequences) < 2:
             raise ValueError("X needs two or more sequences with labels, or Y and truth: the true warps")
-        distances = self.pairwise(sequences, n_jobs=n_jobs)
-        np.fill_diagonal(distances, np.inf)
-        return float(np.mean(sequences.labels[distances.argmin(axis=1)] != sequences.labels))
+        return 1 - leave_one_out(self.pairwise(sequences, n_jobs=n_jobs), sequences.labels)
 
 
 def search(penalty: Any, delta: Any, subsequence: bool, refinements: Any, grid: Any) -> warps.Search:

@@ -1,4 +1,4 @@
-"""A query found in a long stream: the best places of a recording, or one sample at a time."""
+"""Finding a query in a long stream: `subsequence` in a whole recording, `Spring` one sample at a time."""
 
 from __future__ import annotations
 

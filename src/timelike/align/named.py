@@ -1,4 +1,4 @@
-"""Metrics that learn nothing, by their names: `"dtw"` is `DTW()`."""
+"""Metrics by name, `"dtw"` for `DTW()`: the option `metric` of estimators."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..models import Model, options, parts
 from .base import Metric
 
 
-def named() -> dict[str, type[Metric]]:
+def by_name() -> dict[str, type[Metric]]:
     """Every public metric of this room, by its name in lower case.
 
-    >>> "dtw" in named()
+    >>> "dtw" in by_name()
     True
     """
     room = __name__.rpartition(".")[0]
@@ -31,7 +31,7 @@ def resolve(metric: Any) -> Metric:
     metric = parts.thawed(metric)
     if isinstance(metric, Metric):
         return metric
-    kinds = named()
+    kinds = by_name()
     if isinstance(metric, str) and metric in kinds:
         return kinds[metric]()
     raise ValueError(
@@ -63,7 +63,7 @@ def learns(metric: Any) -> bool:
 
 
 def _worded(word: str | None) -> Any:
-    return named()[word]() if word in named() else word
+    return by_name()[word]() if word in by_name() else word
 
 
 def _is_plain_value(kind: Any) -> bool:

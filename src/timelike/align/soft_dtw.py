@@ -1,4 +1,4 @@
-"""Soft-DTW as a metric: of two sequences, of all pairs, and the expected alignment. The module is in layers/."""
+"""`SoftDTW`, a metric: its values, its divergence, and the expected alignment. The torch module is in layers/."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ..sequences import Sequences
 from ..sequences.arguments import real
 from .alignment import Alignment
 from .band import Band, Window, bound, refuse_infeasible
-from .base import Aligner, Report, computed
+from .base import Aligner
 from .elastic import steps
+from .matrix import Report, computed
 
 _PAIRS = 1 << 15  # pairs between two reports, and two looks for Ctrl-C
 

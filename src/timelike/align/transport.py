@@ -16,8 +16,9 @@ from ..native.scaling import frame_costs
 from ..sequences import Sequences
 from ..sequences.arguments import real, whole
 from .alignment import Alignment
-from .base import Aligner, Report
+from .base import Aligner
 from .elastic import steps
+from .matrix import Report
 
 _SOFT = "entropy spreads every plan, so that a sequence is at a positive distance even from itself"
 
@@ -121,20 +122,20 @@ class Entropic(Aligner):
         if miss.number:
             second = "X" if y is None else "Y"
             pair = f"the plan of X[{miss.row}] and {second}[{miss.column}]"
-            self._tell(f"{pair}, the worst of {miss.number},", miss.deviation, frames_up=5)
+            self._tell(f"{pair}, the worst of {miss.number},", miss.deviation)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         cost, plan, deviation = native.align(self._scaling(), *_frames(x), *_frames(y))
         if deviation > self.tolerance:
-            self._tell("the plan of x and y", deviation, frames_up=4)
+            self._tell("the plan of x and y", deviation)
         return Alignment(cost, None, x[0], y[0], weights=plan)
 
-    def _tell(self, whose: str, deviation: float, *, frames_up: int) -> None:
+    def _tell(self, whose: str, deviation: float) -> None:
         warnings.warn(
             f"{type(self).__name__}: {whose} misses its marginals by {deviation:.1e} after max_iter={self.max_iter} "
             f"rounds, and tolerance={self.tolerance:g} was asked: use a larger max_iter, tolerance or regularization",
             RuntimeWarning,
-            stacklevel=frames_up,  # where the verb was called
+            stacklevel=4,  # where the verb was called
         )
 
 

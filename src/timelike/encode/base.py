@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from ..align import FittedMetric, Matches
-from ..align.base import Report, computed, threads_of
+from ..align import FittedMetric
+from ..align.matrix import Report, threads_of
 from ..sequences import Sequences
 from ..sequences.arguments import whole
-from .gallery import EncodedGallery, nearest_vectors
 
 Floats = NDArray[np.float32]
 
@@ -67,18 +66,15 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         tags.transformer_tags.preserves_dtype = ["float32"]  # what networks compute in
         return tags
 
-    def prepared(self, X: Any) -> EncodedGallery:
-        """X made ready for many searches: its vectors are computed now, and not again for every query."""
-        return EncodedGallery(self, self._asked(X))
+    def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
+        return self._vectors(sequences, threads)
 
-    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches:
-        known = self._vectors(collection, threads)  # once, however many blocks of queries there are
-        return nearest_vectors(known, self, asked, k, computed(asked, collection), threads)
+    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+        out[...] = cdist(asked, known)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         first = self._vectors(x, threads)
-        second = first if y is None or y is x else self._vectors(y, threads)
-        out[...] = cdist(first, second)
+        self._against(first, first if y is None or y is x else self._vectors(y, threads), out, threads)
 
     def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """In the precision in which they are compared."""

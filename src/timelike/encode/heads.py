@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from ..align.base import threads_of
+from ..align.matrix import threads_of
 from ..models import Model, options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store

@@ -12,20 +12,18 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..align import FittedMetric
-from ..align.base import Report, computed
-from ..align.candidates import Ids
+from ..align.matrix import Report
 from ..models import options
-from ..sequences import Sequences, as_sequences
+from ..sequences import Sequences
 from ..sequences.doors import read_targets
 from ..train import Objective, Plateau, Trained
 from ..train.trained import exact, torch_threads
 from . import losses
 from .comparer import Comparer
-from .gallery import PreparedGallery
 from .losses.finding import known, option as loss_option
 from .objectives.given_pairs import ByPairs, checked_pairs
 from .objectives.labels import Judged, Supervised
-from .pairs import compare, fill, parts, picked
+from .pairs import Part, compare, fill, parts, picked
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
 _LEAST = 4  # members a class must have before some are held out
@@ -161,22 +159,17 @@ class LearnedMetric(MetricEstimator):
                 return held
         return _of_every_class(classes, self.validation, rng, stay)
 
-    def prepared(self, X: Any) -> PreparedGallery:
-        """X made ready for many searches: what the network computes of X alone is computed once."""
-        return PreparedGallery(self, as_sequences(X, "X"))
-
-    def _among(self, collection: Sequences, asked: Sequences, chosen: Ids, threads: int) -> NDArray[Any]:
-        """Each query and each candidate of any query is prepared once."""
-        wanted_ones, places = np.unique(chosen, return_inverse=True)
-        out = np.empty(chosen.shape, computed(asked, collection))
-        twin = exact(self.network_)
+    def _known(self, sequences: Sequences, threads: int) -> list[Part]:
+        """What the network computes of each sequence alone."""
         with torch_threads(threads):
-            gallery = parts(twin, self._ready(collection[wanted_ones]))
-            queries = parts(twin, self._ready(asked))
-            for query, wanted in enumerate(places.reshape(chosen.shape)):
-                one, own = picked(queries, np.array([query])), out[query : query + 1]
-                compare(self.network_, one, picked(gallery, wanted), own)
-        return out
+            return parts(exact(self.network_), self._ready(sequences))
+
+    def _some(self, known: list[Part], items: NDArray[np.int64] | slice) -> list[Part]:
+        return picked(known, np.arange(items.start, items.stop) if isinstance(items, slice) else items)
+
+    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+        with torch_threads(threads):
+            compare(self.network_, asked, known, out)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         first = self._ready(x)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from ..align.layers.batches import checked_lengths
+from ..align.layers.padded import checked_lengths
 from .pairs import tiled
 
 if TYPE_CHECKING:

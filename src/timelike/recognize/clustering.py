@@ -1,4 +1,4 @@
-"""Groups of alike sequences, without labels."""
+"""Clustering: `KMeans` by barycenters, `KMedoids` by any distance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..align import Aligner, Metric, barycenter, named
 from ..models import Model, options
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, store
-from .medoids import Seeds, better_medoids, first_medoids, spread_out
+from .medoids import Seeds, better_medoids, far_apart, first_medoids
 
 
 def _random_state(value: Any, name: str) -> Any:
@@ -37,7 +37,7 @@ def _legacy(random_state: Any) -> Any:
 
 
 class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
-    """What both kinds of clustering have in common."""
+    """The options and the door that both kinds of clustering share."""
 
     k = options.whole(1)
     n_init = options.whole(1, "training")
@@ -228,7 +228,7 @@ class KMeans(_Clusters):
             given = sequences[rng.choice(len(sequences), self.k, replace=False)]
         else:
             given = sequences[
-                spread_out(lambda i: metric.pairwise(sequences, sequences[[i]])[:, 0], len(sequences), self.k, rng)
+                far_apart(lambda i: metric.pairwise(sequences, sequences[[i]])[:, 0], len(sequences), self.k, rng)
             ]
         given = given.replace(times=None)
         if self.length is not None:

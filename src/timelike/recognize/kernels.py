@@ -1,4 +1,4 @@
-"""Distances as similarities, for support vector machines and whatever else takes a precomputed kernel."""
+"""`ElasticKernel`: distances as similarities, for support vector machines and others with a precomputed kernel."""
 
 from __future__ import annotations
 

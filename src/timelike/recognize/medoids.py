@@ -1,4 +1,4 @@
-"""Choosing k representatives on a matrix of distances."""
+"""k medoids on a matrix of distances: seeds to begin with, and exchanges that improve them (FasterPAM)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def first_medoids(distances: NDArray[Any], k: int, init: Any, rng: np.random.Ran
     if isinstance(init, str):
         if init == "random":
             return np.asarray(rng.choice(n_items, k, replace=False))
-        return _build(distances, k) if init == "build" else spread_out(lambda i: distances[:, i], n_items, k, rng)
+        return _build(distances, k) if init == "build" else far_apart(lambda i: distances[:, i], n_items, k, rng)
     chosen = np.asarray(init)
     if chosen.shape != (k,) or chosen.dtype.kind not in "iu" or len(np.unique(chosen)) < k:
         raise ValueError(f"init={init!r:.80}: expected {k} different positions, one for each medoid")
@@ -34,7 +34,7 @@ def first_medoids(distances: NDArray[Any], k: int, init: Any, rng: np.random.Ran
     return chosen.astype(np.int64)
 
 
-def spread_out(
+def far_apart(
     distances_from: Callable[[int], NDArray[Any]], n_items: int, k: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
     """k different positions, each drawn with a chance in proportion to its distance from those before.

@@ -1,4 +1,4 @@
-"""Nearest neighbours under any metric of the library."""
+"""`Neighbors` and `NeighborsRegressor`: classes and numbers from the nearest sequences under any metric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Weights = Literal["uniform", "distance"]
 
 
 class _Nearest(Model):
-    """What classifying and regressing by neighbours have in common."""
+    """The sequences that are kept, and the votes of the nearest, for classes and numbers."""
 
     metric = named.option()
     k = options.whole(1, "free")

@@ -1,4 +1,4 @@
-"""How sure a mean is."""
+"""Confidence intervals of means, from Student's t."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good distances are at finding what belongs together: average precision and nearest neighbours."""
+"""Retrieval by distances, scored: average precision, its mean, and the accuracy of nearest neighbours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alignments as torch modules: batches in, costs with gradients out."""
+"""Alignments as torch modules: padded pairs in, costs with gradients out."""
 
 from .gdtw import DecDTW, Warped
 from .path_losses import MaxError, Positions, TimeDev, TimeErr, WarpMSE

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from ...native import warps
 from ..gdtw import pair, search
-from ..warping import conflict_message, pair_limits
-from .batches import Batch, checked, valid
-from .derivatives import without_derivative
-from .limits import Clock, refuse_limits, spread
+from ..warp_problem import conflict_message, pair_constraints
+from .first_order import without_derivative
+from .knots import Clock, per_knot, refuse_constraints
+from .padded import PaddedPairs, padded_pairs, valid
 
 Number = float | Tensor
 
@@ -95,21 +95,21 @@ class DecDTW(nn.Module):
 
         Times are (item, time) or, for all items alike, (time,).
         """
-        batch = checked(x, y, x_lengths, y_lengths)
-        clocks = Clock(x_times, batch.x, batch.x_lengths, "x"), Clock(y_times, batch.y, batch.y_lengths, "y")
-        clocks[1].refuse_rounding(batch.x.dtype, "y_times")
-        knots = batch.x.shape[:2]
+        padded = padded_pairs(x, y, x_lengths, y_lengths)
+        clocks = Clock(x_times, padded.x, padded.x_lengths, "x"), Clock(y_times, padded.y, padded.y_lengths, "y")
+        clocks[1].refuse_rounding(padded.x.dtype, "y_times")
+        knots = padded.x.shape[:2]
         intervals = (knots[0], max(knots[1] - 1, 0))
-        limits = (
-            spread(self.regularization, intervals, batch, "regularization"),
-            spread(self.slope_min, intervals, batch, "slope[0]"),
-            spread(torch.inf if self.slope_max is None else self.slope_max, intervals, batch, "slope[1]"),
-            spread(-torch.inf if self.bound_min is None else self.bound_min, knots, batch, "bounds[0]"),
-            spread(torch.inf if self.bound_max is None else self.bound_max, knots, batch, "bounds[1]"),
+        constraints = (
+            per_knot(self.regularization, intervals, padded, "regularization"),
+            per_knot(self.slope_min, intervals, padded, "slope[0]"),
+            per_knot(torch.inf if self.slope_max is None else self.slope_max, intervals, padded, "slope[1]"),
+            per_knot(-torch.inf if self.bound_min is None else self.bound_min, knots, padded, "bounds[0]"),
+            per_knot(torch.inf if self.bound_max is None else self.bound_max, knots, padded, "bounds[1]"),
         )
-        refuse_limits(limits, batch.x_lengths)
+        refuse_constraints(constraints, padded.x_lengths)
         solve: Any = _Solve.apply
-        return Warped(*solve(batch.x, batch.y, *limits, batch, clocks, self.search))
+        return Warped(*solve(padded.x, padded.y, *constraints, padded, clocks, self.search))
 
     def extra_repr(self) -> str:
         """The options that are numbers; parameters have lines of their own."""
@@ -129,18 +129,18 @@ class _Solve(torch.autograd.Function):
         s_max: Tensor,
         b_min: Tensor,
         b_max: Tensor,
-        batch: Batch,
+        padded: PaddedPairs,
         clocks: tuple[Clock, Clock],
         how: warps.Search,
     ) -> tuple[Tensor, Tensor]:
-        pairs = _pairs(x, y, (strength, s_min, s_max, b_min, b_max), batch, clocks)
+        pairs = _pairs(x, y, (strength, s_min, s_max, b_min, b_max), padded, clocks)
         found = warps.solve(pairs, how, threads=torch.get_num_threads())
         if isinstance(found, warps.Conflict):
             raise ValueError(_explained(found, pairs, clocks, how.free_ends))
         _refuse_overflow(found.objective, x.dtype)
-        ctx.pairs, ctx.how, ctx.found, ctx.batch, ctx.clocks = pairs, how, found, batch, clocks
+        ctx.pairs, ctx.how, ctx.found, ctx.padded, ctx.clocks = pairs, how, found, padded, clocks
         x_clock, y_clock = clocks
-        inside = valid(batch.x_lengths, x.shape[1])
+        inside = valid(padded.x_lengths, x.shape[1])
         values = np.repeat(y_clock.clock.starts, x_clock.lengths) + found.phi * np.repeat(
             y_clock.scale, x_clock.lengths
         )
@@ -150,8 +150,8 @@ class _Solve(torch.autograd.Function):
     @without_derivative("the gradient of DecDTW")
     def backward(ctx: Any, of_phi: Tensor, of_objective: Tensor) -> tuple[Tensor | None, ...]:
         x_clock, y_clock = ctx.clocks
-        batch: Batch = ctx.batch
-        inside = valid(batch.x_lengths, batch.x.shape[1])
+        padded: PaddedPairs = ctx.padded
+        inside = valid(padded.x_lengths, padded.x.shape[1])
         scale = np.repeat(y_clock.scale, x_clock.lengths)
         worth = of_phi.detach().cpu().double()[inside].numpy() * scale
         found = warps.gradients(
@@ -163,30 +163,32 @@ class _Solve(torch.autograd.Function):
             threads=torch.get_num_threads(),
         )
         ends = inside.clone()  # of intervals: one fewer
-        ends[torch.arange(len(inside)), batch.x_lengths - 1] = False
+        ends[torch.arange(len(inside)), padded.x_lengths - 1] = False
         per_span = 1 / np.repeat(y_clock.clock.spans, x_clock.lengths)
         kept = ends[inside].numpy()
         sides = (
-            _padded(found.x, inside, batch.x),
-            _padded(found.y, valid(batch.y_lengths, batch.y.shape[1]), batch.y),
+            _padded(found.x, inside, padded.x),
+            _padded(found.y, valid(padded.y_lengths, padded.y.shape[1]), padded.y),
         )
         intervals = (
-            _padded(g[kept], ends[:, :-1], batch.x, exact=True) for g in (found.lambdas, found.s_min, found.s_max)
+            _padded(g[kept], ends[:, :-1], padded.x, exact=True) for g in (found.lambdas, found.s_min, found.s_max)
         )
-        knots = (_padded(g * per_span, inside, batch.x, exact=True) for g in (found.b_min, found.b_max))
+        knots = (_padded(g * per_span, inside, padded.x, exact=True) for g in (found.b_min, found.b_max))
         return (*sides, *intervals, *knots, None, None, None)
 
 
-def _pairs(x: Tensor, y: Tensor, limits: tuple[Tensor, ...], batch: Batch, clocks: tuple[Clock, Clock]) -> warps.Pairs:
+def _pairs(
+    x: Tensor, y: Tensor, constraints: tuple[Tensor, ...], padded: PaddedPairs, clocks: tuple[Clock, Clock]
+) -> warps.Pairs:
     x_clock, y_clock = clocks
-    inside = valid(batch.x_lengths, x.shape[1])
+    inside = valid(padded.x_lengths, x.shape[1])
     ids = np.arange(len(x_clock.lengths))
-    strength, s_min, s_max = (_by_knot(limit, inside) for limit in limits[:3])
+    strength, s_min, s_max = (_by_knot(constraint, inside) for constraint in constraints[:3])
     starts, spans = (np.repeat(side, x_clock.lengths) for side in (y_clock.clock.starts, y_clock.clock.spans))
-    b_min, b_max = ((limit.detach().cpu()[inside].numpy() - starts) / spans for limit in limits[3:])
+    b_min, b_max = ((constraint.detach().cpu()[inside].numpy() - starts) / spans for constraint in constraints[3:])
     return warps.Pairs(
         _packed(x, inside),
-        _packed(y, valid(batch.y_lengths, y.shape[1])),
+        _packed(y, valid(padded.y_lengths, y.shape[1])),
         x_clock.clock.unit,
         y_clock.clock.unit,
         x_clock.starts,
@@ -208,9 +210,9 @@ def _packed(side: Tensor, inside: Tensor) -> NDArray[np.float64]:
     return np.ascontiguousarray(side.detach().cpu().double()[inside].numpy())
 
 
-def _by_knot(limit: Tensor, inside: Tensor) -> NDArray[np.float64]:
+def _by_knot(constraint: Tensor, inside: Tensor) -> NDArray[np.float64]:
     """Values of intervals, with one more at each end that is not used."""
-    padded = torch.nn.functional.pad(limit.detach().cpu(), (0, 1), value=1.0)
+    padded = torch.nn.functional.pad(constraint.detach().cpu(), (0, 1), value=1.0)
     return np.ascontiguousarray(padded[inside].numpy())
 
 
@@ -231,8 +233,8 @@ def _refuse_overflow(objective: NDArray[np.float64], dtype: torch.dtype) -> None
 
 def _explained(found: warps.Conflict, pairs: warps.Pairs, clocks: tuple[Clock, Clock], free_ends: bool) -> str:
     x_clock, y_clock = clocks
-    limits = pair_limits(pairs, found.pair, free_ends)
+    constraints = pair_constraints(pairs, found.pair, free_ends)
     time = float(x_clock.times[x_clock.starts[found.pair] + found.knot])
     clock = y_clock.clock
-    said = conflict_message(found.knot, limits, time, clock.starts[found.pair], clock.spans[found.pair])
+    said = conflict_message(found.knot, constraints, time, clock.starts[found.pair], clock.spans[found.pair])
     return f"item {found.pair}: {said}"

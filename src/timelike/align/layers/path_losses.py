@@ -1,4 +1,4 @@
-"""How far a predicted warp is from the true one: losses on the path itself, one number per pair."""
+"""Losses of a predicted warp against the true one: TimeErr, TimeDev, MaxError, WarpMSE, and `Positions` along y."""
 
 from __future__ import annotations
 

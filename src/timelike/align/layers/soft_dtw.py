@@ -13,8 +13,8 @@ from ... import native
 from ...native import soft as executor, soft_wavefront as wavefront
 from ...sequences.arguments import real
 from ..band import Band, Window, bound, refuse_infeasible
-from .batches import Padded, finite, padded_pair, valid_steps
-from .derivatives import without_derivative
+from .first_order import without_derivative
+from .padded import Padded, finite, padded_sides, valid_steps
 
 Lengths = NDArray[np.int64]
 
@@ -134,7 +134,7 @@ class _Soft(nn.Module):
         return executor.Soft(self.gamma, self._bound)
 
     def _checked(self, x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padded, Padded]:
-        one, two = padded_pair(x, y, x_lengths, y_lengths)
+        one, two = padded_sides(x, y, x_lengths, y_lengths)
         if not self._bound.open:
             for n, m in np.unique(np.stack([one.lengths, two.lengths]), axis=1).T:
                 refuse_infeasible(self._bound, n[None], m[None])

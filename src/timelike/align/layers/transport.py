@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from ... import native
 from ...native import Cost, transport as kernels
 from .. import transport as aligners
-from .batches import Batch, checked, valid
-from .derivatives import without_derivative
+from .first_order import without_derivative
+from .padded import PaddedPairs, padded_pairs, valid
 
 
 class Transport(NamedTuple):
@@ -33,18 +33,18 @@ class Layer(nn.Module, abc.ABC):
 
         Steps beyond `x_lengths` and `y_lengths` (item,) are padding and change neither a value nor a gradient.
         """
-        batch = checked(x, y, x_lengths, y_lengths)
+        padded = padded_pairs(x, y, x_lengths, y_lengths)
         # two moves, because not every device knows float64
-        frames = frame_costs(self.aligner.cost, batch.x.cpu().double(), batch.y.cpu().double())
+        frames = frame_costs(self.aligner.cost, padded.x.cpu().double(), padded.y.cpu().double())
         if not torch.isfinite(frames.detach()).all():
             raise ValueError("x and y hold values too large to compare in float64: scale both down, below 1e150")
-        cost, plan = self._solved(frames, batch)
+        cost, plan = self._solved(frames, padded)
         if not bool((cost.detach().abs() <= torch.finfo(x.dtype).max).all()):
             raise ValueError(f"a cost is too large for {x.dtype}: standardize x and y, or give them as float64")
         return Transport(cost.to(x.dtype).to(x.device), plan.to(x.dtype).to(x.device))
 
     @abc.abstractmethod
-    def _solved(self, frames: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _solved(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
         """Cost and plan from the costs of frames (item, n, m)."""
 
     def extra_repr(self) -> str:
@@ -71,11 +71,11 @@ class OT(Layer):
         super().__init__()
         self.aligner = aligners.OT(cost=cost)
 
-    def _solved(self, frames: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _solved(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
         plan = torch.zeros_like(frames, requires_grad=False)
-        for item, (n, m) in enumerate(zip(batch.x_lengths.tolist(), batch.y_lengths.tolist(), strict=True)):
+        for item, (n, m) in enumerate(zip(padded.x_lengths.tolist(), padded.y_lengths.tolist(), strict=True)):
             plan[item, :n, :m] = torch.from_numpy(aligners.exact_plan(frames[item, :n, :m].detach().numpy()))
-        return _total(plan * frames, batch), plan
+        return _total(plan * frames, padded), plan
 
 
 class Entropic(Layer):
@@ -83,11 +83,11 @@ class Entropic(Layer):
 
     aligner: aligners.Entropic
 
-    def _solved(self, frames: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _solved(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
         how = self.aligner._scaling()
-        ground = frames + _priors(how, batch, frames.shape[1:])
-        plan = _Plan.apply(ground, how, batch.x_lengths, batch.y_lengths)  # type: ignore[no-untyped-call]
-        return _total(plan * (ground if how.counted else frames), batch), plan
+        ground = frames + _priors(how, padded, frames.shape[1:])
+        plan = _Plan.apply(ground, how, padded.x_lengths, padded.y_lengths)  # type: ignore[no-untyped-call]
+        return _total(plan * (ground if how.counted else frames), padded), plan
 
 
 class Sinkhorn(Entropic):
@@ -179,10 +179,10 @@ def frame_costs(cost: Cost, x: Tensor, y: Tensor) -> Tensor:
     return plain if cost == "euclidean" else plain.square()
 
 
-def _total(shares: Tensor, batch: Batch) -> Tensor:
+def _total(shares: Tensor, padded: PaddedPairs) -> Tensor:
     """The sum of each item, term by term: sums over an axis are grouped by its length, and padding would show."""
-    inside = _inside(batch.x_lengths, batch.y_lengths, shares.shape)
-    items = torch.repeat_interleave(torch.arange(len(shares)), batch.x_lengths * batch.y_lengths)
+    inside = _inside(padded.x_lengths, padded.y_lengths, shares.shape)
+    items = torch.repeat_interleave(torch.arange(len(shares)), padded.x_lengths * padded.y_lengths)
     return torch.zeros(len(shares), dtype=shares.dtype).index_add(0, items, shares[inside])
 
 
@@ -190,10 +190,10 @@ def _inside(n: Tensor, m: Tensor, shape: torch.Size) -> Tensor:
     return valid(n, shape[1])[:, :, None] & valid(m, shape[2])[:, None, :]
 
 
-def _priors(how: kernels.Scaling, batch: Batch, shape: torch.Size) -> Tensor:
+def _priors(how: kernels.Scaling, padded: PaddedPairs, shape: torch.Size) -> Tensor:
     """What the ground cost has besides the frames, (item, n, m), by each item's own lengths."""
-    found = torch.zeros(len(batch.x_lengths), *shape, dtype=torch.float64)
-    for item, (n, m) in enumerate(zip(batch.x_lengths.tolist(), batch.y_lengths.tolist(), strict=True)):
+    found = torch.zeros(len(padded.x_lengths), *shape, dtype=torch.float64)
+    for item, (n, m) in enumerate(zip(padded.x_lengths.tolist(), padded.y_lengths.tolist(), strict=True)):
         found[item, :n, :m] = torch.from_numpy(how.prior(n, m))
     return found
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...align.layers.batches import checked_lengths
+from ...align.layers.padded import checked_lengths
 from ...native.coupled_rollout import Cell, Side, apart, states
 from ...sequences.arguments import one_of, real, whole
 from ...sequences.sampling import RandomState

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ...align import DTW, OPW, Aligner
-from ...align.base import Report, threads_of
+from ...align.matrix import Report, threads_of
 from ...models import Model, options
 from ...sequences import Sequences
 from ...sequences.arguments import one_of

@@ -1,4 +1,4 @@
-"""What shapes a warp, at the door of its layer: times, and numbers for every knot or interval."""
+"""Numbers at the knots of warps, checked for the layer: times, and λ, slopes and bounds as tensors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..warping import Clocks, step_numbers, unit_clocks
-from .batches import Batch, valid
+from ..warp_problem import Clocks, step_numbers, unit_clocks
+from .padded import PaddedPairs, valid
 
 
 class Clock:
@@ -66,16 +66,16 @@ def _falling(rows: Tensor, inside: Tensor) -> Tensor:
     return falls
 
 
-def spread(value: Any, shape: tuple[int, int] | torch.Size, batch: Batch, name: str) -> Tensor:
+def per_knot(value: Any, shape: tuple[int, int] | torch.Size, padded: PaddedPairs, name: str) -> Tensor:
     """A number, or a tensor that broadcasts, for every item and knot or interval; on x's device."""
     if isinstance(value, bool) or not isinstance(value, int | float | Tensor | np.ndarray | np.number):
         raise TypeError(f"{name}={value!r}: expected a number or a tensor")
-    given = value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value), device=batch.x.device)
+    given = value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value), device=padded.x.device)
     if given.is_complex() or given.dtype == torch.bool:
         raise TypeError(f"{name} is {given.dtype}: expected real numbers")
-    if given.device != batch.x.device:
+    if given.device != padded.x.device:
         raise ValueError(
-            f"{name} is on {given.device} and x on {batch.x.device}: bring them together with .to(x.device)"
+            f"{name} is on {given.device} and x on {padded.x.device}: bring them together with .to(x.device)"
         )
     try:
         return given.double().expand(shape)
@@ -87,9 +87,9 @@ def spread(value: Any, shape: tuple[int, int] | torch.Size, batch: Batch, name: 
         ) from None
 
 
-def refuse_limits(limits: tuple[Tensor, ...], lengths: Tensor) -> None:
+def refuse_constraints(constraints: tuple[Tensor, ...], lengths: Tensor) -> None:
     """An error that names the first λ, slope or bound that cannot be."""
-    strength, s_min, s_max, b_min, b_max = (limit.detach().cpu() for limit in limits)
+    strength, s_min, s_max, b_min, b_max = (constraint.detach().cpu() for constraint in constraints)
     intervals, knots = valid(lengths - 1, strength.shape[1]), valid(lengths, b_min.shape[1])
     _refuse(
         intervals & ~((strength > 0) & torch.isfinite(strength)), strength, "regularization", "a finite number above 0"

@@ -1,4 +1,4 @@
-"""Sequences as the warp solver takes them, on clocks from 0 to 1, and what is said when no warp fits."""
+"""The problem that the warp solver takes: sequences on clocks from 0 to 1, constraints, and why no warp fits."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Side:
         return (np.array(bounds)[:, None] - self.clock.starts) / self.clock.spans
 
 
-class Limits(NamedTuple):
+class Constraints(NamedTuple):
     """One pair's constraints on clocks from 0 to 1: slopes per interval, bounds per knot."""
 
     t: Floats
@@ -98,29 +98,29 @@ class Limits(NamedTuple):
     free_ends: bool
 
 
-def pair_limits(pairs: warps.Pairs, pair: int, free_ends: bool) -> Limits:
+def pair_constraints(pairs: warps.Pairs, pair: int, free_ends: bool) -> Constraints:
     """The constraints of one pair of many."""
     item = pairs.x_ids[pair]
     at, length = pairs.knots[pair], pairs.x_lengths[item]
     t = pairs.t[pairs.x_starts[item] :][:length]
     span = slice(at, at + length)
-    return Limits(t, pairs.s_min[span], pairs.s_max[span], pairs.b_min[span], pairs.b_max[span], free_ends)
+    return Constraints(t, pairs.s_min[span], pairs.s_max[span], pairs.b_min[span], pairs.b_max[span], free_ends)
 
 
-def conflict_message(knot: int, limits: Limits, time: float, start: float, span: float) -> str:
+def conflict_message(knot: int, constraints: Constraints, time: float, start: float, span: float) -> str:
     """Why no warp fits at a knot (of x's `time`), in the units of y's clock, and what would help."""
-    low, high = _bounds(limits)
+    low, high = _bounds(constraints)
     if low[knot] > high[knot]:
         return (
             f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g} and at most "
-            f"{start + span * high[knot]:g}; " + _way_out(limits, knot)
+            f"{start + span * high[knot]:g}; " + _way_out(constraints, knot)
         )
-    reach_low, reach_high = _reach(limits, low, high, knot)
+    reach_low, reach_high = _reach(constraints, low, high, knot)
     if low[knot] > reach_high:
         return (
-            f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g}{_end(limits, knot)}, "
-            f"but with the largest slopes it gets only to {start + span * reach_high:g}: raise the upper slope or "
-            "widen the bounds"
+            f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g}"
+            f"{_end(constraints, knot)}, but with the largest slopes it gets only to {start + span * reach_high:g}: "
+            "raise the upper slope or widen the bounds"
         )
     return (
         f"no warp fits: at x's time {time:g} it must be at most {start + span * high[knot]:g}, but with the smallest "
@@ -128,29 +128,29 @@ def conflict_message(knot: int, limits: Limits, time: float, start: float, span:
     )
 
 
-def _bounds(limits: Limits) -> tuple[Floats, Floats]:
-    low, high = np.maximum(limits.b_min, 0.0), np.minimum(limits.b_max, 1.0)
-    if not limits.free_ends and len(low) > 1:
+def _bounds(constraints: Constraints) -> tuple[Floats, Floats]:
+    low, high = np.maximum(constraints.b_min, 0.0), np.minimum(constraints.b_max, 1.0)
+    if not constraints.free_ends and len(low) > 1:
         high[0], low[-1] = min(high[0], 0.0), max(low[-1], 1.0)
     return low, high
 
 
-def _reach(limits: Limits, low: Floats, high: Floats, knot: int) -> tuple[float, float]:
+def _reach(constraints: Constraints, low: Floats, high: Floats, knot: int) -> tuple[float, float]:
     """Least and greatest value at a knot, coming from the left."""
     least, greatest = low[0], high[0]
     for i in range(knot):
-        step = limits.t[i + 1] - limits.t[i]
-        least, greatest = least + limits.s_min[i] * step, greatest + limits.s_max[i] * step
+        step = constraints.t[i + 1] - constraints.t[i]
+        least, greatest = least + constraints.s_min[i] * step, greatest + constraints.s_max[i] * step
         if i + 1 < knot:
             least, greatest = max(least, low[i + 1]), min(greatest, high[i + 1])
     return float(least), float(greatest)
 
 
-def _end(limits: Limits, knot: int) -> str:
-    return ", the end of y" if not limits.free_ends and knot == len(limits.t) - 1 else ""
+def _end(constraints: Constraints, knot: int) -> str:
+    return ", the end of y" if not constraints.free_ends and knot == len(constraints.t) - 1 else ""
 
 
-def _way_out(limits: Limits, knot: int) -> str:
-    if not limits.free_ends and knot in (0, len(limits.t) - 1):
+def _way_out(constraints: Constraints, knot: int) -> str:
+    if not constraints.free_ends and knot in (0, len(constraints.t) - 1):
         return "the ends of both sequences are matched: let the bounds contain them, or use subsequence=True"
     return "let the lower bound be at most the upper one, and both meet y's time"

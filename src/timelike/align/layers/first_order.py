@@ -1,4 +1,4 @@
-"""Backward passes that have no derivative of their own say so."""
+"""A decorator for backward passes that have no derivative of their own: they refuse to be differentiated again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No warping at all."""
+"""`Euclidean`: the distance step by step, without any warping."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from ..sequences import Sequences
 from .alignment import Alignment
-from .base import Aligner, Matches, Report
+from .base import Aligner
 from .dtw import DTW
+from .gallery import Matches
+from .matrix import Report
 
 _DIAGONAL = DTW(window=0, root=True)
 
@@ -33,9 +35,9 @@ class Euclidean(Aligner):
         _refuse_unequal(x, y)
         return _DIAGONAL._align(x, y)
 
-    def _nearest(self, collection: Sequences, asked: Sequences, k: int, threads: int) -> Matches | None:
-        _refuse_unequal(asked, collection)
-        return _DIAGONAL._nearest(collection, asked, k, threads)
+    def _found(self, asked: Sequences, known: Sequences, k: int, threads: int) -> Matches | None:
+        _refuse_unequal(asked, known)
+        return _DIAGONAL._found(asked, known, k, threads)
 
 
 def _refuse_unequal(x: Sequences, y: Sequences) -> None:

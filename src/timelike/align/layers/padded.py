@@ -1,4 +1,4 @@
-"""Padded batches at the door of a torch module: checked once, trusted afterwards."""
+"""Padded pairs of sequences for torch modules: shapes and lengths checked, zeros put into the padding."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _HALF = (torch.float16, torch.bfloat16)
 
 
 class Padded(NamedTuple):
-    """One side of a batch: sequences (item, time, channel), zeros past the end of each, and their lengths (item,)."""
+    """One side of pairs: sequences (item, time, channel), zeros past the end of each, and their lengths (item,)."""
 
     values: Tensor
     lengths: NDArray[np.int64]
 
 
-class Batch(NamedTuple):
+class PaddedPairs(NamedTuple):
     """Pairs of sequences (item, time, channel) with zeros for padding, and their lengths (item,) in main memory."""
 
     x: Tensor
@@ -28,21 +28,21 @@ class Batch(NamedTuple):
     y_lengths: Tensor
 
 
-def checked(x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> Batch:
-    """The batch; padding may hold anything, even inf and nan, and takes no part in values or gradients."""
+def padded_pairs(x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> PaddedPairs:
+    """Both sides, checked; padding may hold anything, even inf and nan, and takes no part in values or gradients."""
     refuse_shape(x, "x")
     refuse_shape(y, "y")
     refuse_unlike(x, y)
     lengths = checked_lengths(x_lengths, x, "x"), checked_lengths(y_lengths, y, "y")
     sides = cleared(x, lengths[0], "x"), cleared(y, lengths[1], "y")
-    return Batch(*sides, *lengths)
+    return PaddedPairs(*sides, *lengths)
 
 
-def padded_pair(x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padded, Padded]:
+def padded_sides(x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padded, Padded]:
     """Both sides, checked, for modules that go on with one at a time; half precision becomes float32."""
-    batch = checked(x, y, x_lengths, y_lengths)
-    first, second = (side.float() if side.dtype in _HALF else side for side in (batch.x, batch.y))
-    return Padded(first, batch.x_lengths.numpy()), Padded(second, batch.y_lengths.numpy())
+    pairs = padded_pairs(x, y, x_lengths, y_lengths)
+    first, second = (side.float() if side.dtype in _HALF else side for side in (pairs.x, pairs.y))
+    return Padded(first, pairs.x_lengths.numpy()), Padded(second, pairs.y_lengths.numpy())
 
 
 def valid_steps(side: Padded) -> Tensor:
@@ -122,7 +122,7 @@ def finite(values: Tensor) -> bool:
 
 
 def valid(lengths: Tensor, longest: int) -> Tensor:
-    """Where a batch holds steps and not padding, (item, time)."""
+    """Where there are steps and not padding, (item, time)."""
     return torch.arange(longest) < lengths[:, None]
 
 

@@ -1,0 +1,138 @@
+"""Nearest neighbours: `Matches`, a `Gallery` to search in, candidates, and the search itself, a block at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences, as_sequences
+from .matrix import computed, refuse_nonfinite, threads_of
+
+if TYPE_CHECKING:
+    from .base import Metric
+
+Ids = NDArray[np.int64]
+
+_BLOCK = 1 << 24  # distances at a time in a search
+_SELECTED = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
+
+
+class Matches(NamedTuple):
+    """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first."""
+
+    ids: Ids
+    distances: NDArray[Any]
+
+
+class Gallery:
+    """A collection to search in under a metric; `Metric.prepared` makes one that is ready for many searches.
+
+    `known` is what the metric computed of the collection beforehand. Without it, every search computes what it needs.
+    """
+
+    def __init__(self, metric: Metric, collection: Sequences, known: Any = None) -> None:
+        self.metric, self.collection, self._known = metric, collection, known
+
+    def neighbors(self, queries: Any, k: int = 1, *, among: Any = None, n_jobs: int | None = None) -> Matches:
+        """The k nearest to every query, or the k nearest among candidates, as `Metric.neighbors` gives them."""
+        asked, threads = as_sequences(queries, "queries"), threads_of(n_jobs)
+        self.metric._refuse_search(self.collection, asked, k)
+        if among is None:
+            return self._nearest(asked, k, threads)
+        return self._nearest_among(asked, checked_candidates(among, len(asked), len(self.collection), k), k, threads)
+
+    def _nearest(self, asked: Sequences, k: int, threads: int) -> Matches:
+        metric, known = self.metric, self._known
+        if known is None:
+            known = metric._known(self.collection, threads)
+        found = metric._found(asked, known, k, threads)
+        return self._nearest_of_all(metric._known(asked, threads), known, asked, k, threads) if found is None else found
+
+    def _nearest_of_all(self, queries: Any, known: Any, asked: Sequences, k: int, threads: int) -> Matches:
+        """By all distances, those of some queries at a time, so that memory stays bounded."""
+        n_known, dtype = len(self.collection), computed(asked, self.collection)
+        height = max(1, _BLOCK // n_known)
+        ids, distances = [], []
+        for begin in range(0, len(asked), height):
+            rows = slice(begin, min(begin + height, len(asked)))
+            out = np.empty((rows.stop - begin, n_known), dtype)
+            self.metric._against(self.metric._some(queries, rows), known, out, threads)
+            refuse_nonfinite(out, ("queries", "X"), first=begin)
+            ids.append(smallest(out, k))
+            distances.append(np.take_along_axis(out, ids[-1], axis=1))
+        return Matches(np.concatenate(ids), np.concatenate(distances))
+
+    def _nearest_among(self, asked: Sequences, chosen: Ids, k: int, threads: int) -> Matches:
+        metric, known, places = self.metric, self._known, chosen
+        if known is None:  # a candidate of several queries is made known once
+            wanted = np.zeros(len(self.collection), bool)
+            wanted[chosen] = True
+            known, places = metric._known(self.collection[wanted], threads), (wanted.cumsum() - 1)[chosen]
+        queries, out = metric._known(asked, threads), np.empty(chosen.shape, computed(asked, self.collection))
+        for query, own in enumerate(places):
+            row = slice(query, query + 1)
+            metric._against(metric._some(queries, row), metric._some(known, own), out[row], threads)
+        refuse_nonfinite(out, ("queries", "X"), columns=chosen)
+        order = smallest(out, k)
+        return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))
+
+
+def smallest(rows: NDArray[Any], k: int) -> Ids:
+    """Where the k least numbers of each row are, the least first and equal ones in their order, (row, k).
+
+    That is `np.argsort(rows, axis=1, kind="stable")[:, :k]` without sorting what is farther.
+
+    >>> smallest(np.array([[2.0, 1.0, 3.0, 1.0, 2.0, 9.0, 8.0, 7.0, 9.0]]), 2)
+    array([[1, 3]])
+    """
+    if k == 1:
+        nearest: Ids = rows.argmin(axis=1)[:, None]
+        return nearest
+    if 4 * k >= rows.shape[1]:  # there is little to leave out
+        return np.argsort(rows, axis=1, kind="stable")[:, :k]
+    height = max(1, _SELECTED // rows.shape[1])
+    return np.concatenate([_smallest(rows[begin : begin + height], k) for begin in range(0, len(rows), height)])
+
+
+def _smallest(rows: NDArray[Any], k: int) -> Ids:
+    last = np.partition(rows, k - 1, axis=1)[:, k - 1 : k]
+    near = rows <= last
+    if np.count_nonzero(near) > k * len(rows):  # several are as far as the k-th: the first of them count
+        nearer, level = rows < last, rows == last
+        near = nearer | (level & (level.cumsum(axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
+    ids = near.nonzero()[1].reshape(-1, k)
+    order = np.take_along_axis(rows, ids, axis=1).argsort(axis=1, kind="stable")
+    return np.take_along_axis(ids, order, axis=1)
+
+
+def leave_one_out(distances: NDArray[Any], labels: NDArray[Any]) -> float:
+    """The share of sequences whose nearest other has their label; the diagonal of `distances` is lost.
+
+    >>> leave_one_out(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), np.array(["a", "a", "b"]))
+    0.6666666666666666
+    """
+    np.fill_diagonal(distances, np.inf)
+    return float(np.mean(labels[distances.argmin(axis=1)] == labels))
+
+
+def checked_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:
+    """Positions (query, candidate) in the collection, each row in order, from these or from another search's result."""
+    given = np.asarray(getattr(among, "ids", among))
+    if given.ndim != 2 or given.shape[0] != n_asked or given.shape[1] < 1 or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"among has shape {given.shape} of {given.dtype}: expected (query, candidate), whole numbers that are "
+            f"positions in X, for each of the {n_asked} queries"
+        )
+    wrong = np.argwhere((given < 0) | (given >= n_known))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise ValueError(f"among[{row}, {column}] is {given[row, column]}: expected positions 0 to {n_known - 1} in X")
+    chosen = np.sort(given.astype(np.int64), axis=1)  # equal distances come in the order of X
+    twice = np.flatnonzero((np.diff(chosen, axis=1) == 0).any(axis=1))
+    if len(twice):
+        raise ValueError(f"among[{twice[0]}] names a position twice: expected each candidate of a query once")
+    if k > chosen.shape[1]:
+        raise ValueError(f"k={k}: among has only {chosen.shape[1]} candidates for a query")
+    return chosen

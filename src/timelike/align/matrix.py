@@ -1,0 +1,107 @@
+"""Dtype, memory, threads and progress bar of a matrix of distances, and the error where one is not finite."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import native
+from ..sequences import Sequences
+from ..sequences.doors import computed_dtype
+
+Report = native.Report
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
+    """The dtype of the computation: float64 where a float32 could not hold the values, otherwise float32."""
+    if x.dtype == y.dtype and x.dtype in _FLOATS:  # asked for every pair, so the common answer comes first
+        return x.dtype
+    return computed_dtype(x.dtype, y.dtype)
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` asks for."""
+    if n_jobs is None or n_jobs == -1:
+        return native.cores()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
+        raise ValueError(f"n_jobs={n_jobs!r}: expected a positive number of threads, or None or -1 for all cores")
+    return int(n_jobs)
+
+
+def empty_matrix(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A matrix to fill; an error, with ways out, if this machine has not enough memory."""
+    need = shape[0] * shape[1] * dtype.itemsize
+    have = _memory() if need > 1 << 24 else None
+    if have is not None and need > have:
+        raise MemoryError(
+            f"a matrix of {shape[0]} × {shape[1]} {dtype} distances needs {need / 2**30:.1f} GiB and this machine has "
+            f"{have / 2**30:.1f}: pass out=np.memmap(path, dtype={dtype.name!r}, mode='w+', shape={shape}), "
+            + ("use float32, " if dtype == np.float64 else "")
+            + "or ask for neighbors()"
+        )
+    return np.empty(shape, dtype)
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def checked_out(
+    out: NDArray[Any], shape: tuple[int, int], dtype: np.dtype[Any], x: Sequences, y: Sequences | None
+) -> NDArray[Any]:
+    """The matrix that a user wants filled, if it can be."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a {type(out).__name__}: expected a NumPy array or memmap")
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"out is {out.shape} {out.dtype}: expected {shape} {dtype}")
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError("out must be a writeable array in C order")
+    if any(np.may_share_memory(out, side.buffers()[0]) for side in (x, y) if side is not None):
+        raise ValueError("out overlaps the sequences in memory: give it an array of its own")
+    return out
+
+
+@contextmanager
+def progress_bar(shown: bool) -> Iterator[Report]:
+    """What a kernel reports to: a bar, or nothing."""
+    if not shown:
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=1.0, unit="", bar_format="{l_bar}{bar}| {elapsed}<{remaining}") as bar:
+        yield lambda done, total: bar.update(done / total - bar.n) and None
+        bar.update(1.0 - bar.n)
+
+
+def refuse_nonfinite(
+    out: NDArray[Any], names: tuple[str, str], *, first: int = 0, columns: NDArray[np.int64] | None = None
+) -> None:
+    """An error that names the first pair whose distance is inf or nan.
+
+    Row 0 is item `first` of its collection; columns are items 0, 1, … of the other, or `columns` (row, column) of it.
+    """
+    if np.isfinite(out.max()):  # max sees inf and nan without a matrix of flags
+        return
+    row, column = np.argwhere(~np.isfinite(out))[0]
+    item = column if columns is None else columns[row, column]
+    what = f"the distance of {names[0]}[{first + row}] and {names[1]}[{item}] is"
+    if np.isnan(out[row, column]):
+        raise ValueError(
+            f"{what} nan, because the array the sequences were made from was changed afterwards (keep a "
+            "Sequences.copy() of it), or because a network that was learned has weights that are not finite"
+        )
+    raise ValueError(
+        f"{what} too large for {out.dtype}: standardize() the sequences"
+        + (" or give them as float64" if out.dtype == np.float32 else "")
+    )

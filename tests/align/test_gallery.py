@@ -1,0 +1,88 @@
+"""Searches: the k nearest without sorting everything, galleries, and what a metric knows of a collection beforehand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra import numpy as arrays
+
+import timelike as tl
+from timelike.align import gallery
+from timelike.align.gallery import smallest
+from toys import turning
+
+FEW_VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, -1.5, np.inf])
+TRAIN, TEST = turning(40, 0), turning(7, 1)
+
+
+@st.composite
+def rows_and_k(draw):
+    n = draw(st.integers(1, 40))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    rows = draw(arrays.arrays(dtype, (draw(st.integers(1, 5)), n), elements=FEW_VALUES, fill=FEW_VALUES))
+    return rows, draw(st.integers(1, n))
+
+
+@given(rows_and_k())
+def test_the_smallest_are_those_of_a_stable_sort_whatever_is_equal(case):
+    rows, k = case
+    expected = np.argsort(rows, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(smallest(rows, k), expected)
+
+
+@pytest.mark.parametrize("values", [2, 50, 10**6])
+@pytest.mark.parametrize("k", [1, 2, 5, 60, 250, 300])
+def test_blocks_of_rows_are_selected_as_one(values, k, monkeypatch):
+    monkeypatch.setattr(gallery, "_SELECTED", 1000)
+    rows = np.random.default_rng(values).integers(0, values, (11, 300)).astype(float)
+    np.testing.assert_array_equal(smallest(rows, k), np.argsort(rows, axis=1, kind="stable")[:, :k])
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+@pytest.mark.parametrize("metric", [tl.DTW(), tl.DTW(normalize="length"), tl.DDTW(), tl.LCSS(), tl.GDTW(), tl.OPW()])
+def test_a_gallery_gives_the_bits_of_the_metric(metric, monkeypatch):
+    candidates = np.stack([np.random.default_rng(i).permutation(40)[:9] for i in range(7)])
+    ready = metric.prepared(TRAIN)
+    whole = metric.neighbors(TRAIN, TEST, k=3)
+    assert_same(ready.neighbors(TEST, k=3), whole)
+    assert_same(ready.neighbors(TEST, k=3, n_jobs=1), whole)
+    again = metric.neighbors(TRAIN, TEST, k=3, among=candidates)
+    assert_same(ready.neighbors(TEST, k=3, among=candidates), again)
+    assert_same(ready.neighbors(TEST, k=3, among=np.argsort(metric.pairwise(TEST, TRAIN), axis=1)), whole)
+    monkeypatch.setattr(gallery, "_BLOCK", 3 * len(TRAIN))
+    assert_same(ready.neighbors(TEST, k=3), whole)
+
+
+def test_an_encoder_sees_candidates_once(monkeypatch):
+    encoder = tl.CausalEncoder(n_features=6, channels=4, depth=2, max_steps=2, random_state=0).fit(TRAIN)
+    candidates, seen = np.array([[3, 1, 4], [1, 5, 9], [3, 5, 1]]), []
+    real = tl.CausalEncoder._encode
+    ready = encoder.prepared(TRAIN)
+    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s, n: seen.append(len(s)) or real(self, s, n))
+    found = encoder.neighbors(TRAIN, TEST[:3], k=2, among=candidates)
+    assert sorted(seen) == [3, 5]
+    assert_same(ready.neighbors(TEST[:3], k=2, among=candidates), found)
+    assert sorted(seen) == [3, 3, 5]
+
+
+def test_a_distance_that_is_too_large_is_named_by_its_place_in_the_whole(monkeypatch):
+    monkeypatch.setattr(gallery, "_BLOCK", 2 * 5)
+    known, asked = np.zeros((5, 3), np.float32), np.zeros((6, 3), np.float32)
+    asked[3] = 3e19
+    metric = tl.DTW(normalize="length")
+    with pytest.raises(ValueError, match=r"distance of queries\[3\] and X\[0\] is too large for float32"):
+        metric.neighbors(known, asked)
+    with pytest.raises(ValueError, match=r"distance of queries\[3\] and X\[2\] is too large for float32"):
+        metric.neighbors(known, asked, among=[[3, 2]] * 6)
+
+
+def test_what_cannot_be_searched_is_refused_when_it_is_prepared():
+    with pytest.raises(ValueError, match="X holds no sequences"):
+        tl.DTW().prepared(TRAIN[:0])
+    with pytest.raises(ValueError, match="X: sequence 1 is missing"):
+        tl.DTW().prepared([[0.0, 1.0], [0.0, np.nan]])
+    with pytest.raises(ValueError, match="k=41: expected 1 to 40"):
+        tl.DTW().prepared(TRAIN).neighbors(TEST, k=41)
