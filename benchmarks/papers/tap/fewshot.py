@@ -101,6 +101,7 @@ def distances(method: str, shots: int, seen: tl.Sequences, new: tl.Sequences, se
             n_outputs=8 if quick else 64,
             n_way=WAYS,
             k_shot=shots,
+            n_query=1 if quick else QUERIES,
             learning_rate=1e-3,
             **UNJUDGED,
             max_epochs=1 if quick else max(1, TRAINING[shots] // 100),
