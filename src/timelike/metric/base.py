@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..sequences.doors import read_targets
 from ..train import Objective, Plateau, Trained
 from ..train.trained import exact, torch_threads
 from . import losses
-from .comparer import Comparer
+from .comparer import Comparer, Features
 from .losses.finding import known, option as loss_option
 from .objectives.given_pairs import ByPairs, checked_pairs
 from .objectives.labels import Judged, Supervised
@@ -172,10 +173,24 @@ class LearnedMetric(MetricEstimator):
             compare(self.network_, asked, known, out)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        if y is not None and out.size == 1:  # one distance is asked for by the million, and needs no blocks
+            out[0, 0] = self._one_distance(x, y, threads)
+            return
         first = self._ready(x)
         second = first if y is x else None if y is None else self._ready(y)
         with torch_threads(threads):
             fill(self.network_, first, second, out, report, exact=exact(self.network_))
+
+    def _one_distance(self, x: Sequences, y: Sequences, threads: int) -> float:
+        with torch_threads(threads), torch.no_grad():
+            return float(self.network_.matrix(self._features(x), self._features(y)))
+
+    def _features(self, one: Sequences) -> Features:
+        """What the network computes of a single sequence: in double precision, and rounded, as for many."""
+        x, lengths = self._ready(one).tensor()
+        found = exact(self.network_).features(x.double(), lengths)
+        rounded = next((weight.dtype for weight in self.network_.parameters()), torch.float32)
+        return replace(found, values=found.values.to(rounded))
 
     def _refuse_to_save(self) -> None:
         super()._refuse_to_save()
@@ -190,9 +205,9 @@ def _whole_groups(
     groups: NDArray[np.int64], classes: NDArray[np.int64], share: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Positions of whole groups, with every class among them where the classes are in several groups."""
-    spread = all(len(np.unique(groups[classes == kind])) > 1 for kind in np.unique(classes))
+    in_several = all(len(np.unique(groups[classes == kind])) > 1 for kind in np.unique(classes))
     places = Sequences(np.zeros((len(groups), 1)), groups=groups, ids=np.arange(len(groups)))
-    held = places.split(share, stratify=classes if spread else False, random_state=rng)[1]
+    held = places.split(share, stratify=classes if in_several else False, random_state=rng)[1]
     return np.asarray(held.ids, np.int64)
 
 

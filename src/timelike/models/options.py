@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Generic, Literal, Self, TypeVar, overload
 
 from ..sequences import arguments
-from ..sequences.sampling import RandomState, generator
+from ..sequences.sampling import RandomState
 
 Role = Literal["model", "training", "free"]
 """What depends on an option.
@@ -94,13 +94,7 @@ def folder(role: Role = "free") -> Option[Any]:
 
 def seed(role: Role = "free") -> Option[RandomState]:
     """An integer, a generator, or None."""
-
-    def check(value: Any, name: str) -> RandomState:
-        generator(value)  # says what it is not
-        given: RandomState = value
-        return given
-
-    return Option(check, role)
+    return Option(arguments.seed, role)
 
 
 def maybe(option: Option[S]) -> Option[S | None]:

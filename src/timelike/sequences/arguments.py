@@ -77,6 +77,13 @@ def generator(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(int(random_state))
 
 
+def seed(value: Any, name: str) -> RandomState:
+    """None, an integer or a Generator, as it came."""
+    generator(value)  # says what it is not
+    given: RandomState = value
+    return given
+
+
 def folder(value: Any, name: str) -> Path:
     """The path of a folder; nothing at all would be the current one, which is rarely meant."""
     if not isinstance(value, str | os.PathLike):

@@ -24,13 +24,11 @@ from ...sequences.arguments import one_of, store
 from ...sequences.sampling import RandomState
 from ...train import Objective
 from ...train.processes import Accelerator, Precision
-from ...train.trained import exact
 from ..base import LearnedMetric
 from ..comparer import Aligning, Comparer, Features
 from ..frames import Transformation
 from ..objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfSupervised
 from ..objectives.episodes import Episodes, JudgedEpisodes
-from ..pairs import parts
 from ..tap.network import TAPNetwork
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
@@ -294,8 +292,8 @@ accelerator, devices, precision, random_state
         return not is_module(self.aligner)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        sides = [parts(exact(self.network_), self._ready(side))[0].features for side in (x, y)]
         with torch.no_grad():
+            sides = self._features(x), self._features(y)
             cost = float(self.network_.rows(*sides)[0])
             plan = self.network_.plan(*sides)[0].double().numpy()
         return Alignment(cost, None, x[0], y[0], weights=plan)
