@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int64]
 
 _BLOCK = 1 << 24  # distances at a time in a search
+_ASKED = 1 << 12  # queries of which everything is known at once
 _SELECTED = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
 
 
@@ -48,10 +49,16 @@ class Gallery:
         if known is None:
             known = metric._known(self.collection, threads)
         found = metric._found(asked, known, k, threads)
-        return self._nearest_of_all(metric._known(asked, threads), known, asked, k, threads) if found is None else found
+        if found is not None:
+            return found
+        # what is known of a query may be as long as the query, so of some of them at a time
+        pieces = [slice(begin, begin + _ASKED) for begin in range(0, len(asked), _ASKED)]
+        all_found = [self._nearest_of_all(asked[piece], known, k, threads, piece.start) for piece in pieces]
+        return Matches(*map(np.concatenate, zip(*all_found, strict=True)))
 
-    def _nearest_of_all(self, queries: Any, known: Any, asked: Sequences, k: int, threads: int) -> Matches:
-        """By all distances, those of some queries at a time, so that memory stays bounded."""
+    def _nearest_of_all(self, asked: Sequences, known: Any, k: int, threads: int, first: int) -> Matches:
+        """By all distances, those of some queries at a time, so that memory stays bounded; the first is the `first`."""
+        queries = self.metric._known(asked, threads)
         n_known, dtype = len(self.collection), computed(asked, self.collection)
         height = max(1, _BLOCK // n_known)
         ids, distances = [], []
@@ -59,7 +66,7 @@ class Gallery:
             rows = slice(begin, min(begin + height, len(asked)))
             out = np.empty((rows.stop - begin, n_known), dtype)
             self.metric._against(self.metric._some(queries, rows), known, out, threads)
-            refuse_nonfinite(out, ("queries", "X"), first=begin)
+            refuse_nonfinite(out, ("queries", "X"), first=first + begin)
             ids.append(smallest(out, k))
             distances.append(np.take_along_axis(out, ids[-1], axis=1))
         return Matches(np.concatenate(ids), np.concatenate(distances))

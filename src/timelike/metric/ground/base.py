@@ -71,7 +71,13 @@ class GroundMetric(MetricEstimator):
         ready = self._ready(sequences)
         with torch_threads(threads):
             frames = mapped_frames(exact(self.network_), ready)
-        return Sequences.from_packed(frames, ready.offsets)
+        return ready._with_values(frames)
+
+    def _known(self, sequences: Sequences, threads: int) -> Sequences:
+        return self._mapped(sequences, threads)
+
+    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+        self._chosen()._fill(asked, known, out, threads, None)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         first = self._mapped(x, threads)
