@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from timelike.metric import CoupledNetwork
-from timelike.native import coupled, coupled_rollout as rollout
-from timelike.native.buffers import Steps
+from timelike.native import Steps, coupled
+from timelike.native.coupled import twin
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -76,10 +76,10 @@ def padded(steps):
 def graded_in_torch(weights, x, y, first, second, scales, mean):
     sides, parts = (padded(x), padded(y)), [torch.from_numpy(part).requires_grad_() for part in weights]
     chosen = [
-        rollout.Side(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
+        twin.Side(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
         for values, steps, pairs in zip(sides, (x, y), (first, second), strict=True)
     ]
-    out = rollout.distances(rollout.Cell(*parts), *chosen, mean=mean)
+    out = twin.distances(coupled.Cell(*parts), *chosen, mean=mean)
     (out * torch.from_numpy(scales)).sum().backward()
     packed = [
         np.concatenate([grad[i, :n] for i, n in enumerate(steps.lengths)])

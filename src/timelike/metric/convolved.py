@@ -89,7 +89,7 @@ class _Convolved(torch.autograd.Function):
             return _gradients_in_torch(given, ctx.needs_input_grad, gradients[0])
         arrays, kept = _arrays(*_taken_apart(given)), compiled.Kept(values.numpy(), starts.numpy())
         outside = np.ascontiguousarray(gradients[0].numpy(force=True))
-        out, weights, biases = compiled.backward(*arrays, kept, outside, threads=torch.get_num_threads())
+        out, (weights, biases) = compiled.backward(*arrays, kept, outside, threads=torch.get_num_threads())
         rest = len(given) - 1 - len(weights) - len(biases)
         return torch.from_numpy(out), *(None,) * rest, *map(torch.from_numpy, (*weights, *biases))
 

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..native import coupled as compiled
-from ..native.buffers import Steps
-from ..native.coupled_rollout import Cell, Side, distances
+from ..native import Steps, coupled as compiled
+from ..native.coupled.twin import Cell, Side, distances
 from .comparer import Features
 
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...native.coupled_rollout import Cell
+from ...native.coupled.twin import Cell
 from ...sequences.sampling import RandomState, generator
 
 # a state and a tangent vector at it, both (start, feature), to those one step later

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ...align.layers.padded import checked_lengths
-from ...native.coupled_rollout import Cell, Side, apart, states
+from ...native.coupled.twin import Cell, Side, apart, states
 from ...sequences.arguments import one_of, real, whole
 from ...sequences.sampling import RandomState
 from .. import coupled_distances
