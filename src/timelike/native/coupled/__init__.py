@@ -56,6 +56,7 @@ def matrix(
         given = (*cell, mean, *x, *y)
         kernels.coupled_matrix(*given, symmetric=symmetric, threads=threads, out=out, report=report)
         return
+    # blocks of whole rows where they fit, so that progress can be told in rows
     columns = max(1, min(len(y.lengths), _PAIRS))
     rows = max(1, _PAIRS // columns)
     for i in range(0, len(x.lengths), rows):

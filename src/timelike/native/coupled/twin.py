@@ -59,7 +59,7 @@ def states(cell: Cell[Tensor], x: Side, y: Side) -> Iterator[tuple[Tensor, Tenso
             )
         else:
             runs, other_runs = (t < n)[..., None], (t < m)[..., None]
-            couple = couple * (runs & other_runs)
+            couple = couple * (runs & other_runs)  # a twin alone is a plain GRU
             first, second = (
                 torch.where(runs, torch.lerp(torch.lerp(new, other_new, couple), first, update), first),
                 torch.where(other_runs, torch.lerp(torch.lerp(other_new, new, couple), second, other_update), second),

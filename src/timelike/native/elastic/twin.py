@@ -70,6 +70,7 @@ class Wave:
         counts = torch.stack([_down(older.steps), _down(newer.steps), newer.steps])
         total = totals.amin(0)
         if self.program.counted:
+            # of two paths that cost the same the shorter wins, as in the kernels
             counts = torch.where(totals == total, counts, torch.inf)
             way = counts.argmin(0)
         else:
@@ -89,7 +90,7 @@ def totals(program: Program, sides: Sides) -> torch.Tensor:
     n, m = sides.lengths
     result = sides.x.new_full((len(sides.x),), torch.inf)
     for d, diagonal in Wave(program, sides).diagonals():
-        done = n + m == d
+        done = n + m == d  # a pair's last cell is on a diagonal of its own lengths, before any padding is met
         if done.any():
             last = diagonal.total.gather(1, n[:, None])[:, 0]
             if program.counted:

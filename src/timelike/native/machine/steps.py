@@ -35,6 +35,6 @@ class Steps(NamedTuple):
 
         Not zeros: a repeated step is as large as the others, so nothing that is made of it and dropped can overflow.
         """
-        last = self.lengths[chosen, None] - 1
+        last = self.lengths[chosen, None] - 1  # (item, 1)
         at = np.minimum(np.arange(last.max() + 1), last)
         return np.asarray(self.values[self.starts[chosen, None] + at])

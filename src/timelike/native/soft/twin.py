@@ -81,6 +81,7 @@ class _Wave:
     def _skewed(self, matrices: torch.Tensor, outside: float = torch.inf) -> torch.Tensor:
         """(diagonal, pair, n) from (pair, n, m)."""
         _, n, m = self.shape
+        # rows of n + m columns, read as rows of n + m − 1: each begins one further to the right
         padded = torch.nn.functional.pad(matrices, (0, n), value=outside).reshape(len(matrices), n * (n + m))
         return padded[:, : n * (n + m - 1)].reshape(len(matrices), n, n + m - 1).permute(2, 0, 1)
 
@@ -103,7 +104,7 @@ class _Wave:
     def _shares(self, d: int) -> torch.Tensor:
         ways = self._before(self.diagonals, d)
         weights = ((ways.amin(0).clamp(max=self.largest) - ways) / self.gamma).exp()
-        return weights / weights.sum(0).clamp(min=1)
+        return weights / weights.sum(0).clamp(min=1)  # the least has the weight 1: less only where all ways are closed
 
     def totals(self) -> torch.Tensor:
         ends = torch.stack(self.diagonals[2:])
@@ -181,7 +182,7 @@ def pairs(soft: Soft, x: Steps, y: Steps, rows: Lengths, columns: Lengths) -> ND
 def gradients(soft: Soft, x: Steps, y: Steps, scales: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The gradient of Σ scales · soft-DTW by the values of x and of y, the p-th with the p-th."""
     first, second = np.zeros_like(x.values), np.zeros_like(y.values)
-    for p in range(len(scales)):
+    for p in range(len(scales)):  # one by one: without padding there is nothing to cut off again
         (one, n), (two, m) = _padded(x, np.array([p])), _padded(y, np.array([p]))
         weights = scales[p] * visits(soft, costs(one, two), n, m)[1]
         for out, steps, part in zip((first, second), (x, y), by_frames(weights, one, two), strict=True):

@@ -82,4 +82,4 @@ def scan(query: NDArray[np.float64], samples: NDArray[Any], begin: int, end: int
 
 
 def _rows(query: NDArray[Any]) -> int:
-    return max(16, _CELLS // query.size // 16 * 16)  # whole blocks of the compiled loop
+    return max(16, _CELLS // query.size // 16 * 16)  # whole blocks: the compiled loop takes up to 16 samples together

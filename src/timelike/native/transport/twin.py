@@ -40,13 +40,14 @@ def pairwise(
 
 def pair(how: Scaling, x: Floats, y: Floats) -> tuple[float, Floats, float]:
     """Cost, plan (n, m) and deviation; both orders of a pair are solved in the same one."""
+    # a distance is symmetric to the last bit: of both orders one is chosen by what the sequences are, not by who asks
     if len(x) < len(y) or (len(x) == len(y) and y.ravel().tolist() < x.ravel().tolist()):
         cost, turned, deviation = pair(how, y, x)
         return cost, np.ascontiguousarray(turned.T), deviation
     with np.errstate(over="ignore"):
         frames = frame_costs(how.cost, x, y)
         ground = frames + how.prior(len(x), len(y))
-    if not np.abs(ground).max() < 1e290:
+    if not np.abs(ground).max() < 1e290:  # also where it is not a number; beyond, potentials would overflow
         return np.inf, np.full(ground.shape, np.nan), 0.0
     found, deviation = plan(how, ground)
     return float((found * (ground if how.counted else frames)).sum()), found, deviation
@@ -106,7 +107,7 @@ class _Solver:
     def __init__(self, how: Scaling, costs: Floats) -> None:
         self.how, self.costs = how, costs - costs.min()
         self.a, self.b = 1 / costs.shape[0], 1 / costs.shape[1]
-        self.g = np.zeros(costs.shape[1])
+        self.g = np.zeros(costs.shape[1])  # in units of epsilon
         self.left, self.drift = how.rounds, 0.0
 
     def run(self) -> tuple[Floats, float]:
@@ -118,6 +119,7 @@ class _Solver:
         while True:
             self.epsilon = max(soft, goal)
             self.rebuild()
+            # on the way it is enough to be near; in the end, half the tolerance is for rounding
             self.converge(1e-4 if self.epsilon > goal else self.how.tolerance / 2)
             if self.epsilon == goal:
                 break
@@ -138,6 +140,7 @@ class _Solver:
             after = self.deviation()
             if after <= tolerance:
                 return
+            # Newton's step costs about m/3 + 8 scalings, and three of them replace the rest
             if after >= before or _SWEEPS * np.log(after / tolerance) > (len(self.g) + 24) * np.log(before / after):
                 self.newton()
 

@@ -87,6 +87,7 @@ class Warps:
     def empty(cls, problems: Problems) -> Warps:
         """Memory for the answers, which are to be written."""
         knots, count = problems.n_knots, len(problems.x_ids)
+        # zeros where the last interval of a pair is not written: pairs lie one behind the other, knot by knot
         values, flags, places = np.empty(knots), np.zeros((2, knots), np.int8), np.zeros((2, knots), np.int32)
         return cls(values, np.empty(count), np.empty(count), *flags, *places)
 

@@ -63,7 +63,7 @@ def _solve_pair(problem: Problem, found: Warps, pair: int, at: int) -> tuple[int
 
 
 def _given_bounds(p: Problem) -> _Box:
-    low, high = np.maximum(p.b_min, 0.0), np.minimum(p.b_max, 1.0)
+    low, high = np.maximum(p.b_min, 0.0), np.minimum(p.b_max, 1.0)  # a warp never leaves y
     if not p.options.free_ends and len(low) > 1:
         high[0], low[-1] = min(high[0], 0.0), max(low[-1], 1.0)
     return low, high
