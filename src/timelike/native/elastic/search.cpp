@@ -98,7 +98,7 @@ class Searcher {
         if (boxes_) std::make_heap(waiting_.begin(), waiting_.end(), later());
         else std::reverse(waiting_.begin(), waiting_.end());
         best_.clear();
-        while (!waiting_.empty() && bounds_[size_t(next())] <= limit_of_totals() && !*stop) batch(query, stop);
+        while (!waiting_.empty() && bounds_[size_t(next())] <= limit_of_totals() && !*stop) compare(query, stop);
         for (int64_t r = 0; r < k_ && !*stop; r++) ids[r] = best_[size_t(r)].id, distances[r] = best_[size_t(r)].distance;
     }
 
@@ -124,7 +124,7 @@ class Searcher {
 
     // One register of candidates. All have one limit, the k-th best so far, and are given up together: it is the last lane to
     // pass its limit that decides.
-    void batch(int64_t query, const volatile bool* stop) {
+    void compare(int64_t query, const volatile bool* stop) {
         const bool alike = program_.window.by_length() || traits_ & Trait::by_length;
         int64_t items[64] = {take()};
         int used = 1;
