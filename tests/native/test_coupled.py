@@ -191,12 +191,12 @@ def test_a_network_gives_the_same_with_and_without_gradients(monkeypatch, dtype)
     x = torch.randn(20, 128, 9, dtype=dtype)
     lengths = torch.randint(60, 129, (20,))
     with torch.no_grad():
-        prepared = network.prepare(x, lengths)
-        fast = network.matrix(prepared, prepared.take(slice(4)))
+        features = network.features(x, lengths)
+        fast = network.matrix(features, features.take(slice(4)))
         monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-        slow = network.matrix(prepared, prepared.take(slice(4)))
-        rows = network.rows(prepared.take(slice(4, 8)), prepared.take(slice(4)))
-    graded = network.matrix(prepared, prepared.take(slice(4)))
+        slow = network.matrix(features, features.take(slice(4)))
+        rows = network.rows(features.take(slice(4, 8)), features.take(slice(4)))
+    graded = network.matrix(features, features.take(slice(4)))
     assert graded.requires_grad
     tolerance = {"rtol": 0, "atol": 1e-5 if dtype == torch.float32 else 1e-12}
     torch.testing.assert_close(fast, graded.detach(), **tolerance)
