@@ -6,7 +6,7 @@ VENV     ?= .venv
 PIP_ARGS ?=
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
-NATIVE   := $(wildcard src/timelike/native/*.cpp src/timelike/native/*.hpp src/timelike/native/CMakeLists.txt)
+NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 WORKERS  ?= auto
 
 .PHONY: demo test check ci bench docs browser clean help

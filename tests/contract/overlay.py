@@ -286,8 +286,8 @@ def build(folder, *, announced=True):
     """A folder for PYTHONPATH in which the library has the additions; not `announced`, it lacks their lines."""
     package = folder / "timelike"
     shutil.copytree(Path(timelike.__file__).parent, package)  # with what is compiled already
-    if native._kernels is not None:
-        kernels = Path(native._kernels.__file__)
+    if native.machine.kernels is not None:
+        kernels = Path(native.machine.kernels.__file__)
         shutil.copy2(kernels, package / "native" / kernels.name)
     (folder / "sitecustomize.py").write_text(FIRST)
     for one in ADDITIONS:

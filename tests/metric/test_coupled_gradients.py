@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from timelike import native
 from timelike.metric import Features
-from timelike.native.coupled_rollout import Side, distances
+from timelike.native.coupled.twin import Side, distances
 from toys import coupled_network as made
 
 pytestmark = pytest.mark.skipif(not native.compiled(), reason="without kernels gradients are torch's own")

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from timelike.metric import CoupledNetwork
-from timelike.native import coupled, coupled_rollout as rollout
-from timelike.native.buffers import Steps
+from timelike.native import Steps, coupled
+from timelike.native.coupled import twin
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -76,10 +76,10 @@ def padded(steps):
 def graded_in_torch(weights, x, y, first, second, scales, mean):
     sides, parts = (padded(x), padded(y)), [torch.from_numpy(part).requires_grad_() for part in weights]
     chosen = [
-        rollout.Side(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
+        twin.Side(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
         for values, steps, pairs in zip(sides, (x, y), (first, second), strict=True)
     ]
-    out = rollout.distances(rollout.Cell(*parts), *chosen, mean=mean)
+    out = twin.distances(coupled.Cell(*parts), *chosen, mean=mean)
     (out * torch.from_numpy(scales)).sum().backward()
     packed = [
         np.concatenate([grad[i, :n] for i, n in enumerate(steps.lengths)])
@@ -191,12 +191,12 @@ def test_a_network_gives_the_same_with_and_without_gradients(monkeypatch, dtype)
     x = torch.randn(20, 128, 9, dtype=dtype)
     lengths = torch.randint(60, 129, (20,))
     with torch.no_grad():
-        prepared = network.prepare(x, lengths)
-        fast = network.matrix(prepared, prepared.take(slice(4)))
+        features = network.features(x, lengths)
+        fast = network.matrix(features, features.take(slice(4)))
         monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-        slow = network.matrix(prepared, prepared.take(slice(4)))
-        rows = network.rows(prepared.take(slice(4, 8)), prepared.take(slice(4)))
-    graded = network.matrix(prepared, prepared.take(slice(4)))
+        slow = network.matrix(features, features.take(slice(4)))
+        rows = network.rows(features.take(slice(4, 8)), features.take(slice(4)))
+    graded = network.matrix(features, features.take(slice(4)))
     assert graded.requires_grad
     tolerance = {"rtol": 0, "atol": 1e-5 if dtype == torch.float32 else 1e-12}
     torch.testing.assert_close(fast, graded.detach(), **tolerance)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from naive import elastic, soft_dtw as naive
-from timelike.native import Steps, Window, compiled, soft, soft_wavefront
+from timelike.native import Steps, Window, compiled, soft
+from timelike.native.soft import twin
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 pytestmark = pytest.mark.skipif(not compiled(), reason="the kernels are switched off")
@@ -20,7 +21,7 @@ def cost():
 
 def on(isa, gamma, cost, n=N, m=M, window=OPEN, direction=None, budget=1 << 28, threads=2):
     """Totals, visits and, if a direction is given, the product, by the kernels of one instruction set."""
-    plan = soft.Soft(gamma, window).plan()
+    plan = soft.Soft(gamma, window).numbers()
     totals, again = np.empty(len(cost), cost.dtype), np.empty(len(cost), cost.dtype)
     visits, turned = np.zeros_like(cost), np.zeros_like(cost)
     kernels.soft_totals(plan, cost, n, m, totals, threads, isa=isa)
@@ -130,11 +131,11 @@ def test_frames_give_what_their_costs_give(isa, dtype):
     x = Steps(rng.standard_normal((n.sum(), 3)).astype(dtype), np.cumsum(n) - n, n)
     y = Steps(rng.standard_normal((m.sum(), 3)).astype(dtype), np.cumsum(m) - m, m)
     scales = rng.standard_normal(21).astype(dtype)
-    (one, _), (two, _) = (soft_wavefront._padded(side, np.arange(21)) for side in (x, y))
+    (one, _), (two, _) = (twin._padded(side, np.arange(21)) for side in (x, y))
     cost = np.zeros((21, n.max(), m.max()), dtype)
     kernels.soft_costs(one.numpy(), two.numpy(), n, m, cost, 2, isa=isa)
     totals, visits, _ = on(isa, 0.5, cost, n, m)
-    plan, found, kept = soft.Soft(0.5).plan(), np.empty_like(totals), np.empty_like(totals)
+    plan, found, kept = soft.Soft(0.5).numbers(), np.empty_like(totals), np.empty_like(totals)
     kernels.soft_pairs(plan, *x, *y, np.arange(21), np.arange(21), found, 2, isa=isa)
     np.testing.assert_array_equal(found, totals)
     tables = kernels.soft_keep(plan, *x, *y, kept, 1 << 27, 2, isa=isa)

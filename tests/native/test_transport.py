@@ -6,7 +6,8 @@ import pytest
 import timelike as tl
 from naive import transport as naive
 from timelike.align.elastic import steps
-from timelike.native import scaling, transport
+from timelike.native import transport
+from timelike.native.transport import twin
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -40,7 +41,7 @@ def test_every_instruction_set_gives_the_numbers_of_the_numpy_executor(isa, name
     x, y = collection((1, 2, 17, 33, 40)), collection((1, 16, 9, 35))
     expected = np.empty((len(x), len(y)))
     sides = steps(x, expected.dtype), steps(y, expected.dtype)
-    assert scaling.pairwise(PROBLEMS[name], *sides, symmetric=False, out=expected, report=None)[0] == 0
+    assert twin.pairwise(PROBLEMS[name], *sides, symmetric=False, out=expected, report=None)[0] == 0
     np.testing.assert_allclose(pairwise(PROBLEMS[name], x, y, isa=isa), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -67,7 +68,7 @@ def test_a_projected_gradient_has_rows_and_columns_that_sum_to_zero(isa):
         inside = out[b, : n[b], : m[b]]
         np.testing.assert_allclose(inside.sum(axis=0), 0, atol=1e-12)
         np.testing.assert_allclose(inside.sum(axis=1), 0, atol=1e-12)
-        expected = scaling.project(plans[b, : n[b], : m[b]], gradients[b, : n[b], : m[b]])
+        expected = twin.project(plans[b, : n[b], : m[b]], gradients[b, : n[b], : m[b]])
         np.testing.assert_allclose(inside, expected, atol=1e-11)
         assert np.count_nonzero(out[b]) == np.count_nonzero(inside)
 

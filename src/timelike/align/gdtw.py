@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import warps
+from ..native import warp as warps
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, real, whole
 from .alignment import Alignment, Warp
@@ -96,7 +96,7 @@ class GDTW(Aligner):
             raise TypeError(f"subsequence={self.subsequence!r}: expected True or False")
         self._search()
 
-    def _search(self) -> warps.Search:
+    def _search(self) -> warps.Options:
         return search(self.penalty, self.delta, self.subsequence, self.refinements, self.grid)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
@@ -148,7 +148,7 @@ class GDTW(Aligner):
         count = int(lengths.sum())
         low, high = self.slope
         bounds = np.repeat(y.unit_bounds(self.bounds)[:, second], lengths, axis=1)
-        pairs = warps.Pairs(
+        pairs = warps.Problems(
             x.values,
             y.values,
             x.clock.unit,
@@ -216,13 +216,13 @@ class GDTW(Aligner):
         return 1 - leave_one_out(self.pairwise(sequences, n_jobs=n_jobs), sequences.labels)
 
 
-def search(penalty: Any, delta: Any, subsequence: bool, refinements: Any, grid: Any) -> warps.Search:
+def search(penalty: Any, delta: Any, subsequence: bool, refinements: Any, grid: Any) -> warps.Options:
     """How to look for warps, from checked options."""
     one_of(penalty, "penalty", warps.PENALTIES)
     if grid is not None and whole(grid, "grid", 2) > _FINEST:
         raise ValueError(f"grid={grid}: expected at most {_FINEST}")
     options = real(delta, "delta", above=0), bool(subsequence), grid or 0, whole(refinements, "refinements", 0)
-    return warps.Search(penalty, *options)
+    return warps.Options(penalty, *options)
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import Cost, stream as recurrence
+from ..native import COSTS, Cost, stream as recurrence
 from ..sequences import as_one
 from ..sequences.arguments import one_of, real, whole
 
@@ -63,7 +63,7 @@ def subsequence(
     _refuse_other_frames(pattern, samples, "stream")
     k, exclusion = whole(k, "k", 1), whole(exclusion, "exclusion", 0)
     limit = math.inf if max_distance is None else real(max_distance, "max_distance", 0)
-    one_of(cost, "cost", recurrence.COSTS)
+    one_of(cost, "cost", COSTS)
     pattern, samples = _flat(pattern, np.float64), _flat(samples)
     ends = recurrence.Ends.unknown(len(samples))
     recurrence.scan(pattern, samples, 0, len(samples), cost, ends)
@@ -86,7 +86,7 @@ def _exclude(
     ends: recurrence.Ends,
     query: NDArray[np.float64],
     samples: NDArray[Any],
-    cost: str,
+    cost: Cost,
 ) -> None:
     """Take a match out of the stream. What ended before it stands; what comes after must not begin inside it."""
     begin, end = max(0, match.start - margin), min(len(samples), match.stop + margin)
@@ -133,7 +133,8 @@ class Spring:
         frames = _frames(query, "query")
         self.frame: tuple[int, ...] = frames.shape[1:]
         self.threshold = real(threshold, "threshold", 0)
-        self.cost = one_of(cost, "cost", recurrence.COSTS)
+        one_of(cost, "cost", COSTS)
+        self.cost: Cost = cost
         self._query = _flat(frames, np.float64).copy()  # the caller's array may change while the stream runs
         self._state = recurrence.State.fresh(len(self._query))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..native import COSTS, Cost, transport as native
-from ..native.scaling import frame_costs
+from ..native.transport.twin import frame_costs
 from ..sequences import Sequences
 from ..sequences.arguments import real, whole
 from .alignment import Alignment

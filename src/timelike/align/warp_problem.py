@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import warps
+from ..native import warp as warps
 from ..sequences import Sequences
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ class Constraints(NamedTuple):
     free_ends: bool
 
 
-def pair_constraints(pairs: warps.Pairs, pair: int, free_ends: bool) -> Constraints:
+def pair_constraints(pairs: warps.Problems, pair: int, free_ends: bool) -> Constraints:
     """The constraints of one pair of many."""
     item = pairs.x_ids[pair]
     at, length = pairs.knots[pair], pairs.x_lengths[item]

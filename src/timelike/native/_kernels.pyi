@@ -1,183 +1,301 @@
+"""What module.cpp and the host.cpp of every family define, as the doors call it; float32 and float64 are overloads."""
+
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-_Plan = tuple[Any, ...]
 _Array = NDArray[Any]
+_Ints = NDArray[np.int64]
+_Doubles = NDArray[np.float64]
 _Report = Callable[[int, int], None] | None
+_Program = tuple[str, int, bool, float, float, int, int, float]  # elastic.Program.numbers
+_Soft = tuple[float, int, int, float]  # soft.Soft.numbers
+_Scaling = tuple[int, float, float, int, float, float, float, bool]  # transport.Scaling.numbers
+_Options = tuple[int, float, bool, int, int, float, bool]  # warp.Options.numbers
+_Problems = tuple[_Array, ...]  # warp.Problems
+
+coupled_stretch: int
+# machine
+
+def isa() -> str: ...
+def isas() -> list[str]: ...
+
+# elastic
 
 def pairwise(
-    plan: _Plan,
-    *arrays: NDArray[Any],
+    program: _Program,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    y: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
+    gap: _Array,
+    x_thresholds: _Array,
+    y_thresholds: _Array,
+    /,
+    *,
     symmetric: bool,
     threads: int,
-    out: NDArray[Any],
+    out: _Array,
     report: _Report,
     isa: str | None = None,
 ) -> None: ...
 def search(
-    plan: _Plan,
-    *arrays: NDArray[Any],
+    program: _Program,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    y: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
+    gap: _Array,
+    x_thresholds: _Array,
+    y_thresholds: _Array,
+    /,
+    *,
     rooted: bool,
     threads: int,
-    ids: NDArray[Any],
-    distances: NDArray[Any],
+    ids: _Ints,
+    distances: _Array,
     report: _Report,
     isa: str | None = None,
 ) -> None: ...
-def lower_bounds(plan: _Plan, *arrays: NDArray[Any], out: NDArray[Any], isa: str | None = None) -> bool: ...
-def path(plan: _Plan, *arrays: NDArray[Any], budget: int, isa: str | None = None) -> tuple[NDArray[Any], float]: ...
-def matrix(plan: _Plan, *arrays: NDArray[Any], out: NDArray[Any], isa: str | None = None) -> None: ...
-def bounds(shape: int, cells: int, share: float, lo: NDArray[Any], hi: NDArray[Any], m: int) -> None: ...
-def isa() -> str: ...
-def isas() -> list[str]: ...
-def rules() -> list[str]: ...
-def advance(
-    query: NDArray[Any],
-    samples: NDArray[Any],
-    cost: int,
-    threshold: float,
-    column: NDArray[Any],
-    column_starts: NDArray[Any],
-    pending: NDArray[Any],
-    place: NDArray[Any],
+def lower_bounds(
+    program: _Program,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    y: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
     /,
-) -> list[tuple[int, int, float]]: ...
-def scan(
-    query: NDArray[Any],
-    samples: NDArray[Any],
-    begin: int,
-    end: int,
-    earliest: int,
-    cost: int,
-    column: NDArray[Any],
-    column_starts: NDArray[Any],
-    distances: NDArray[Any],
-    starts: NDArray[Any],
-    floors: NDArray[Any],
-    /,
-) -> int: ...
-def warp(
-    pairs: tuple[Any, ...],
-    search: tuple[Any, ...],
     *,
-    threads: int,
-    phi: NDArray[Any],
-    objective: NDArray[Any],
-    residual: NDArray[Any],
-    pins: NDArray[Any],
-    glues: NDArray[Any],
-    segments: NDArray[Any],
-    crossing: NDArray[Any],
-    report: _Report,
-    isa: str = "",
-) -> tuple[int, int, bool]: ...
-def warp_gradients(pairs: tuple[Any, ...], search: tuple[Any, ...], threads: int, *arrays: NDArray[Any]) -> None: ...
-def transport_pairs(
-    how: _Plan,
-    *arrays: NDArray[Any],
-    symmetric: bool,
-    threads: int,
-    out: NDArray[Any],
-    plan: NDArray[Any] | None,
-    report: _Report,
+    out: _Array,
     isa: str | None = None,
-) -> tuple[int, int, int, float]: ...
-def transport_plans(
-    how: _Plan,
-    *arrays: NDArray[Any],
-    threads: int,
-    plans: NDArray[Any],
-    deviations: NDArray[Any],
+) -> bool: ...
+def path(
+    program: _Program,
+    x: _Array,
+    y: _Array,
+    gap: _Array,
+    x_thresholds: _Array,
+    y_thresholds: _Array,
+    /,
+    *,
+    budget: int,
+    isa: str | None = None,
+) -> tuple[_Ints, float]: ...
+def matrix(
+    program: _Program,
+    x: _Array,
+    y: _Array,
+    gap: _Array,
+    x_thresholds: _Array,
+    y_thresholds: _Array,
+    /,
+    *,
+    out: _Array,
     isa: str | None = None,
 ) -> None: ...
-def transport_project(
-    plans: NDArray[Any],
-    gradients: NDArray[Any],
-    *lengths: NDArray[Any],
-    threads: int,
-    out: NDArray[Any],
-    isa: str | None = None,
-) -> None: ...
+def bounds(shape: int, cells: int, share: float, lo: _Array, hi: _Array, m: int, /) -> None: ...
+def rules() -> list[str]: ...
+
+# soft
+
 def soft_costs(
-    x: _Array, y: _Array, n: _Array, m: _Array, out: _Array, threads: int, isa: str | None = None
+    x: _Array,
+    y: _Array,
+    n: _Ints,
+    m: _Ints,
+    out: _Array,
+    threads: int,
+    /,
+    isa: str | None = None,
 ) -> None: ...
 def soft_totals(
-    plan: _Plan, costs: _Array, n: _Array, m: _Array, out: _Array, threads: int, isa: str | None = None
+    soft: _Soft,
+    costs: _Array,
+    n: _Ints,
+    m: _Ints,
+    out: _Array,
+    threads: int,
+    /,
+    isa: str | None = None,
 ) -> None: ...
 def soft_visits(
-    plan: _Plan,
+    soft: _Soft,
     costs: _Array,
-    n: _Array,
-    m: _Array,
+    n: _Ints,
+    m: _Ints,
     totals: _Array,
     out: _Array,
     budget: int,
     threads: int,
+    /,
     isa: str | None = None,
 ) -> None: ...
 def soft_product(
-    plan: _Plan,
+    soft: _Soft,
     costs: _Array,
     direction: _Array,
-    n: _Array,
-    m: _Array,
+    n: _Ints,
+    m: _Ints,
     out: _Array,
     budget: int,
     threads: int,
+    /,
     isa: str | None = None,
 ) -> None: ...
 def soft_pairs(
-    plan: _Plan,
+    soft: _Soft,
     x: _Array,
-    x_starts: _Array,
-    x_lengths: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
     y: _Array,
-    y_starts: _Array,
-    y_lengths: _Array,
-    rows: _Array,
-    columns: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
+    rows: _Ints,
+    columns: _Ints,
     out: _Array,
     threads: int,
+    /,
     isa: str | None = None,
 ) -> None: ...
 def soft_keep(
-    plan: _Plan,
+    soft: _Soft,
     x: _Array,
-    x_starts: _Array,
-    x_lengths: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
     y: _Array,
-    y_starts: _Array,
-    y_lengths: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
     out: _Array,
     budget: int,
     threads: int,
+    /,
     isa: str | None = None,
 ) -> _Array | None: ...
 def soft_gradients(
-    plan: _Plan,
+    soft: _Soft,
     x: _Array,
-    x_starts: _Array,
-    x_lengths: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
     y: _Array,
-    y_starts: _Array,
-    y_lengths: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
     scales: _Array,
     tables: _Array | None,
     x_gradient: _Array | None,
     y_gradient: _Array | None,
     budget: int,
     threads: int,
+    /,
     isa: str | None = None,
 ) -> None: ...
+
+# warp
+
+def warp(
+    problems: _Problems,
+    options: _Options,
+    /,
+    *,
+    threads: int,
+    phi: _Doubles,
+    objective: _Doubles,
+    residual: _Doubles,
+    pins: NDArray[np.int8],
+    glues: NDArray[np.int8],
+    segments: NDArray[np.int32],
+    crossing: NDArray[np.int32],
+    report: _Report,
+    isa: str | None = None,
+) -> tuple[int, int, bool]: ...
+def warp_gradients(
+    problems: _Problems,
+    options: _Options,
+    threads: int,
+    phi: _Doubles,
+    pins: NDArray[np.int8],
+    glues: NDArray[np.int8],
+    segments: NDArray[np.int32],
+    crossing: NDArray[np.int32],
+    of_phi: _Doubles,
+    of_objective: _Doubles,
+    x: _Doubles,
+    y: _Doubles,
+    lambdas: _Doubles,
+    s_min: _Doubles,
+    s_max: _Doubles,
+    b_min: _Doubles,
+    b_max: _Doubles,
+    x_rows: _Ints,
+    y_rows: _Ints,
+    /,
+) -> None: ...
+
+# transport
+
+def transport_pairs(
+    scaling: _Scaling,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    y: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
+    /,
+    *,
+    symmetric: bool,
+    threads: int,
+    out: _Array,
+    plan: _Doubles | None,
+    report: _Report,
+    isa: str | None = None,
+) -> tuple[int, int, int, float]: ...
+def transport_plans(
+    scaling: _Scaling,
+    costs: _Doubles,
+    n: _Ints,
+    m: _Ints,
+    /,
+    *,
+    threads: int,
+    plans: _Doubles,
+    deviations: _Doubles,
+    isa: str | None = None,
+) -> None: ...
+def transport_project(
+    plans: _Doubles,
+    gradients: _Doubles,
+    n: _Ints,
+    m: _Ints,
+    /,
+    *,
+    threads: int,
+    out: _Doubles,
+    isa: str | None = None,
+) -> None: ...
+
+# coupled
+
 def coupled_matrix(
     recurrent: _Array,
     coupling: _Array,
     candidate: _Array,
     coupling_bias: _Array,
     mean: bool,
-    *steps: _Array,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    y: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
+    /,
+    *,
     symmetric: bool,
     threads: int,
     out: _Array,
@@ -190,7 +308,16 @@ def coupled_rows(
     candidate: _Array,
     coupling_bias: _Array,
     mean: bool,
-    *steps: _Array,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    y: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
+    first: _Ints,
+    second: _Ints,
+    /,
+    *,
     keep: bool = False,
     threads: int,
     out: _Array,
@@ -203,24 +330,53 @@ def coupled_gradients(
     candidate: _Array,
     coupling_bias: _Array,
     mean: bool,
-    *steps: _Array | None,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    y: _Array,
+    y_starts: _Ints,
+    y_lengths: _Ints,
+    first: _Ints,
+    second: _Ints,
+    scales: _Array,
+    kept: _Array,
+    by_x: _Array,
+    by_y: _Array | None,
+    by_recurrent: _Array,
+    by_coupling: _Array,
+    by_candidate: _Array,
+    by_coupling_bias: _Array,
+    /,
+    *,
     budget: int,
     threads: int,
     report: _Report,
     isa: str | None = None,
 ) -> None: ...
+
+# convolve
+
 def convolve_kept(
-    layers: int, width: int, size: int, last_size: int, *lengths: _Array, out: _Array, isa: str | None = None
+    layers: int,
+    width: int,
+    size: int,
+    last_size: int,
+    rows: _Ints,
+    columns: _Ints,
+    /,
+    out: _Ints,
+    isa: str | None = None,
 ) -> None: ...
 def convolve_forward(
     weights: list[_Array],
     biases: list[_Array],
     distances: _Array,
     positions: _Array,
-    rows: _Array,
-    columns: _Array,
+    rows: _Ints,
+    columns: _Ints,
     kept: _Array | None,
-    starts: _Array | None,
+    starts: _Ints | None,
+    /,
     *,
     threads: int,
     out: _Array,
@@ -231,11 +387,12 @@ def convolve_backward(
     biases: list[_Array],
     distances: _Array,
     positions: _Array,
-    rows: _Array,
-    columns: _Array,
+    rows: _Ints,
+    columns: _Ints,
     kept: _Array,
-    starts: _Array,
+    starts: _Ints,
     gradient: _Array,
+    /,
     *,
     threads: int,
     out: _Array,
@@ -243,3 +400,31 @@ def convolve_backward(
     to_biases: list[_Array],
     isa: str | None = None,
 ) -> None: ...
+
+# stream
+
+def advance(
+    query: _Doubles,
+    samples: _Array,
+    cost: int,
+    threshold: float,
+    column: _Doubles,
+    column_starts: _Doubles,
+    pending: _Doubles,
+    place: _Ints,
+    /,
+) -> list[tuple[int, int, float]]: ...
+def scan(
+    query: _Doubles,
+    samples: _Array,
+    begin: int,
+    end: int,
+    earliest: int,
+    cost: int,
+    column: _Doubles,
+    column_starts: _Doubles,
+    distances: _Doubles,
+    starts: _Doubles,
+    floors: _Doubles,
+    /,
+) -> int: ...

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ...native import warps
+from ...native import warp as warps
 from ..gdtw import pair, search
 from ..warp_problem import conflict_message, pair_constraints
 from .first_order import without_derivative
@@ -131,7 +131,7 @@ class _Solve(torch.autograd.Function):
         b_max: Tensor,
         padded: PaddedPairs,
         clocks: tuple[Clock, Clock],
-        how: warps.Search,
+        how: warps.Options,
     ) -> tuple[Tensor, Tensor]:
         pairs = _pairs(x, y, (strength, s_min, s_max, b_min, b_max), padded, clocks)
         found = warps.solve(pairs, how, threads=torch.get_num_threads())
@@ -179,14 +179,14 @@ class _Solve(torch.autograd.Function):
 
 def _pairs(
     x: Tensor, y: Tensor, constraints: tuple[Tensor, ...], padded: PaddedPairs, clocks: tuple[Clock, Clock]
-) -> warps.Pairs:
+) -> warps.Problems:
     x_clock, y_clock = clocks
     inside = valid(padded.x_lengths, x.shape[1])
     ids = np.arange(len(x_clock.lengths))
     strength, s_min, s_max = (_by_knot(constraint, inside) for constraint in constraints[:3])
     starts, spans = (np.repeat(side, x_clock.lengths) for side in (y_clock.clock.starts, y_clock.clock.spans))
     b_min, b_max = ((constraint.detach().cpu()[inside].numpy() - starts) / spans for constraint in constraints[3:])
-    return warps.Pairs(
+    return warps.Problems(
         _packed(x, inside),
         _packed(y, valid(padded.y_lengths, y.shape[1])),
         x_clock.clock.unit,
@@ -231,7 +231,7 @@ def _refuse_overflow(objective: NDArray[np.float64], dtype: torch.dtype) -> None
         )
 
 
-def _explained(found: warps.Conflict, pairs: warps.Pairs, clocks: tuple[Clock, Clock], free_ends: bool) -> str:
+def _explained(found: warps.Conflict, pairs: warps.Problems, clocks: tuple[Clock, Clock], free_ends: bool) -> str:
     x_clock, y_clock = clocks
     constraints = pair_constraints(pairs, found.pair, free_ends)
     time = float(x_clock.times[x_clock.starts[found.pair] + found.knot])

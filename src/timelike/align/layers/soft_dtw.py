@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ... import native
-from ...native import soft as executor, soft_wavefront as wavefront
+from ...native import soft as executor
+from ...native.soft import twin
 from ...sequences.arguments import real
 from ..band import Band, Window, bound, refuse_infeasible
 from .first_order import without_derivative
@@ -39,12 +40,12 @@ class _Costs(torch.autograd.Function):
     def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:
         ctx.save_for_backward(x, y)
         if not _compiled(x):
-            return wavefront.costs(x, y)
+            return twin.costs(x, y)
         return torch.from_numpy(executor.costs(_array(x), _array(y), n, m, torch.get_num_threads()))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return (*wavefront.spread(gradients[0], *ctx.saved_tensors), None, None)
+        return (*twin.by_frames(gradients[0], *ctx.saved_tensors), None, None)
 
 
 class _Visits(torch.autograd.Function):
@@ -59,7 +60,7 @@ class _Visits(torch.autograd.Function):
             found = executor.visits(soft, _array(costs), n, m, torch.get_num_threads())
             totals, visits = (torch.from_numpy(part) for part in found)
         else:
-            totals, visits = wavefront.visits(soft, costs, n, m)
+            totals, visits = twin.visits(soft, costs, n, m)
         ctx.save_for_backward(costs, visits)
         ctx.given = n, m, soft
         return totals, visits
@@ -79,7 +80,7 @@ class _Visits(torch.autograd.Function):
 
 def _product(soft: executor.Soft, costs: torch.Tensor, direction: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:
     if not _compiled(costs):
-        return wavefront.product(soft, costs, direction, n, m)
+        return twin.product(soft, costs, direction, n, m)
     found = executor.product(soft, _array(costs), _array(direction), n, m, torch.get_num_threads())
     return torch.from_numpy(found)
 
@@ -94,7 +95,7 @@ class _Totals(torch.autograd.Function):
         ctx.save_for_backward(x, y)
         ctx.given, ctx.tables, ctx.threads = (n, m, soft), None, torch.get_num_threads()
         if not _compiled(x):
-            return wavefront.totals(soft, wavefront.costs(x, y), n, m)
+            return twin.totals(soft, twin.costs(x, y), n, m)
         sides = _steps(x, n), _steps(y, m)
         if keep:
             totals, ctx.tables = executor.keep(soft, *sides, ctx.threads)
@@ -117,7 +118,7 @@ class _Totals(torch.autograd.Function):
             )
         else:
             visits = _Visits.apply(_Costs.apply(x, y, n, m), n, m, soft)[1]  # type: ignore[no-untyped-call]
-            by_x, by_y = wavefront.spread(gradients[0][:, None, None] * visits, x, y)
+            by_x, by_y = twin.by_frames(gradients[0][:, None, None] * visits, x, y)
         return by_x, by_y, None, None, None, None
 
 

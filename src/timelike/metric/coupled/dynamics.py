@@ -9,14 +9,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...native.coupled_rollout import Cell
+from ...native.coupled import Cell
 from ...sequences.sampling import RandomState, generator
 
 # a state and a tangent vector at it, both (start, feature), to those one step later
 Map = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def gru_map(cell: Cell, inputs: Tensor) -> Map:
+def gru_map(cell: Cell[Tensor], inputs: Tensor) -> Map:
     """One step of an uncoupled GRU whose inputs (3 hidden,) never change, and its differential."""
     hidden = cell.recurrent.shape[1]
 

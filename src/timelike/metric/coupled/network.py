@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ...align.layers.padded import checked_lengths
-from ...native.coupled_rollout import Cell, Side, apart, states
+from ...native.coupled import Cell, graded
+from ...native.coupled.twin import Side, apart, states
 from ...sequences.arguments import one_of, real, whole
 from ...sequences.sampling import RandomState
-from .. import coupled_distances
 from ..comparer import Comparer, Features
 from .dynamics import gru_map, largest_exponent
 
@@ -104,16 +104,16 @@ class CoupledNetwork(Comparer):
     def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
         with self._own_precision():
-            return coupled_distances.rows(self._cell(), x, y, mean=self._mean)
+            return graded.rows(self._cell(), _inputs(x), _inputs(y), mean=self._mean)
 
     def matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
         with self._own_precision():
-            return coupled_distances.matrix(self._cell(), x, y, mean=self._mean)
+            return graded.matrix(self._cell(), _inputs(x), None if y is x else _inputs(y), mean=self._mean)
 
     def footprint(self, x_time: int, y_time: int) -> int:
         """A number for a pair, or some of its states where a gradient will be asked for; in torch its gates."""
-        return coupled_distances.footprint(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
+        return graded.footprint(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
 
     def penalty(self) -> Tensor:
         """`coupling_penalty` · ‖W_hc‖, so that the twins couple only where it pays."""
@@ -176,8 +176,12 @@ class CoupledNetwork(Comparer):
     def _mean(self) -> bool:
         return self.sync == "mean"
 
-    def _cell(self) -> Cell:
+    def _cell(self) -> Cell[Tensor]:
         return Cell(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
 
     def _states(self, x: Features, y: Features) -> Iterator[tuple[Tensor, Tensor]]:
         return states(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths))
+
+
+def _inputs(side: Features) -> graded.Inputs:
+    return graded.Inputs(side.values, side.lengths)

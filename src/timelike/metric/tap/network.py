@@ -9,9 +9,10 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
+from ...native.convolve import Stack, Tables
+from ...native.convolve.graded import convolved
 from ...sequences.arguments import whole
 from ..comparer import Aligning, Features
-from ..convolved import convolved
 from ..frames import Between, Table, Transformation, crosswise, finest, rowwise
 
 AT_ONCE = 1 << 26  # numbers of a stripe of a long pair, without gradients
@@ -242,7 +243,11 @@ class Convolutions(Scores):
 
     def correction(self, table: Table) -> Tensor:
         """g(D, D_t), (pair, n, m), 0 in the padding."""
-        found = convolved(table, [layer for layer in self.layers if isinstance(layer, nn.Conv2d)])
+        layers = [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]
+        biases = [layer.bias for layer in layers if layer.bias is not None]
+        stack = Stack([layer.weight for layer in layers], biases)
+        tables = Tables(table.distances, table.positions, table.rows(), table.y_lengths)
+        found = convolved(stack, tables, table.inside)
         return found.relu() if self.last_relu else found
 
 

@@ -1,0 +1,94 @@
+"""Convolutions over the tables of many pairs, each at its own size: values and gradients, of arrays.
+
+`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine import kernels, use_kernels
+
+Values = TypeVar("Values")
+"""Arrays at this door, tensors in `graded` and `twin`."""
+
+SIZES = {5: 3, 7: 5}
+"""Which last layer belongs to which inner ones: those the kernels are compiled for, the networks of TAP's paper."""
+
+
+class Stack(NamedTuple, Generic[Values]):
+    """Weights (output, input, row, column) and biases of the layers: two channels to `width`, again and again, to one.
+
+    float32 for the kernels; a ReLU follows every layer but the last.
+    """
+
+    weights: list[Values]
+    biases: list[Values]
+
+    def shape(self: Stack[NDArray[Any]]) -> tuple[int, int, int, int]:
+        """Layers, width, size of the inner kernels and of the last."""
+        weights = self.weights
+        return len(weights), len(weights[0]), weights[0].shape[2], weights[-1].shape[2]
+
+
+class Tables(NamedTuple, Generic[Values]):
+    """Both channels, (pair, n, m), 0 where a pair has no step, and how many rows and columns of each pair count.
+
+    float32 and int64 for the kernels.
+    """
+
+    distances: Values
+    positions: Values
+    rows: Values
+    columns: Values
+
+
+class Kept(NamedTuple):
+    """What the gradients need of the values: the outputs of the layers, from `starts` on for each pair."""
+
+    values: NDArray[Any]
+    starts: NDArray[np.int64]
+
+
+Arrays = NDArray[Any]
+
+
+def able(sizes: Sequence[int]) -> bool:
+    """Whether there are kernels for layers of these sizes.
+
+    >>> able((5, 4, 3))
+    False
+    """
+    inner, last = sizes[:-1], sizes[-1]
+    fits = len(inner) in range(1, 9) and len(set(inner)) == 1 and SIZES.get(inner[0]) == last
+    return fits and use_kernels()
+
+
+def forward(stack: Stack[Arrays], tables: Tables[Arrays], *, keep: bool, threads: int) -> tuple[Arrays, Kept | None]:
+    """The one channel that comes out, (pair, n, m), 0 in the padding; and what `backward` needs, if it is kept."""
+    out = np.zeros_like(tables.distances)
+    if not keep:
+        kernels.convolve_forward(*stack, *tables, None, None, threads=threads, out=out)
+        return out, None
+    counts = np.empty_like(tables.rows)
+    kernels.convolve_kept(*stack.shape(), tables.rows, tables.columns, out=counts)
+    # one array for all pairs: autograd saves it as one tensor
+    kept = Kept(np.empty(counts.sum(), np.float32), counts.cumsum() - counts)
+    kernels.convolve_forward(*stack, *tables, *kept, threads=threads, out=out)
+    return out, kept
+
+
+def backward(
+    stack: Stack[Arrays], tables: Tables[Arrays], kept: Kept, gradient: Arrays, *, threads: int
+) -> tuple[Arrays, Stack[Arrays]]:
+    """From the gradient of `forward`'s output, those of the distances and of the stack."""
+    out = np.zeros_like(gradient)
+    found = Stack(*([np.empty_like(one) for one in part] for part in stack))
+    kernels.convolve_backward(
+        *stack, *tables, *kept, gradient, threads=threads, out=out, to_weights=found.weights, to_biases=found.biases
+    )
+    return out, found

@@ -1,0 +1,180 @@
+"""Distances by coupled GRUs, tensors in and tensors out: the kernels where they serve, else the twin."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .. import coupled
+from ..machine import Steps, compiled
+from . import Cell, twin
+
+
+class Inputs(NamedTuple):
+    """What goes into the gates of many sequences, (item, time, 3 hidden), and their lengths (item,).
+
+    Past a length it may be any number.
+    """
+
+    values: Tensor
+    lengths: Tensor
+
+
+def rows(cell: Cell[Tensor], x: Inputs, y: Inputs, *, mean: bool) -> Tensor:
+    """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
+    if not _compiles(cell, x, y):
+        return twin.distances(cell, twin.Side(*x), twin.Side(*y), mean=mean)
+    every = torch.arange(len(x.values))
+    if _graded(cell, x, y):
+        return _listed(cell, x, y, every, every, mean=mean)
+    sides, ids = (_steps(*x), _steps(*y)), every.numpy()
+    return torch.from_numpy(coupled.rows(_arrays(cell), *sides, ids, ids, mean=mean, threads=torch.get_num_threads()))
+
+
+def matrix(cell: Cell[Tensor], x: Inputs, y: Inputs | None, *, mean: bool) -> Tensor:
+    """The distances of all pairs, (item of x, item of y); where y is None it is x, and each pair is rolled out once."""
+    other = x if y is None else y
+    graded, compiles = _graded(cell, x, other), _compiles(cell, x, other)
+    if compiles and not graded:
+        return _plain_matrix(cell, x, y, mean=mean)
+    if y is None and len(x.values):
+        return _triangle(cell, x, mean=mean)
+    n, m = len(x.values), len(other.values)
+    if compiles:
+        first, second = torch.arange(n).repeat_interleave(m), torch.arange(m).repeat(n)
+        return _listed(cell, x, other, first, second, mean=mean).reshape(n, m)
+    sides = twin.Side(x.values[:, None], x.lengths[:, None]), twin.Side(other.values[None], other.lengths[None])
+    return twin.distances(cell, *sides, mean=mean)
+
+
+def footprint(hidden: int, time: int, *, cpu: bool) -> int:
+    """About how many numbers a pair takes in `matrix`.
+
+    In torch these are its gates, of every step where a gradient will be asked for. The kernels keep the states of some
+    steps for a gradient, beside which the list of pairs is not small; only a gradient of a gradient is left to torch.
+    """
+    fast, graded = cpu and compiled(), torch.is_grad_enabled()
+    if not fast:
+        return hidden * (16 * time if graded else 24)
+    return 8 + 2 * hidden * (time // coupled.STRETCH) if graded else 1
+
+
+def _plain_matrix(cell: Cell[Tensor], x: Inputs, y: Inputs | None, *, mean: bool) -> Tensor:
+    one = _steps(*x)
+    two = one if y is None else _steps(*y)
+    out = np.empty((len(one.lengths), len(two.lengths)), one.values.dtype)
+    threads = torch.get_num_threads()
+    coupled.matrix(_arrays(cell), one, two, mean=mean, symmetric=y is None, threads=threads, out=out)
+    return torch.from_numpy(out)
+
+
+def _triangle(cell: Cell[Tensor], x: Inputs, *, mean: bool) -> Tensor:
+    """One half is computed and mirrored; on the diagonal distances and their gradients are 0."""
+    count = len(x.values)
+    first, second = torch.tril_indices(count, count, -1, device=x.values.device)
+    out = x.values.new_zeros(count, count)
+    if not len(first):
+        return out
+    if _compiles(cell, x, x):
+        found = _listed(cell, x, None, first, second, mean=mean)
+    else:
+        found = _rolled(cell, x.values, x.values, _Listing(x.lengths, x.lengths, first, second, mean))
+    below = out.index_put((first, second), found)
+    return below + below.T
+
+
+def _graded(cell: Cell[Tensor], x: Inputs, y: Inputs) -> bool:
+    return torch.is_grad_enabled() and any(part.requires_grad for part in (x.values, y.values, *cell))
+
+
+def _compiles(cell: Cell[Tensor], x: Inputs, y: Inputs) -> bool:
+    """Whether the arrays' door serves; without gradients it leads to the kernels and to what stands in for them."""
+    parts = (x.values, y.values, *cell)
+    plain = all(part.device.type == "cpu" and part.dtype == x.values.dtype for part in parts)
+    able = x.values.dtype in (torch.float32, torch.float64)
+    return plain and able and (compiled() or not _graded(cell, x, y))
+
+
+class _Listing(NamedTuple):
+    """Pair p is x[first[p]] and y[second[p]]."""
+
+    x_lengths: Tensor
+    y_lengths: Tensor
+    first: Tensor
+    second: Tensor
+    mean: bool
+
+    def ids(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.first.numpy(), self.second.numpy()
+
+    def sides(self, x: Tensor, y: Tensor | None) -> tuple[Steps, Steps]:
+        one = _steps(x, self.x_lengths)
+        return one, one if y is None else _steps(y, self.y_lengths)
+
+
+def _rolled(cell: Cell[Tensor], x: Tensor, y: Tensor, pairs: _Listing) -> Tensor:
+    sides = twin.Side(x, pairs.x_lengths, pairs.first), twin.Side(y, pairs.y_lengths, pairs.second)
+    return twin.distances(cell, *sides, mean=pairs.mean)
+
+
+def _listed(cell: Cell[Tensor], x: Inputs, y: Inputs | None, first: Tensor, second: Tensor, *, mean: bool) -> Tensor:
+    """With gradients; where y is x, it is None."""
+    pairs = _Listing(x.lengths, x.lengths if y is None else y.lengths, first, second, mean)
+    found = _Distances.apply(x.values, None if y is None else y.values, *cell, pairs)  # type: ignore[no-untyped-call]
+    distances: Tensor = found[0]
+    return distances
+
+
+class _Distances(torch.autograd.Function):
+    """Distances (pair,) by the kernels, and the states from which the way back begins."""
+
+    @staticmethod
+    def forward(x: Tensor, y: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor]:
+        pairs: _Listing = rest[-1]
+        given = _arrays(Cell(*rest[:-1])), *pairs.sides(x, y), *pairs.ids()
+        found, kept = coupled.keep(*given, mean=pairs.mean, threads=torch.get_num_threads())
+        return torch.from_numpy(found), torch.from_numpy(kept)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.pairs, ctx.threads = inputs[-1], torch.get_num_threads()
+        ctx.save_for_backward(*inputs[:-1], output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        x, y, *weights, kept = ctx.saved_tensors
+        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+            return (*_gradients_by_twin(ctx, gradients[0]), None)
+        pairs: _Listing = ctx.pairs
+        scales, states = np.ascontiguousarray(gradients[0].numpy(force=True)), kept.numpy()
+        given = _arrays(Cell(*weights)), *pairs.sides(x, y), *pairs.ids()
+        by_x, by_y, by_cell = coupled.gradients(*given, scales, states, mean=pairs.mean, threads=ctx.threads)
+        found = (None if part is None else torch.from_numpy(part) for part in (by_x, by_y, *by_cell))
+        parts = zip((x, y, *weights), found, strict=True)
+        return (*(None if gradient is None else gradient.view(part.shape) for part, gradient in parts), None)
+
+
+def _gradients_by_twin(ctx: Any, gradient: Tensor) -> list[Tensor | None]:
+    with torch.enable_grad():
+        # views, because one tensor may be given twice
+        given: list[Any] = [None if part is None else part.view_as(part) for part in ctx.saved_tensors[:-1]]
+        x, y, *weights = given
+        found = _rolled(Cell(*weights), x, x if y is None else y, ctx.pairs)
+        asked = [part for part, needed in zip(given, ctx.needs_input_grad, strict=False) if needed]
+        by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=True))
+    return [next(by_asked) if needed else None for needed in ctx.needs_input_grad[:-1]]
+
+
+def _arrays(cell: Cell[Tensor]) -> coupled.Weights:
+    return Cell(*(np.ascontiguousarray(part.numpy(force=True)) for part in cell))
+
+
+def _steps(values: Tensor, lengths: Tensor) -> Steps:
+    items, time, features = values.shape
+    flat = np.ascontiguousarray(values.numpy(force=True)).reshape(items * time, features)
+    return Steps(flat, np.arange(items) * time, np.ascontiguousarray(lengths.numpy(force=True), np.int64))

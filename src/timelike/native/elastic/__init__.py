@@ -1,0 +1,74 @@
+"""Elastic distances: a dynamic program over all pairs of sequences, over one with its path, and nearest neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine import Report, Steps, kernels, use_kernels
+from .program import SHAPES, Program, Shape, Window
+
+__all__ = ["SHAPES", "Program", "Shape", "Window", "matrix", "pairwise", "path", "search"]
+
+# Bytes of directions kept at once, two bits a cell: all of a pair up to 32 000 steps. A longer path costs the rows of
+# the program twice.
+PATH_BUDGET = 1 << 28
+
+
+def pairwise(
+    program: Program,
+    x: Steps,
+    y: Steps,
+    *,
+    symmetric: bool,
+    threads: int,
+    out: NDArray[Any],
+    report: Report,
+) -> None:
+    """The program over all pairs into `out`, in the one float dtype of x, y and out; `symmetric` says y is x."""
+    if use_kernels():
+        given = (program.numbers(), *x, *y, *program.arrays(out.dtype))
+        kernels.pairwise(*given, symmetric=symmetric, threads=threads, out=out, report=report)
+    else:
+        from . import twin
+
+        twin.pairwise(program, x, y, symmetric=symmetric, out=out, report=report)
+
+
+def search(
+    program: Program, x: Steps, y: Steps, k: int, *, rooted: bool, threads: int, report: Report
+) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
+    """Positions and distances of the k sequences of y nearest to each of x; None where there are no kernels for it.
+
+    There is no twin: without kernels all distances are computed anyway, and the caller sorts them.
+    """
+    if not use_kernels():
+        return None
+    ids = np.empty((len(x.lengths), k), np.int64)
+    distances = np.empty(ids.shape, x.values.dtype)
+    given = (program.numbers(), *x, *y, *program.arrays(distances.dtype))
+    kernels.search(*given, rooted=rooted, threads=threads, ids=ids, distances=distances, report=report)
+    return ids, distances
+
+
+def path(program: Program, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
+    """Path (steps, 2) and total of one pair, x (n, channel), y (m, channel)."""
+    if use_kernels():
+        return kernels.path(program.numbers(), x, y, *program.arrays(x.dtype), budget=PATH_BUDGET)
+    from . import twin
+
+    return twin.path(program, x, y)
+
+
+def matrix(program: Program, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """All cells of one pair's program, (n, m), inf outside the band."""
+    out = np.full((len(x), len(y)), np.inf, x.dtype)
+    if use_kernels():
+        kernels.matrix(program.numbers(), x, y, *program.arrays(x.dtype), out=out)
+    else:
+        from . import twin
+
+        twin.matrix(program, x, y, out)
+    return out

@@ -1,0 +1,368 @@
+// The recurrences: one small struct each, and the list of them at the end of this file. `V` is a register of pairs or a
+// scalar; rows are scalars, columns are V.
+//
+// A cell is told the column (`enter`), then asked for row after row of it: `value` from the values left, diagonal and
+// above. `way` says which of the three it came from. Costs of R rows against the column are made together in `enter`.
+// What the schedules and the search have to know of a rule is in its `traits` (table.hpp).
+#pragma once
+#include "machine/simd.hpp"
+#include "elastic/table.hpp"
+
+namespace timelike {
+namespace {
+
+enum Way : uint8_t { diagonally = 0, upwards = 1, leftwards = 2 };  // ties go to the first of these
+
+// Distances of R frames of x to one frame of y. With one channel and squares, the difference is kept and squared when it
+// is added, in one rounding.
+template <Cost C, bool One, int R, class T, class V>
+struct Costs {
+    static constexpr bool squares_later = One && C == Cost::sqeuclidean;
+    V kept[R];
+
+    // x is packed, (channel, stride), so that its rows are read at fixed distances; y minus x, not x minus y, because a
+    // broadcast from memory can be the second operand of a subtraction
+    inline void make(const T* x, int64_t stride, const V* y, int64_t channels) {
+        if constexpr (One) {
+            for (int r = 0; r < R; r++) kept[r] = squares_later ? V(y[0] - x[r]) : magnitude(V(y[0] - x[r]));
+            return;
+        }
+        for (int r = 0; r < R; r++) kept[r] = V{};
+        for (int64_t c = 0; c < channels; c++) {
+            V column = y[c];
+            for (int r = 0; r < R; r++) {
+                V difference = column - x[c * stride + r];
+                kept[r] = C == Cost::manhattan ? V(kept[r] + magnitude(difference)) : fused(difference, difference, kept[r]);
+            }
+        }
+        if constexpr (C == Cost::euclidean)
+            for (int r = 0; r < R; r++) kept[r] = root(kept[r]);
+    }
+    inline V cost(int r) const { return squares_later ? V(kept[r] * kept[r]) : kept[r]; }
+    inline V plus(int r, V value) const { return squares_later ? fused(kept[r], kept[r], value) : V(kept[r] + value); }
+};
+
+// Where a pass stands: rows from `i` on, and the columns' data.
+template <class T, class V>
+struct Place {
+    const Rows<T>& rows;  // by reference: a copy would wait for the stores that have just written it
+    int64_t i;
+    int64_t columns;
+    const V* y;
+    const V* edge_y;
+    V threshold;
+    T* packed;  // rows i − 1 … i + R − 1 by channel, (channel, R + 1)
+    T steps_low[8] = {}, steps_high[8] = {};  // of one channel: the steps back from each row, negative and positive part
+
+    const T* x() const { return rows.x + i * rows.channels; }
+
+    // row i − 1 only for cells that look back: it may lie before the caller's memory
+    template <class Cell, int R> void pack() {
+        constexpr bool looks_back = Cell::traits & Trait::looks_back;
+        for (int64_t c = 0; c < rows.channels; c++)
+            for (int r = looks_back ? 0 : 1; r <= R; r++)
+                packed[c * (R + 1) + r] = x()[(r - 1) * rows.channels + c];
+        if constexpr (looks_back)
+            for (int r = 0; r < R; r++) {
+                const T step = packed[r] - packed[r + 1];
+                steps_low[r] = least(step, T(0)), steps_high[r] = most(step, T(0));
+            }
+    }
+};
+
+template <class V>
+inline Way cheapest(V diagonal, V above, V before) {
+    return diagonal <= above && diagonal <= before ? diagonally : above <= before ? upwards : leftwards;
+}
+
+// Euclidean distance of a frame to another, whose channels lie `stride` apart
+template <class T>
+inline T apart(const Frame<T>& frame, const T* other, int stride) {
+    T sum = 0;
+    for (int64_t c = 0; c < frame.channels; c++) {
+        const T difference = frame.values[c * frame.width] - other[c * stride];
+        sum = fused(difference, difference, sum);
+    }
+    return frame.channels == 1 ? magnitude(T(frame.values[0] - other[0])) : root(sum);
+}
+
+template <class T>
+inline T from_gap(const Frame<T>& frame) { return apart(frame, frame.gap, 1); }
+
+template <class T>
+inline T from_before(const Frame<T>& frame) {
+    return apart(frame, frame.values - frame.channels * frame.width, frame.width);
+}
+
+// What a rule is unless it says otherwise
+template <class T, class V>
+struct Usual {
+    using Value = V;
+    static constexpr int traits = 0;
+    // the cost of a step in one sequence alone
+    static T edge(const Recurrence&, const Frame<T>&) { return T(0); }
+    // what depends on how far apart the steps are in time only: |i - j|, and the longer of the two lengths
+    static double offset(const Recurrence&, double, double) { return 0; }
+};
+
+// what all rules share that compare one frame with one
+template <Cost C, bool One, int R, class T, class V>
+struct Frames : Usual<T, V>, Costs<C, One, R, T, V> {
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
+    }
+};
+
+// A struct that begins with a Cost serves all of them, and can count its steps (Counted); the others have one of their own.
+
+// D = c + min(left, diagonal, above)
+template <Cost C, bool One, int R, class T, class V>
+struct Dtw : Frames<C, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::strips | (C == Cost::sqeuclidean ? Trait::over_boxes : 0);
+    inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return this->plus(r, least(least(before, diagonal), above));
+    }
+    inline Way way(const Place<T, V>&, int, int64_t, V before, V diagonal, V above) const {
+        return cheapest(diagonal, above, before);
+    }
+};
+
+// a diagonal step counts twice (but the first cell once, see begin in sweep.hpp)
+template <Cost C, bool One, int R, class T, class V>
+struct Symmetric2 : Frames<C, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::twice | (C == Cost::sqeuclidean ? Trait::over_boxes : 0);
+    inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return this->plus(r, least(least(before, above), this->plus(r, diagonal)));
+    }
+    inline Way way(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return cheapest(this->plus(r, diagonal), above, before);
+    }
+};
+
+// a step off the diagonal costs `first` more
+template <bool One, int R, class T, class V>
+struct Amerced : Frames<Cost::sqeuclidean, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::over_boxes;
+    T penalty;
+    explicit Amerced(const Recurrence& how) : penalty(T(how.first)) {}
+    // the same penalty on both ways: added once, after the choice
+    inline V value(const Place<T, V>&, int r, int64_t, V before, V diagonal, V above) const {
+        return this->plus(r, least(diagonal, V(least(before, above) + penalty)));
+    }
+    inline Way way(const Place<T, V>&, int, int64_t, V before, V diagonal, V above) const {
+        return cheapest(diagonal, V(above + penalty), V(before + penalty));
+    }
+};
+
+// the cost is weighted by |i - j|
+template <bool One, int R, class T, class V>
+struct Weighted : Frames<Cost::sqeuclidean, One, R, T, V> {
+    static constexpr int traits = Trait::grows | Trait::offsets | Trait::by_length;
+    static double offset(const Recurrence& how, double lag, double longer) {
+        return 1 / (1 + __builtin_exp(-how.first * (lag - longer / 2)));
+    }
+    inline V value(const Place<T, V>& p, int r, int64_t j, V before, V diagonal, V above) const {
+        const V weight = V{} + p.rows.by_offset[p.i + r - j];
+        return fused(this->cost(r), weight, least(least(before, diagonal), above));
+    }
+    inline Way way(const Place<T, V>&, int, int64_t, V before, V diagonal, V above) const {
+        return cheapest(diagonal, above, before);
+    }
+};
+
+// what the edit distances share: three sums, one per way, which the rule itself (`Self`) makes
+template <class Self, class V>
+struct Edits {
+    template <class P>
+    inline V value(const P& p, int r, int64_t j, V before, V diagonal, V above) const {
+        static_cast<const Self*>(this)->sums(p, r, j, before, diagonal, above);
+        return least(least(before, above), diagonal);
+    }
+    template <class P>
+    inline Way way(const P& p, int r, int64_t j, V before, V diagonal, V above) const {
+        static_cast<const Self*>(this)->sums(p, r, j, before, diagonal, above);
+        return cheapest(diagonal, above, before);
+    }
+};
+
+// a gap costs the distance to a constant
+template <bool One, int R, class T, class V>
+struct Erp : Frames<Cost::euclidean, One, R, T, V>, Edits<Erp<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::edges | Trait::border;
+    static T edge(const Recurrence&, const Frame<T>& frame) { return from_gap(frame); }
+    inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
+        diagonal += this->kept[r];
+        above += p.rows.edge[p.i + r];
+        before += p.edge_y[j];
+    }
+};
+
+// a gap or a mismatch costs 1
+template <bool One, int R, class T, class V>
+struct Edr : Frames<Cost::euclidean, One, R, T, V>, Edits<Edr<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::border | Trait::threshold;
+    static T edge(const Recurrence&, const Frame<T>&) { return T(1); }
+    inline void sums(const Place<T, V>& p, int r, int64_t, V& before, V& diagonal, V& above) const {
+        diagonal += this->kept[r] <= p.threshold ? V{} : V{} + T(1);
+        above += T(1);
+        before += T(1);
+    }
+};
+
+// minus the length of the longest common subsequence: it falls
+template <bool One, int R, class T, class V>
+struct Lcss : Frames<Cost::euclidean, One, R, T, V>, Edits<Lcss<One, R, T, V>, V> {
+    static constexpr int traits = Trait::border | Trait::threshold;
+    inline void sums(const Place<T, V>& p, int r, int64_t, V&, V& diagonal, V&) const {
+        diagonal -= this->kept[r] <= p.threshold ? V{} + T(1) : V{};
+    }
+};
+
+// How far a value lies outside the interval between two others, given the steps from it to both: one as `step`, the
+// other as its negative part `low` and positive part `high`. Outside means that both lie on the same side.
+template <class V>
+inline V outside(V step, V low, V high) {
+    return magnitude(V(least(most(step, low), high)));
+}
+
+// move costs the distance; split and merge cost `first`, and more where the new value is not between its neighbours
+template <bool One, int R, class T, class V>
+struct Msm : Frames<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V>,  // one channel: the difference with its sign
+             Edits<Msm<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::looks_back;
+    T penalty;
+    V between_x[One ? 1 : R], between_y[One ? 1 : R], y_low, y_high;
+    explicit Msm(const Recurrence& how) : penalty(T(how.first)) {}
+
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
+        if constexpr (One) {
+            const V y_after = p.y[j] - p.y[j - 1];
+            y_low = least(y_after, V{}), y_high = most(y_after, V{});
+        } else
+            for (int r = 0; r < R; r++) {
+                const T* x = p.x() + r * p.rows.channels;
+                const V* y = p.y + j * p.rows.channels;
+                between_x[r] = beyond(x, x - p.rows.channels, y, this->kept[r], p.rows.channels);
+                between_y[r] = beyond(y, y - p.rows.channels, x, this->kept[r], p.rows.channels);
+            }
+    }
+    // several channels: `a` is inside the sphere whose diameter is the segment from `b` to `c`, or else as far as the
+    // nearer of the two; `to_c` is the distance of a and c. Inside is where b and c are seen at a right angle or more
+    // (Thales), which unlike radii is exact along an axis; unfused, so that equal products cancel
+    template <class A, class B, class D>
+    static inline V beyond(const A* a, const B* b, const D* c, V to_c, int64_t channels) {
+        V angle = V{}, to_b = V{};
+        for (int64_t k = 0; k < channels; k++) {
+            const V side = V{} + a[k] - b[k], other = V{} + a[k] - c[k];
+            angle += side * other;
+            to_b = fused(side, side, to_b);
+        }
+        return angle <= V{} ? V{} : least(V(root(to_b)), to_c);
+    }
+    inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
+        (void)j;
+        if constexpr (One) {
+            const V to_y = this->kept[r];
+            diagonal += magnitude(to_y);
+            above += outside(to_y, V(V{} + p.steps_low[r]), V(V{} + p.steps_high[r]));
+            before += outside(to_y, y_low, y_high);
+        } else {
+            diagonal += this->kept[r];
+            above += between_x[r];
+            before += between_y[r];
+        }
+        above += penalty;
+        before += penalty;
+    }
+};
+
+// Both ends of the matched steps count, and by_offset holds the price of being apart in time. Two deletions cost the same in
+// either order but for rounding, so which of the two paths is shown depends on whether frames' squares are fused (simd.hpp).
+template <bool One, int R, class T, class V>
+struct Twe : Usual<T, V>, Edits<Twe<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::looks_back | Trait::edges | Trait::offsets;
+    static T edge(const Recurrence& how, const Frame<T>& frame) {
+        return from_before(frame) + T(how.first) + T(how.second);
+    }
+    static double offset(const Recurrence& how, double lag, double) { return 2 * how.first * lag; }
+    Costs<Cost::euclidean, One, R + 1, T, V> here;  // row -1 first: the diagonal looks one row up and one column back
+    V earlier[R];
+
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        const V* y = p.y + j * p.rows.channels;
+        // going from column to column, what was here is what is earlier now
+        if (started != j - 1) here.make(p.packed, R + 1, y - p.rows.channels, p.rows.channels);
+        for (int r = 0; r < R; r++) earlier[r] = here.kept[r];
+        here.make(p.packed, R + 1, y, p.rows.channels);
+        started = j;
+    }
+    inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
+        diagonal += here.kept[r + 1] + earlier[r] + p.rows.by_offset[p.i + r - j];
+        above += p.rows.edge[p.i + r];
+        before += p.edge_y[j];
+    }
+
+  private:
+    int64_t started = -9;  // the column whose costs are at hand
+};
+
+// A value together with the number of steps on its path; of two paths that cost the same the shorter wins.
+template <class V>
+struct Tally {
+    V total, steps;
+};
+
+template <class V>
+inline Tally<V> least(Tally<V> a, Tally<V> b) {
+    // & and | are lane-wise for registers, and for scalars they are as good as && and ||
+    auto second = (b.total < a.total) | ((b.total == a.total) & (b.steps < a.steps));
+    return {second ? b.total : a.total, second ? b.steps : a.steps};
+}
+
+template <class Cell, class T, class V>
+struct Counted : Cell {
+    using Value = Tally<V>;
+    // a path's mean need not grow as the path does
+    static constexpr int traits = Cell::traits & ~(Trait::grows | Trait::over_boxes | Trait::strips);
+    static constexpr bool twice = traits & Trait::twice;
+    template <class P>
+    inline Value value(const P&, int r, int64_t, Value before, Value diagonal, Value above) const {
+        if (twice) diagonal.total = this->plus(r, diagonal.total);
+        Value best = least(least(diagonal, above), before);
+        return {this->plus(r, best.total), best.steps + T(1)};
+    }
+    template <class P>
+    inline Way way(const P&, int r, int64_t, Value before, Value diagonal, Value above) const {
+        if (twice) diagonal.total = this->plus(r, diagonal.total);
+        Value best = least(least(diagonal, above), before);
+        auto is = [&](Value v) { return v.total == best.total && v.steps == best.steps; };
+        return is(diagonal) ? diagonally : is(above) ? upwards : leftwards;
+    }
+};
+
+template <class Cell>
+inline Cell made(const Recurrence& how) {
+    if constexpr (__is_constructible(Cell, const Recurrence&)) return Cell(how);
+    else return Cell{};
+}
+
+}  // namespace
+
+// Every rule: the name that Python asks for, and its struct. Enum, names and dispatch follow from this list.
+#define TIMELIKE_RULES(rule)     \
+    rule(dtw, Dtw)               \
+    rule(symmetric2, Symmetric2) \
+    rule(amerced, Amerced)       \
+    rule(weighted, Weighted)     \
+    rule(erp, Erp)               \
+    rule(edr, Edr)               \
+    rule(lcss, Lcss)             \
+    rule(msm, Msm)               \
+    rule(twe, Twe)
+
+#define TIMELIKE_ENUMERATOR(name, Cell) name,
+enum class Rule : int { TIMELIKE_RULES(TIMELIKE_ENUMERATOR) };
+#undef TIMELIKE_ENUMERATOR
+
+}  // namespace timelike

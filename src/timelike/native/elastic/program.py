@@ -1,0 +1,96 @@
+"""The dynamic program that kernels and twin run over pairs of sequences, and the window that bounds its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine.steps import COSTS, Cost
+
+Shape = Literal["sakoe", "slanted", "itakura"]
+
+# in the order of the enum in band.hpp
+SHAPES: tuple[Shape, ...] = ("sakoe", "slanted", "itakura")
+
+
+class Window(NamedTuple):
+    """A number of `cells`, a `share` of a length, or neither: no bound. For "itakura", `share` is the largest slope."""
+
+    shape: Shape = "sakoe"
+    cells: int | None = None
+    share: float | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether every cell may be visited."""
+        return self.cells is None and self.share is None
+
+    def numbers(self) -> tuple[int, int, float]:
+        """As the kernels take it, which know no None: less than 0 is no bound."""
+        cells = -1 if self.cells is None else self.cells
+        share = -1.0 if self.share is None else float(self.share)
+        return SHAPES.index(self.shape), cells, share
+
+    def radius(self, n: Any, m: Any) -> NDArray[np.int64]:
+        """The bound in cells for lengths n and m (numbers or arrays), for the bands that have one."""
+        length = np.maximum(n, m) if self.shape == "sakoe" else np.minimum(n, m)
+        if self.cells is not None:
+            return np.asarray(np.full_like(length, self.cells))
+        if self.share is None:
+            return np.asarray(np.maximum(n, m))
+        return np.asarray(np.floor(self.share * length + 1e-9), np.int64)  # 0.1 × 60 means 6, however it rounds
+
+    def bounds(self, n: int, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first and last column that each of the n rows may visit."""
+        i = np.arange(n)
+        if self.open or (self.shape != "sakoe" and 1 in (n, m)):
+            return np.zeros(n, np.int64), np.full(n, m - 1)
+        if self.shape == "itakura":
+            assert self.share is not None
+            u, slope = i / (n - 1), self.share
+            low = np.maximum(u / slope, 1 - slope * (1 - u)) * (m - 1)
+            high = np.minimum(u * slope, 1 - (1 - u) / slope) * (m - 1)
+            lo, hi = np.ceil(low - 1e-9).astype(np.int64), np.floor(high + 1e-9).astype(np.int64)
+        elif self.shape == "slanted":
+            # in whole numbers, as in band.hpp: the band of (m, n) must be the transpose of that of (n, m)
+            slack = (2 * int(self.radius(n, m)) + 1) * (max(n, m) - 1)
+            lo, hi = -((slack - 2 * i * (m - 1)) // (2 * (n - 1))), (2 * i * (m - 1) + slack) // (2 * (n - 1))
+        else:
+            lo, hi = i - self.radius(n, m), i + self.radius(n, m)
+        return np.maximum(lo, 0), np.minimum(hi, m - 1)
+
+
+_NONE = {np.dtype(kind): np.empty(0, kind) for kind in (np.float32, np.float64)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """Which recurrence, with its numbers; elastic/cells.hpp has the rules, and what the numbers mean to each.
+
+    `gap` (channel,) and `thresholds`, one for every sequence of x and of y, serve the rules that read them: a pair's
+    threshold is the larger of its two.
+    """
+
+    rule: str = "dtw"
+    cost: Cost = "sqeuclidean"
+    counted: bool = False
+    first: float = 0.0
+    second: float = 0.0
+    window: Window = field(default_factory=Window)
+    gap: NDArray[Any] | None = None
+    thresholds: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+    def numbers(self) -> tuple[str, int, bool, float, float, int, int, float]:
+        """As the kernels take it; the rule goes by name, so that Python need not know the order of their list."""
+        costs = COSTS.index(self.cost), self.counted, float(self.first), float(self.second)
+        return self.rule, *costs, *self.window.numbers()
+
+    def arrays(self, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Gap and thresholds, empty where the rule has none."""
+        none = _NONE[dtype]
+        gap = none if self.gap is None else np.ascontiguousarray(self.gap, dtype)
+        x, y = self.thresholds or (none, none)
+        return gap, np.ascontiguousarray(x, dtype), np.ascontiguousarray(y, dtype)

@@ -1,0 +1,180 @@
+// Two schedules over any cell.
+//
+// `sweep`: one pair per lane. One sequence x, read as broadcast scalars, against as many sequences y as the register has
+// lanes. Several rows of the program are made in one pass over the columns, so that a column costs one load of y and one
+// load and store of the running row, and the cells between stay in registers.
+//
+// `scalar_rows`: one pair, row by row, with directions or the matrix itself; for paths.
+#pragma once
+#include "elastic/cells.hpp"
+
+namespace timelike {
+namespace {
+
+// as many as there are registers for: each row has its cell on the left and its cost at hand
+#if defined(__AVX512F__)
+constexpr int rows_per_pass = 8;
+#else
+constexpr int rows_per_pass = 4;  // sixteen registers
+#endif
+
+template <class V, class T> inline void put(V& value, T border) { value = V{} + border; }
+template <class V, class T> inline void put(Tally<V>& value, T border) { value = {V{} + border, V{}}; }
+
+// the program's row -1
+template <class Cell, class T, class V>
+inline void begin(const Recurrence& how, Place<T, V>& p, typename Cell::Value* row, const V* border) {
+    put(row[-1], V{});
+    if constexpr (Cell::traits & Trait::twice) {  // the first cell counts once although it is entered diagonally
+        Cell cell = made<Cell>(how);
+        p.template pack<Cell, 1>();
+        cell.enter(p, 0);
+        put(row[-1], V(-cell.cost(0)));
+    }
+    const V blocked = V{} + __builtin_inff();
+    for (int64_t j = 0; j < p.columns; j++) put(row[j], border ? border[j] : blocked);
+}
+
+// `kept` where the cell is inside the band, else blocked
+template <class V> inline V keep(bool inside, V value, V blocked) { return inside ? value : blocked; }
+
+// the border above is the neighbour of row 0 only: further right, below row 0, lies what is outside the band
+template <class Value>
+inline void leave_border(Value* row, int64_t from, int64_t length) {
+    for (int64_t j = from; j < length; j++) put(row[j], __builtin_inff());
+}
+
+// R rows from p.i on: `row` holds the row above them on entry and the last of them on return; row[-1] is the border.
+template <class Cell, int R, class T, class V>
+inline void pass(const Recurrence& how, Place<T, V>& p, typename Cell::Value* row, const int32_t* lo,
+                 const int32_t* hi) {
+    using Value = typename Cell::Value;
+    Cell cell = made<Cell>(how);
+    p.template pack<Cell, R>();
+    Value blocked, left[R];
+    put(blocked, infinity<T>);
+    const T* border = p.rows.border;
+    for (int r = 0; r < R; r++) {
+        left[r] = blocked;
+        if (border && lo[r] == 0) put(left[r], border[p.i + r]);
+    }
+    const int64_t first = lo[0], last = hi[R - 1];
+    Value corner = row[first - 1];
+    row[first - 1] = blocked;  // below these rows the column is outside the band
+    if (border && first == 0) put(row[-1], border[p.i + R - 1]);
+
+    auto column = [&](int64_t j, auto inside) {
+        Value above = row[j], diagonal = corner;
+        corner = above;
+        cell.enter(p, j);
+        for (int r = 0; r < R; r++) {
+            Value before = left[r];
+            above = left[r] = keep(inside(r), cell.value(p, r, j, before, diagonal, above), blocked);
+            diagonal = before;
+        }
+        row[j] = above;
+    };
+    // a row's left border is its neighbour only at column 0, so a row whose band begins later keeps `blocked` until then
+    auto checked = [&](int64_t j) { column(j, [&](int r) { return j >= lo[r] && j <= hi[r]; }); };
+    // columns that all rows visit need no test; before and after them some row is outside its band
+    const int64_t full = lo[R - 1] <= hi[0] ? lo[R - 1] : last + 1, narrowing = hi[0] + 1;
+    int64_t j = first;
+    for (; j <= last && j < full; j++) checked(j);
+    for (; j <= last && j < narrowing; j++) column(j, [](int) { return true; });
+    for (; j <= last; j++) checked(j);
+    if (p.i == 0) leave_border(row, last + 1, p.columns);
+}
+
+template <class V> inline const V& total(const V& value) { return value; }
+template <class V> inline const V& total(const Tally<V>& value) { return value.total; }
+
+// Whether every used lane has left its limit behind: from here on costs only grow.
+template <class Value, class T>
+inline bool beyond(const Value* row, int64_t first, int64_t last, const T* limits, int used) {
+    vec<T> lowest = vec<T>{} + infinity<T>;
+    for (int64_t j = first; j <= last; j++) lowest = least(lowest, total(row[j]));
+    for (int l = 0; l < used; l++)
+        if (!(lowest[l] > limits[l])) return false;
+    return true;
+}
+
+template <int N> struct Number { static constexpr int value = N; };
+
+// never inlined: what the compiler makes of one rule must not depend on which others there are
+#define TIMELIKE_ALONE __attribute__((noinline)) void
+
+template <template <int> class Cell, class T>
+TIMELIKE_ALONE sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, T* scratch, T* distances,
+                          T* counts, const T* limits, const volatile bool* stop) {
+    using V = vec<T>;
+    using Value = typename Cell<1>::Value;
+    constexpr int R = rows_per_pass, W = lanes<T>;
+    Value* row = (Value*)scratch + 1;
+    Place<T, V> place{x, 0, y.length, (const V*)y.columns, (const V*)y.edge, V{}, scratch + 2 * (y.length + 1) * W};
+    begin<Cell<1>>(how, place, row, (const V*)y.border);
+    if (y.thresholds)
+        for (int l = 0; l < W; l++) place.threshold[l] = most(y.thresholds[l], x.threshold);
+    bool early = false;
+    for (; place.i + R <= x.length && !*stop && !early; place.i += R) {
+        const int32_t *lo = band.lo + place.i, *hi = band.hi + place.i;
+        pass<Cell<R>, R>(how, place, row, lo, hi);
+        early = limits && beyond(row, lo[R - 1], hi[R - 1], limits, y.used);
+    }
+    auto rest = [&](auto rows) {
+        constexpr int S = decltype(rows)::value;
+        if (place.i + S > x.length || *stop || early) return;
+        pass<Cell<S>, S>(how, place, row, band.lo + place.i, band.hi + place.i);
+        place.i += S;
+    };
+    // what is left of the rows, in powers of two: one pass of each size at most
+    if (R > 4) rest(Number<4>{});
+    rest(Number<2>{});
+    rest(Number<1>{});
+    for (int l = 0; l < y.used; l++) {
+        const Value& last = row[y.lengths[l] - 1];
+        distances[l] = early ? infinity<T> : total(last)[l];
+        if constexpr (sizeof(Value) > sizeof(V)) counts[l] = last.steps[l];
+    }
+}
+
+template <class Cell, class T>
+TIMELIKE_ALONE scalar_rows(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band, int64_t first_row,
+                           int64_t last_row, T* scratch, uint8_t* marks, int64_t stride, T* matrix,
+                           const volatile bool* stop) {
+    using Value = typename Cell::Value;
+    Value* row = (Value*)scratch + 1;
+    Value blocked;
+    put(blocked, infinity<T>);
+    Place<T, T> place{x, 0, y.length, y.columns, y.edge,
+                      y.thresholds ? most(y.thresholds[0], x.threshold) : T(0), scratch + 2 * (y.length + 1)};
+    if (first_row == 0) begin<Cell>(how, place, row, y.border);
+    for (place.i = first_row; place.i < last_row && !*stop; place.i++) {
+        Cell cell = made<Cell>(how);
+        place.template pack<Cell, 1>();
+        const int64_t first = band.lo[place.i], last = band.hi[place.i];
+        Value corner = row[first - 1], before = blocked;
+        row[first - 1] = blocked;
+        if (x.border && first == 0) {
+            put(before, x.border[place.i]);
+            put(row[-1], x.border[place.i]);
+        }
+        uint8_t* mark = marks ? marks + (place.i - first_row) * stride : nullptr;
+        if (mark)
+            for (int64_t k = 0; k < stride; k++) mark[k] = 0;
+        for (int64_t j = first; j <= last; j++) {
+            const Value above = row[j];
+            cell.enter(place, j);
+            if (mark) {
+                const uint8_t way = cell.way(place, 0, j, before, corner, above);
+                mark[(j - first) / 4] |= uint8_t(way << (2 * ((j - first) % 4)));
+            }
+            before = row[j] = cell.value(place, 0, j, before, corner, above);
+            corner = above;
+            if (matrix) matrix[(place.i - first_row) * y.length + j] = total(before);
+        }
+        if (place.i == 0) leave_border(row, last + 1, y.length);
+    }
+}
+
+}  // namespace
+}  // namespace timelike

@@ -1,0 +1,196 @@
+"""The recurrences of the elastic twin in torch: one small class each, as the structs in cells.hpp.
+
+A class is what a `Program` runs by the `rule` it names. Tensors are (pair, cell) where nothing else is said, the cells
+(i, j) being those of one anti-diagonal. Sums are made in the order of the kernels, so that ties break alike; only the
+squares of several channels may differ in the last bit, where the processor fuses product and sum.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .program import Program
+
+RULES: dict[str, type[Cells]] = {}
+
+
+class Sides(NamedTuple):
+    """Both sides of many pairs, padded: x (pair, n, channel), y (pair, m, channel), and what the program needs."""
+
+    x: Tensor
+    y: Tensor
+    lengths: tuple[Tensor, Tensor]
+    lo: Tensor  # (pair, n) first and last column of the band
+    hi: Tensor
+    threshold: Tensor  # (pair, 1)
+
+
+class Ways(NamedTuple):
+    """The three cells before a cell, or the totals of the ways from there; of equal ones the first is taken."""
+
+    corner: Tensor
+    above: Tensor
+    left: Tensor
+
+
+class Cells:
+    """A rule over many pairs at once: a subclass says what each way into a cell costs, and how the border begins."""
+
+    bordered: ClassVar[bool] = False  # row and column −1 are sums of `edge`; else they are blocked
+
+    def __init_subclass__(cls, *, rule: str) -> None:
+        RULES[rule] = cls
+
+    def __init__(self, program: Program, sides: Sides) -> None:
+        self.program, self.sides = program, sides
+        self.x_before, self.y_before = _before(sides.x), _before(sides.y)
+        self.x_edge, self.y_edge = self.edge(sides.x), self.edge(sides.y)
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        """Totals of the three ways into the cells, without what `value` adds to all of them."""
+        raise NotImplementedError
+
+    def value(self, i: Tensor, j: Tensor, best: Tensor) -> Tensor:
+        """The cells, from the best of the three totals."""
+        return best
+
+    def edge(self, side: Tensor) -> Tensor:
+        """The cost of a step in one sequence alone, (pair, time)."""
+        return torch.zeros_like(side[..., 0])
+
+    def start(self) -> Tensor:
+        """The corner of the border, (pair, 1)."""
+        return torch.zeros_like(self.x_edge[:, :1])
+
+    def near(self, i: Tensor, j: Tensor) -> Tensor:
+        """Euclidean distances of frames."""
+        return _norm(self.sides.x[:, i] - self.sides.y[:, j])
+
+    def match(self, i: Tensor, j: Tensor) -> Tensor:
+        """1 where frames are within the threshold, else 0."""
+        near = self.near(i, j)
+        return (near <= self.sides.threshold).to(near.dtype)
+
+
+class DTW(Cells, rule="dtw"):
+    """All ways cost the distance of the frames."""
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        return ways
+
+    def value(self, i: Tensor, j: Tensor, best: Tensor) -> Tensor:
+        return best + self.cost(i, j)
+
+    def cost(self, i: Tensor, j: Tensor) -> Tensor:
+        return _norm(self.sides.x[:, i] - self.sides.y[:, j], self.program.cost)
+
+
+class Symmetric2(DTW, rule="symmetric2"):
+    """A diagonal step counts twice, but the first cell once although it is entered diagonally."""
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        return ways._replace(corner=ways.corner + self.cost(i, j))
+
+    def start(self) -> Tensor:
+        first = torch.zeros(1, dtype=torch.long, device=self.sides.x.device)
+        return -self.cost(first, first)
+
+
+class Amerced(DTW, rule="amerced"):
+    """A step off the diagonal costs `first` more."""
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        return Ways(ways.corner, ways.above + self.program.first, ways.left + self.program.first)
+
+
+class Weighted(DTW, rule="weighted"):
+    """The cost is weighted by |i − j|."""
+
+    def cost(self, i: Tensor, j: Tensor) -> Tensor:
+        cost = super().cost(i, j)
+        middle = torch.maximum(*self.sides.lengths)[:, None] / 2
+        apart = (i - j).abs()
+        return cost / (1 + torch.exp(-self.program.first * (apart - middle.to(cost.dtype))))
+
+
+class ERP(Cells, rule="erp"):
+    """A gap costs the distance to a constant."""
+
+    bordered = True
+
+    def edge(self, side: Tensor) -> Tensor:
+        return _norm(side - torch.tensor(np.array(self.program.gap), dtype=side.dtype, device=side.device))
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        corner, above, left = ways
+        return Ways(corner + self.near(i, j), above + self.x_edge[:, i], left + self.y_edge[:, j])
+
+
+class EDR(Cells, rule="edr"):
+    """A gap or a mismatch costs 1."""
+
+    bordered = True
+
+    def edge(self, side: Tensor) -> Tensor:
+        return torch.ones_like(side[..., 0])
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        corner, above, left = ways
+        return Ways(corner + (1 - self.match(i, j)), above + 1, left + 1)
+
+
+class LCSS(Cells, rule="lcss"):
+    """Minus the length of the longest common subsequence."""
+
+    bordered = True
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        return ways._replace(corner=ways.corner - self.match(i, j))
+
+
+class MSM(Cells, rule="msm"):
+    """A move costs the distance; split and merge cost `first`, and more where a value is not between its neighbours."""
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        corner, above, left = ways
+        x, y, first = self.sides.x[:, i], self.sides.y[:, j], self.program.first
+        split, merge = _outside(x, self.x_before[:, i], y), _outside(y, self.y_before[:, j], x)
+        # summed in the order of the kernels: ties are common
+        return Ways(corner + self.near(i, j), above + split + first, left + merge + first)
+
+
+class TWE(Cells, rule="twe"):
+    """Both ends of the matched steps count, and so does being apart in time."""
+
+    def edge(self, side: Tensor) -> Tensor:
+        return _norm(side - _before(side)) + self.program.first + self.program.second
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        corner, above, left = ways
+        apart = (i - j).abs().to(corner.dtype)
+        earlier = _norm(self.x_before[:, i] - self.y_before[:, j])
+        both = self.near(i, j) + earlier + 2 * self.program.first * apart
+        return Ways(corner + both, above + self.x_edge[:, i], left + self.y_edge[:, j])
+
+
+def _norm(difference: Tensor, cost: str = "euclidean") -> Tensor:
+    # of one channel the root of the square is the magnitude, without the rounding of either
+    if cost == "manhattan" or (cost == "euclidean" and difference.shape[-1] == 1):
+        return difference.abs().sum(-1)
+    squares = (difference * difference).sum(-1)
+    return squares.sqrt() if cost == "euclidean" else squares
+
+
+def _before(side: Tensor) -> Tensor:
+    """Every frame becomes the one before it, the first zeros."""
+    return torch.cat([torch.zeros_like(side[:, :1]), side[:, :-1]], 1)
+
+
+def _outside(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """0 where a lies in the sphere over the segment from b to c, else its distance to the nearer end."""
+    inside = ((a - b) * (a - c)).sum(-1) <= 0  # Thales: both ends are seen at a right angle or more
+    return torch.where(inside, 0.0, torch.minimum(_norm(a - b), _norm(a - c)))

@@ -1,0 +1,36 @@
+// The compiled module: what every family of kernels defines in it, and which instruction sets there are.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "machine/dispatch.hpp"
+
+namespace nb = nanobind;
+
+namespace timelike {
+void define_convolve(nb::module_& module);
+void define_coupled_gradients(nb::module_& module);
+void define_coupled_listed(nb::module_& module);
+void define_coupled_matrix(nb::module_& module);
+void define_elastic(nb::module_& module);
+void define_soft(nb::module_& module);
+void define_stream(nb::module_& module);
+void define_transport(nb::module_& module);
+void define_warp(nb::module_& module);
+}  // namespace timelike
+
+NB_MODULE(_kernels, module) {
+    using namespace timelike;
+    module.doc() = "Compiled kernels of timelike; use them through timelike.native.";
+    define_elastic(module);
+    define_soft(module);
+    define_warp(module);
+    define_transport(module);
+    define_coupled_matrix(module);
+    define_coupled_listed(module);
+    define_coupled_gradients(module);
+    define_convolve(module);
+    define_stream(module);
+    module.def("isa", [] { return std::string(name_of({})); }, "The instruction set in use.");
+    module.def("isas", &runnable, "Instruction sets that are built in and that this processor runs.");
+}

@@ -1,0 +1,85 @@
+"""One query against a stream: what a sample leaves for the next, and the matches that become certain."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine import COSTS, Cost, compiled, kernels
+
+_CELLS = 1 << 27  # of one compiled call: a fraction of a second, after which Ctrl-C is heard
+
+
+class State(NamedTuple):
+    """What one sample leaves for the next, changed in place: O(query) numbers however long the stream.
+
+    For every prefix of the query, `distances` of the best subsequence that ends here and their `starts` (as doubles,
+    exact to 2^53); `pending` the distance of the match that is not yet certain, or inf; `place` its first and last
+    sample, and the number of samples seen.
+    """
+
+    distances: NDArray[np.float64]
+    starts: NDArray[np.float64]
+    pending: NDArray[np.float64]
+    place: NDArray[np.int64]
+
+    @classmethod
+    def fresh(cls, length: int, seen: int = 0) -> State:
+        """No path yet, `seen` samples gone by."""
+        return cls(np.full(length, np.inf), np.full(length, -1.0), np.array([np.inf]), np.array([-1, -1, seen]))
+
+
+class Ends(NamedTuple):
+    """For every sample the best match that ends there: `distances`, `starts`, and the earliest start of any path."""
+
+    distances: NDArray[np.float64]
+    starts: NDArray[np.float64]
+    floors: NDArray[np.float64]
+
+    @classmethod
+    def unknown(cls, length: int) -> Ends:
+        """Nothing has been looked at."""
+        return cls(np.full(length, np.inf), np.full(length, -1.0), np.full(length, -1.0))
+
+
+def advance(
+    query: NDArray[np.float64], samples: NDArray[Any], cost: Cost, threshold: float, state: State
+) -> list[tuple[int, int, float]]:
+    """The matches (start, stop, distance) that became certain with these samples (time, channel)."""
+    if not compiled():
+        from . import twin
+
+        return twin.advance(query, samples, cost, threshold, state)
+    rows, kind = _rows(query), COSTS.index(cost)
+    found = []
+    for begin in range(0, len(samples), rows):
+        found += kernels.advance(query, samples[begin : begin + rows], kind, threshold, *state)
+    return found
+
+
+def scan(query: NDArray[np.float64], samples: NDArray[Any], begin: int, end: int, cost: Cost, ends: Ends) -> None:
+    """Fill `ends` from `begin` to `end` with matches that start at `begin` or later.
+
+    It stops where no path of an earlier scan started before `begin`: from there on the values are the same.
+    """
+    state = State.fresh(len(query))
+    if not compiled():
+        from . import twin
+
+        twin.scan(query, samples, begin, end, cost, state, ends)
+        return
+    rows, now = _rows(query), begin
+    while now < end:
+        until = min(end, now + rows)
+        reached = kernels.scan(
+            query, samples, now, until, begin, COSTS.index(cost), state.distances, state.starts, *ends
+        )
+        if reached < until:
+            return
+        now = until
+
+
+def _rows(query: NDArray[Any]) -> int:
+    return max(16, _CELLS // query.size // 16 * 16)  # whole blocks: the compiled loop takes up to 16 samples together

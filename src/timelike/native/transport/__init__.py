@@ -1,0 +1,111 @@
+"""Entropic transport plans of pairs of sequences, or of costs already made, and the projection of their gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine import COSTS, Cost, Report, Steps, kernels, use_kernels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaling:
+    """A ground cost and how its plan is regularised; r = i/n − j/m, positions counted from 1.
+
+    C = D − similarity/(r² + 1) + spread r²/(1/n² + 1/m²) + weight |r|, with D the `cost` of two frames. `counted` says
+    that a plan costs ⟨T, C⟩ and not ⟨T, D⟩. A round is eight scalings and, where these are slow, a step of Newton's.
+    """
+
+    cost: Cost = "sqeuclidean"
+    epsilon: float
+    tolerance: float
+    rounds: int
+    similarity: float = 0.0
+    spread: float = 0.0
+    weight: float = 0.0
+    counted: bool = False
+
+    def numbers(self) -> tuple[int, float, float, int, float, float, float, bool]:
+        """As the kernels take them."""
+        prior = (float(self.similarity), float(self.spread), float(self.weight), self.counted)
+        return (COSTS.index(self.cost), float(self.epsilon), float(self.tolerance), self.rounds, *prior)
+
+    def prior(self, n: int, m: int) -> NDArray[np.float64]:
+        """C − D of lengths n and m, (n, m)."""
+        r = np.arange(1, n + 1)[:, None] / n - np.arange(1, m + 1) / m
+        square = r * r
+        away = self.spread * (square / (1 / (n * n) + 1 / (m * m))) - self.similarity / (square + 1)
+        return np.asarray(away + self.weight * np.abs(r))
+
+
+class Miss(NamedTuple):
+    """How many plans miss their marginals by more than the tolerance, and of the worst where it is and by how much."""
+
+    number: int
+    row: int
+    column: int
+    deviation: float
+
+
+def pairwise(
+    how: Scaling, x: Steps, y: Steps, *, symmetric: bool, threads: int, out: NDArray[Any], report: Report
+) -> Miss:
+    """The costs of the plans of all pairs into `out`; x and y are float64, and `symmetric` says that y is x."""
+    if not use_kernels():
+        from . import twin
+
+        return Miss(*twin.pairwise(how, x, y, symmetric=symmetric, out=out, report=report))
+    given = (how.numbers(), *x, *y)
+    return Miss(
+        *kernels.transport_pairs(*given, symmetric=symmetric, threads=threads, out=out, plan=None, report=report)
+    )
+
+
+def align(how: Scaling, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], float]:
+    """Cost, plan (n, m) and deviation of one pair, x (n, channel), y (m, channel)."""
+    if not use_kernels():
+        from . import twin
+
+        return twin.pair(how, x, y)
+    out, plan = np.empty((1, 1)), np.empty((len(x), len(y)))
+    given = (how.numbers(), *Steps.alone(x), *Steps.alone(y))
+    miss = kernels.transport_pairs(*given, symmetric=False, threads=1, out=out, plan=plan, report=None)
+    return float(out[0, 0]), plan, miss[3]
+
+
+def plans(
+    how: Scaling, costs: NDArray[np.float64], n: NDArray[np.int64], m: NDArray[np.int64], threads: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Plans (item, n, m) and their deviations, from ground costs of which item b has n[b] rows and m[b] columns."""
+    found, deviations = np.zeros_like(costs), np.zeros(len(costs))
+    if use_kernels():
+        kernels.transport_plans(how.numbers(), costs, n, m, threads=threads, plans=found, deviations=deviations)
+        return found, deviations
+    from . import twin
+
+    for b, (rows, columns) in enumerate(zip(n.tolist(), m.tolist(), strict=True)):
+        found[b, :rows, :columns], deviations[b] = twin.plan(how, costs[b, :rows, :columns])
+    return found, deviations
+
+
+def project(
+    plans: NDArray[np.float64],
+    gradients: NDArray[np.float64],
+    n: NDArray[np.int64],
+    m: NDArray[np.int64],
+    threads: int,
+) -> NDArray[np.float64]:
+    """T ∘ (G − α − β) with α (row) and β (column) such that rows and columns sum to zero, all (item, n, m)."""
+    out = np.zeros_like(plans)
+    if use_kernels():
+        kernels.transport_project(plans, gradients, n, m, threads=threads, out=out)
+        return out
+    from . import twin
+
+    for b, (rows, columns) in enumerate(zip(n.tolist(), m.tolist(), strict=True)):
+        inside = slice(rows), slice(columns)
+        out[b][inside] = twin.project(plans[b][inside], gradients[b][inside])
+    return out

@@ -1,0 +1,45 @@
+// Entropic transport: the plan exp(f_i + g_j − C_ij/ε) whose rows sum to 1/n and whose columns sum to 1/m.
+#pragma once
+#include <stdint.h>
+
+#include "machine/isa.hpp"
+#include "machine/steps.hpp"
+
+namespace timelike {
+
+constexpr int64_t transport_lanes = 16;  // a row of a matrix is this many doubles, or a multiple
+
+// What the ground cost has besides the frames, with r = i/n − j/m and positions counted from 1:
+// C = D − similarity/(r² + 1) + spread r²/(1/n² + 1/m²) + weight |r|.
+struct Prior {
+    double similarity, spread, weight;
+    bool counted;  // the cost of a plan is ⟨T, C⟩, else ⟨T, D⟩
+};
+
+// One pair, n ≥ m, with its scratch memory. Matrices have rows of `stride` doubles, those past m meaningless.
+struct Transport {
+    int64_t n, m, stride;
+    double* costs;    // (n, stride)
+    double* plan;     // (n, stride)
+    double* normal;   // (stride, stride), for Newton's step
+    double* vectors;  // 5 × stride + 2 × n
+    double epsilon, tolerance;
+    int64_t rounds;
+    const volatile bool* stop;
+};
+
+struct TransportTable {
+    // squared, plain or Manhattan distances of x (n, channel) and y (channel, stride) into (n, stride)
+    void (*frames)(Cost, const double* x, const double* y, int64_t channels, int64_t n, int64_t stride, double* into);
+    // into C from D, both (n, stride)
+    void (*ground)(const Prior&, const double* frames, int64_t n, int64_t m, int64_t stride, double* into);
+    // the plan from the costs; gives the deviation of its marginals, Σ_i |Σ_j T_ij − 1/n| + Σ_j |Σ_i T_ij − 1/m|
+    double (*scale)(const Transport&);
+    // T ∘ (G − α − β) with rows and columns summing to zero into `costs`, which holds G; α and β are free
+    void (*project)(const Transport&);
+    double (*inner)(const double* a, const double* b, int64_t n, int64_t m, int64_t stride);
+};
+
+TIMELIKE_DECLARE_TABLES(TransportTable, transport_table)
+
+}  // namespace timelike

@@ -1,0 +1,259 @@
+"""The twin of the warp kernels in NumPy: the search over grids, and gradients; one problem after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine import Report
+from . import Conflict, Floats, Gradients, Options, Problems, Warps
+from .twin_pieces import (
+    AT_LEAST,
+    AT_MOST,
+    FASTEST,
+    ON_CROSSING,
+    SLOWEST,
+    Blocks,
+    Chain,
+    Ints,
+    Problem,
+    Signal,
+    pushed,
+)
+from .twin_polish import Polish
+
+_SLACK = 1e-12  # a move along a bound must not be lost to rounding
+_FAN = 8  # of this many targets one is looked for first: more mean fewer calls of NumPy, and longer searches
+_VALUES = 1 << 20  # values of the signal made at once
+_Box = tuple[Floats, Floats]
+
+
+def solve(problems: Problems, options: Options, found: Warps, report: Report) -> Conflict | None:
+    """The best warp of every pair into `found`, or the first conflict among its constraints."""
+    count = len(problems.x_ids)
+    for pair in range(count):
+        at = int(problems.knots[pair])
+        conflict = _solve_pair(Problem.of(problems, pair, options), found, pair, at)
+        if conflict is not None:
+            return Conflict(pair, *conflict)
+        if report is not None:
+            report(pair + 1, count)
+    return None
+
+
+def _solve_pair(problem: Problem, found: Warps, pair: int, at: int) -> tuple[int, bool] | None:
+    signal, chain = Signal(problem), Chain.of(problem)
+    low, high = _given_bounds(problem)
+    tight = low.copy(), high.copy()
+    conflict = _tighten(chain, *tight)
+    if conflict is not None:
+        return conflict
+    polish, residual = Polish(signal, chain, low, high), 0.0
+    phi = _search(signal, chain, polish, tight)
+    if problem.options.polish:
+        phi, residual = polish.run(phi)
+    m = len(phi)
+    found.phi[at : at + m], found.objective[pair], found.residual[pair] = phi, polish.objective(phi), residual
+    found.pins[at : at + m], found.glues[at : at + m - 1] = polish.pins, polish.glues
+    found.segments[at : at + m], found.crossing[at : at + m] = polish.segments, polish.crossing
+    return None
+
+
+def _given_bounds(p: Problem) -> _Box:
+    low, high = np.maximum(p.b_min, 0.0), np.minimum(p.b_max, 1.0)  # a warp never leaves y
+    if not p.options.free_ends and len(low) > 1:
+        high[0], low[-1] = min(high[0], 0.0), max(low[-1], 1.0)
+    return low, high
+
+
+def _tighten(chain: Chain, low: Floats, high: Floats) -> tuple[int, bool] | None:
+    """In place, the least and the greatest warp that keep bounds and slopes; or where none does, and from which side.
+
+    Every mixture of both is a warp too, so a grid between them always holds a feasible path.
+    """
+    for i in range(len(low)):
+        below = True
+        if i:
+            reached, limit = low[i - 1] + chain.least[i - 1], high[i - 1] + chain.most[i - 1]
+            below = bool(low[i] > limit)
+            low[i], high[i] = max(low[i], reached), min(high[i], limit)
+        if _apart(low, high, i):
+            return i, below
+    for i in range(len(low) - 2, -1, -1):
+        low[i] = max(low[i], low[i + 1] - chain.most[i])
+        high[i] = min(high[i], high[i + 1] - chain.least[i])
+        if _apart(low, high, i):
+            return i, True
+    return None
+
+
+def _apart(low: Floats, high: Floats, i: int) -> bool:
+    """Whether a lower bound is above an upper one; by no more than rounding they become one."""
+    if low[i] > high[i] + 1e-9:
+        return True
+    if low[i] > high[i]:
+        low[i] = high[i] = (low[i] + high[i]) / 2
+    return False
+
+
+def _search(signal: Signal, chain: Chain, polish: Polish, tight: _Box) -> Floats:
+    """The best warp on grids between the tight bounds, first over all of them and then ever closer around the best."""
+    options, (n, m) = signal.problem.options, (len(signal.problem.tau), len(tight[0]))
+    tied = 0 if options.grid else _grid_for_slopes(chain, tight)
+    first = options.grid or max(_usual_grid(m, n), tied)
+    # the first two decide which basin it is; boxes far narrower see it closely enough with a quarter
+    later = max(tied, min(first, 64), first // 4)
+    best, lowest, box, width = tight[0], np.inf, tight, tight[1] - tight[0]
+    for turn in range(options.refinements + 1):
+        phi = _best_on_grid(signal, chain, *box, first if turn < 2 else later)
+        value = polish.objective(phi)
+        if turn == 0 or value < lowest:
+            best, lowest = phi, value
+        width = width * options.shrink
+        # inside the bounds as given, so that a bad basin can be left again
+        box = np.maximum(tight[0], best - width / 2), np.minimum(tight[1], best + width / 2)
+        _tighten(chain, *box)
+    return best
+
+
+def _usual_grid(m: int, n: int) -> int:
+    """Which basin is found depends on values per step of y: sixteen, where that is affordable; more with few knots."""
+    affordable = min(max(2**19 // m, 2048), 4096)
+    return max(256, n, min(2048, 16384 // m), min(16 * n, affordable))
+
+
+def _grid_for_slopes(chain: Chain, tight: _Box) -> int:
+    """A grid too coarse for the slopes would allow only mixtures of the least and the greatest warp."""
+    give, width = chain.most - chain.least, (tight[1] - tight[0])[1:]
+    need = 2 * width[give > 0] / give[give > 0]
+    return int(np.minimum(4096.0, need).max(initial=0.0))
+
+
+def _best_on_grid(signal: Signal, chain: Chain, low: Floats, high: Floats, count: int) -> Floats:
+    """The best warp with `count` possible values per knot, by dynamic programming."""
+    step = (high - low) / (count - 1)
+    origins = np.zeros((len(low), count), np.min_scalar_type(count))
+    totals = earlier = np.empty(0)
+    for i, (places, costs) in enumerate(_costs(signal, low, step, count)):
+        if i:
+            totals, origins[i] = _advance(totals, earlier, places, chain, i - 1)
+        totals, earlier = (totals if i else 0.0) + costs, places
+    path = np.empty(len(low), np.int64)
+    j = int(totals.argmin())
+    for i in range(len(low) - 1, -1, -1):
+        path[i], j = j, int(origins[i, j])
+    return np.asarray(low + path * step)
+
+
+def _costs(signal: Signal, low: Floats, step: Floats, count: int) -> Iterator[tuple[Floats, Floats]]:
+    """Knot after knot the grid's places and the signal's costs there, made for many knots at once."""
+    chunk = max(1, _VALUES // (count * signal.problem.x.shape[1]))
+    for begin in range(0, len(low), chunk):
+        knots = np.arange(begin, min(begin + chunk, len(low)))[:, None]
+        places = low[knots] + step[knots] * np.arange(count)
+        yield from zip(places, signal.value(knots, places), strict=True)
+
+
+def _advance(before: Floats, origins: Floats, targets: Floats, chain: Chain, gap: int) -> tuple[Floats, Ints]:
+    """For each target the least of `before` plus the cost of the move there, and the origin that attains it.
+
+    The cost is Monge, so later targets have later origins: those of every eighth target fence in the others', level
+    after level. Where no move fits, the first origin that is not too far back fences as well.
+    """
+    usable = np.flatnonzero(before < np.inf)
+    if len(usable) == 0:  # constraints that contradict each other by no more than rounding
+        return before, np.zeros(len(targets), np.int64)
+    places, totals = origins[usable], before[usable]
+    first = np.searchsorted(places, targets - chain.most[gap] - _SLACK)
+    last = np.searchsorted(places, targets - chain.least[gap] + _SLACK, side="right") - 1
+    best, after = first.copy(), np.full(len(targets), np.inf)
+    for some, left, right in _levels(best, len(places)):
+        low, high = np.maximum(first[some], left), np.minimum(last[some], right)
+        some, low, high = (numbers[low <= high] for numbers in (some, low, high))
+        if len(some) == 0:
+            continue
+        size = high - low + 1
+        begin = np.cumsum(size) - size
+        at = np.arange(size.sum()) + np.repeat(low - begin, size)
+        off = np.repeat(targets[some] - chain.span[gap], size) - places[at]
+        costs = totals[at] + chain.stiffness[gap] / 2 * off * off
+        after[some] = np.minimum.reduceat(costs, begin)
+        best[some] = np.maximum.reduceat(np.where(costs <= np.repeat(after[some], size), at, -1), begin)
+    return after, usable[np.minimum(best, len(usable) - 1)]
+
+
+def _levels(best: Ints, n_origins: int) -> Iterator[tuple[Ints, Any, Any]]:
+    """Targets level after level, with the origins in `best` that fence them in once earlier levels are known."""
+    count = len(best)
+    yield np.zeros(1, np.int64), 0, n_origins - 1
+    stride = _FAN ** int(np.ceil(np.log(count) / np.log(_FAN)))
+    while stride > 1:
+        stride, coarse = stride // _FAN, stride
+        some = np.arange(0, count, stride)
+        some = some[some % coarse > 0]
+        after = some - some % coarse + coarse
+        yield some, best[after - coarse], np.where(after < count, best[np.minimum(after, count - 1)], n_origins - 1)
+
+
+def gradients(problems: Problems, options: Options, found: Warps, of_phi: Floats, of_objective: Floats) -> Gradients:
+    """Gradients of a function of warp values and objectives, given its gradients with respect to these."""
+    rows = (
+        np.append(0, np.cumsum(problems.x_lengths[problems.x_ids])),
+        np.append(0, np.cumsum(problems.y_lengths[problems.y_ids])),
+    )
+    x, y = (np.zeros((ends[-1], problems.x.shape[1])) for ends in rows)
+    result = Gradients(x, y, *(np.zeros(problems.n_knots) for _ in range(5)))
+    for pair in range(len(problems.x_ids)):
+        problem = Problem.of(problems, pair, options)
+        xs, ys = (slice(ends[pair], ends[pair + 1]) for ends in rows)
+        knots = slice(problems.knots[pair], problems.knots[pair] + len(problem.t))
+        one = _differentiate(problem, found, knots, of_phi[knots], float(of_objective[pair]))
+        x[xs] = one.x
+        y[ys] = one.y if len(y[ys]) > 1 else one.y.sum(0)
+        for into, part in zip(result[2:], one[2:], strict=True):
+            into[knots][: len(part)] = part
+    return result
+
+
+def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
+    """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
+    phi, pins, glues, segments = found.phi[knots], found.pins[knots], found.glues[knots][:-1], found.segments[knots]
+    signal, chain, blocks, every = Signal(p), Chain.of(p), Blocks(pins, glues), np.arange(len(phi))
+    # seen from inside the segment the solution lies on
+    side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
+    pieces = signal.pieces(every, phi, side)
+    adjoint = blocks.solve(chain, pieces.curvature, v)
+    differences = np.diff(adjoint)
+    slopes = pieces.slope + chain.gradient(phi)
+    worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * differences) + of_objective * slopes
+    of_pins, of_differences = blocks.distribute(worth)
+
+    k, w = pieces.segment, signal.weights[:, None]
+    span = signal.spans[k, None]
+    rate = signal.rises[k] / span
+    first, second = signal.derivatives(every, k, phi, (pieces.low + pieces.high) / 2)
+    # the slope in φ is −w·penalty'(d)·rate
+    of_d = of_objective * w * first + adjoint[:, None] * w * second * rate
+    of_d += _of_crossings(pins, found.crossing[knots], rate, of_pins)
+    of_rise = adjoint[:, None] * w * first / span
+    share = (phi[:, None] - p.tau[k, None]) / span
+    y = np.zeros_like(p.y)
+    np.add.at(y, k, -(1 - share) * of_d - of_rise)
+    np.add.at(y, k + 1, -share * of_d + of_rise)
+    off = np.diff(phi) / chain.span - 1
+    lambdas = of_objective * chain.span * off * off - 2 * off * differences
+    slopes_of = (np.where(glues == glue, of_differences * chain.span, 0.0) for glue in (SLOWEST, FASTEST))
+    bounds_of = (np.where(pins == pin, of_pins, 0.0) for pin in (AT_LEAST, AT_MOST))
+    return Gradients(of_d, y, lambdas, *slopes_of, *bounds_of)
+
+
+def _of_crossings(pins: NDArray[np.int8], crossing: NDArray[np.int32], rate: Floats, of_pins: Floats) -> Floats:
+    """By knot and channel, for pins where a channel of x and y agree: what moving that place by its x is worth."""
+    result = np.zeros_like(rate)
+    knots = np.flatnonzero(pins == ON_CROSSING)
+    knots = knots[rate[knots, crossing[knots]] != 0]
+    result[knots, crossing[knots]] = of_pins[knots] / rate[knots, crossing[knots]]
+    return result

@@ -1,0 +1,314 @@
+"""The compiled kernels: every rule on every instruction set against the torch executor and the naive twins."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from naive import elastic
+from timelike.native import COSTS, SHAPES, Program, Steps, Window
+from timelike.native.elastic import twin
+from timelike.native.elastic.twin_cells import RULES
+
+kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
+
+PLAIN = [Program(rule=rule, cost=cost, counted=counted)
+         for rule in ("dtw", "symmetric2") for cost in COSTS for counted in (False, True)]  # fmt: skip
+OTHERS = [
+    Program(rule="amerced", first=0.4),
+    Program(rule="weighted", first=0.3),
+    Program(rule="erp", gap=np.array([0.2])),
+    Program(rule="edr", thresholds=(np.array([0.3]), np.array([0.5]))),
+    Program(rule="lcss", thresholds=(np.array([0.6]), np.array([0.5]))),
+    Program(rule="msm", first=0.3),
+    Program(rule="twe", first=0.05, second=0.7),
+]
+PROGRAMS = {f"{p.rule}-{p.cost}{'-counted' if p.counted else ''}": p for p in [*PLAIN, *OTHERS]}
+
+
+def ragged(rng, count, longest, channels, dtype):
+    lengths = rng.integers(1, longest + 1, count)
+    values = rng.standard_normal((lengths.sum(), channels)).astype(dtype)
+    return Steps(values, np.cumsum(lengths) - lengths, lengths)
+
+
+def fitted(program, x, y, window=None):
+    """The program with arrays of the right sizes."""
+    changes = {"window": window or Window()}
+    if program.gap is not None:
+        changes["gap"] = np.resize(program.gap, x.values.shape[1])
+    if program.thresholds is not None:
+        first, second = program.thresholds
+        changes["thresholds"] = np.resize(first, len(x.lengths)), np.resize(second, len(y.lengths))
+    return replace(program, **changes)
+
+
+def pairwise(program, x, y=None, *, threads=1, isa=None):
+    other = x if y is None else y
+    program = fitted(program, x, other, program.window)
+    out = np.full((len(x.lengths), len(other.lengths)), np.nan, x.values.dtype)
+    how = {"threads": threads, "out": out, "report": None, "isa": isa}
+    kernels.pairwise(program.numbers(), *x, *other, *program.arrays(out.dtype), symmetric=y is None, **how)
+    return out
+
+
+def items(steps):
+    return [steps.values[s : s + n] for s, n in zip(steps.starts, steps.lengths, strict=True)]
+
+
+def alone(sequence):
+    return Steps(sequence, np.zeros(1, int), np.array([len(sequence)]))
+
+
+def test_every_rule_has_a_kernel_a_torch_twin_and_a_program_in_these_tests():
+    assert len(set(kernels.rules())) == len(kernels.rules())
+    assert set(kernels.rules()) == set(RULES) == {program.rule for program in PROGRAMS.values()}
+
+
+def test_the_list_of_rules_is_in_one_file_of_each_language():
+    folder = Path(__file__).parents[2] / "src/timelike/native"
+    sources = {
+        path.relative_to(folder).as_posix(): path.read_text("utf-8")
+        for end in ("*.?pp", "*.py", "*.pyi")
+        for path in folder.rglob(end)
+    }
+    named = {
+        (file, rule)
+        for file, text in sources.items()
+        for rule in RULES
+        if re.search(rf'"{rule}"|rule\({rule}\b|Rule::{rule}\b', text)
+    }
+    default = {("elastic/program.py", Program().rule)}
+    lists = "elastic/cells.hpp", "elastic/twin_cells.py"
+    assert named == {(file, rule) for file in lists for rule in RULES} | default
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(ValueError, match="rule='unheard': no struct of this name"):
+        pairwise(Program(rule="unheard"), alone(np.zeros((1, 1))))
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=12)
+@given(data=st.data())
+def test_every_instruction_set_agrees_with_the_torch_executor(isa, name, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    channels, longest = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 30))
+    x = ragged(rng, data.draw(st.integers(1, 4)), longest, channels, np.float64)
+    y = ragged(rng, data.draw(st.integers(1, 20)), longest, channels, np.float64)
+    window = data.draw(
+        st.sampled_from([Window(), Window(cells=longest), Window("slanted", 1), Window("slanted", None, 0.3)])
+    )
+    program = fitted(PROGRAMS[name], x, y, window)
+    expected = np.empty((len(x.lengths), len(y.lengths)))
+    twin.pairwise(program, x, y, symmetric=False, out=expected, report=None)
+    np.testing.assert_allclose(pairwise(program, x, y, isa=isa), expected, rtol=1e-12, atol=1e-12)
+    half = Steps(x.values.astype(np.float32), *x[1:]), Steps(y.values.astype(np.float32), *y[1:])
+    if program.thresholds is None:  # near a threshold a rounding decides
+        np.testing.assert_allclose(pairwise(program, *half, isa=isa), expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(
+    n=st.integers(1, 40), m=st.integers(1, 40), cells=st.integers(0, 45), share=st.floats(0, 1), slope=st.floats(1, 4)
+)
+def test_the_bands_of_both_executors_are_the_naive_one(shape, n, m, cells, share, slope):
+    options = [slope] if shape == "itakura" else [cells, share]
+    for option in options:
+        whole = isinstance(option, int)
+        window = Window(shape, option if whole else None, None if whole else option)
+        lo, hi = window.bounds(n, m)
+        columns = np.arange(m)
+        found = (columns >= lo[:, None]) & (columns <= hi[:, None])
+        np.testing.assert_array_equal(found, elastic.mask(n, m, option, shape))
+        np.testing.assert_array_equal(found, elastic.mask(m, n, option, shape).T)
+        first, last = np.empty(n, np.int32), np.empty(n, np.int32)
+        kernels.bounds(SHAPES.index(shape), option if whole else -1, -1.0 if whole else option, first, last, m)
+        np.testing.assert_array_equal(first, lo)
+        np.testing.assert_array_equal(last, hi)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(name, channels):
+    for dtype in (np.float32, np.float64):
+        rng = np.random.default_rng(5)
+        x, y = ragged(rng, 30, 40, channels, dtype), ragged(rng, 50, 40, channels, dtype)
+        program = PROGRAMS[name]
+        together = pairwise(program, x, y, threads=2)
+        np.testing.assert_array_equal(together, pairwise(program, x, y, threads=1))
+        if program.thresholds is None:
+            np.testing.assert_array_equal(together, pairwise(program, y, x, threads=2).T)
+            np.testing.assert_array_equal(pairwise(program, x), pairwise(program, x, x))
+        for i, a in enumerate(items(x)[:6]):
+            for j, b in enumerate(items(y)[:6]):
+                assert pairwise(program, alone(a), alone(b))[0, 0] == together[i, j]
+                how = fitted(program, alone(a), alone(b))
+                _, total = kernels.path(how.numbers(), a, b, *how.arrays(a.dtype), budget=1 << 20)
+                assert total == together[i, j]
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@given(
+    n=st.integers(1, 90),
+    m=st.integers(1, 90),
+    channels=st.integers(1, 3),
+    seed=st.integers(0, 2**32),
+    slack=st.integers(0, 20) | st.none(),
+)
+def test_the_schedule_for_one_pair_gives_the_bits_of_the_schedule_for_many(cost, n, m, channels, seed, slack):
+    rng = np.random.default_rng(seed)
+    window = Window() if slack is None else Window(cells=abs(n - m) + slack)
+    program = Program(cost=cost, window=window)
+    for isa in kernels.isas():
+        for dtype in (np.float32, np.float64):
+            a, b = (
+                alone(rng.standard_normal((n, channels)).astype(dtype)),
+                alone(rng.standard_normal((m, channels)).astype(dtype)),
+            )
+            twice = Steps(b.values, np.zeros(2, int), np.array([m, m]))
+            many = pairwise(program, a, twice, isa=isa)
+            assert pairwise(program, a, b, isa=isa)[0, 0] == many[0, 0] == many[0, 1]
+
+
+def twe_along(x, y, path, nu, lmbda):
+    """What a path of TWE costs, step by step; the step before the first is zeros."""
+    x, y = (np.concatenate([np.zeros((1, side.shape[1])), side]) for side in (x, y))
+    total = 0.0
+    for (i, j), (di, dj) in zip(path + 1, np.diff(path, axis=0, prepend=-1), strict=True):
+        if di and dj:
+            total += elastic.norm(x[i], y[j]) + elastic.norm(x[i - 1], y[j - 1]) + 2 * nu * abs(i - j)
+        else:
+            total += (elastic.norm(x[i], x[i - 1]) if di else elastic.norm(y[j], y[j - 1])) + nu + lmbda
+    return total
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32))
+@example(seed=383300)  # with TWE two deletions, which cost the same in either order: rounding decides
+def test_a_path_is_the_same_within_any_memory_and_on_torch(name, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((rng.integers(1, 60), 2)), rng.standard_normal((rng.integers(1, 60), 2))
+    program = fitted(PROGRAMS[name], alone(x), alone(y))
+    arrays = (program.numbers(), x, y, *program.arrays(x.dtype))
+    path, total = kernels.path(*arrays, budget=1 << 20)
+    for budget in (1, 64, 300):
+        again, same = kernels.path(*arrays, budget=budget)
+        np.testing.assert_array_equal(path, again)
+        assert total == same
+    other, also = twin.path(program, x, y)
+    assert total == pytest.approx(also, rel=1e-12)
+    if program.rule == "twe":
+        # Deletions of x and of y may be exchanged, so there are paths of the same total but for rounding. The twin rounds
+        # as a processor does that fuses no product with a sum, v2; the others promise a path of the same total.
+        for isa in kernels.isas():
+            found, _ = kernels.path(*arrays, budget=1 << 20, isa=isa)
+            assert twe_along(x, y, found, program.first, program.second) == pytest.approx(also, rel=1e-12)
+            assert isa != "v2" or np.array_equal(found, other)
+    else:
+        np.testing.assert_array_equal(path, other)
+    assert path[0].tolist() == [0, 0]
+    assert path[-1].tolist() == [len(x) - 1, len(y) - 1]
+    moves = np.diff(path, axis=0)
+    assert np.isin(moves, (0, 1)).all()
+    assert moves.any(axis=1).all()
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32))
+def test_of_one_channel_a_path_of_twe_is_the_same_on_every_processor_and_on_torch(seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((rng.integers(1, 60), 1)), rng.standard_normal((rng.integers(1, 60), 1))
+    program = PROGRAMS["twe-sqeuclidean"]
+    expected, _ = twin.path(program, x, y)
+    for isa in kernels.isas():
+        found, _ = kernels.path(program.numbers(), x, y, *program.arrays(x.dtype), budget=1 << 20, isa=isa)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((17, 2)), rng.standard_normal((13, 2))
+    program = fitted(PROGRAMS[name], alone(x), alone(y), Window("slanted", 3))
+    found, expected = np.empty((17, 13)), np.full((17, 13), np.inf)
+    kernels.matrix(program.numbers(), x, y, *program.arrays(x.dtype), out=found)
+    twin.matrix(program, x, y, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    if not program.counted:
+        assert found[-1, -1] == pairwise(program, alone(x), alone(y))[0, 0]
+    np.testing.assert_array_equal(np.isfinite(found), elastic.mask(17, 13, 3, "slanted"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("shortest", [4, 25])
+def test_a_search_finds_what_all_distances_show_whatever_the_rule_says_of_itself(name, shortest):
+    rng = np.random.default_rng(2)
+    lengths = rng.integers(shortest, 26, 90)
+    values = np.round(rng.standard_normal((lengths.sum(), 2)), 1)  # ties
+    all_of_them = Steps(values, np.cumsum(lengths) - lengths, lengths)
+    x, y = (Steps(values, *(part[chosen] for part in all_of_them[1:])) for chosen in (slice(0, 9), slice(9, 90)))
+    program = fitted(PROGRAMS[name], x, y)
+    distances = pairwise(program, x, y)
+    ids, found = np.empty((9, 4), np.int64), np.empty((9, 4))
+    how = {"rooted": False, "threads": 1, "ids": ids, "distances": found, "report": None}
+    kernels.search(program.numbers(), *x, *y, *program.arrays(found.dtype), **how)
+    np.testing.assert_array_equal(ids, np.argsort(distances, axis=1, kind="stable")[:, :4])
+    np.testing.assert_array_equal(found, np.take_along_axis(distances, ids, axis=1))
+
+
+def bounded(program):
+    one = alone(np.zeros((1, 1)))
+    return kernels.lower_bounds(program.numbers(), *one, *one, out=np.empty((1, 1)))
+
+
+BOUNDED = [program for program in PROGRAMS.values() if bounded(program)]
+
+
+def test_dtw_has_a_lower_bound_where_it_squares_and_counts_no_steps():
+    assert [program for program in BOUNDED if program.rule == "dtw"] == [Program()]
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@given(
+    seed=st.integers(0, 2**32),
+    length=st.integers(1, 40),
+    radius=st.integers(0, 45) | st.none(),
+    channels=st.integers(1, 3),
+)
+def test_a_lower_bound_of_a_rule_that_has_one_never_exceeds_the_distance(isa, seed, length, radius, channels):
+    rng = np.random.default_rng(seed)
+    for dtype in (np.float32, np.float64):
+        walks = np.cumsum(rng.standard_normal((25, length, channels)), axis=1).astype(dtype)
+        x, y = (
+            Steps(part.reshape(-1, channels), np.arange(len(part)) * length, np.full(len(part), length))
+            for part in (walks[:5], walks[5:])
+        )
+        for program in BOUNDED:
+            program = replace(program, window=Window(cells=radius))
+            bounds = np.empty((5, 20), dtype)
+            assert kernels.lower_bounds(program.numbers(), *x, *y, out=bounds, isa=isa)
+            assert (bounds <= pairwise(program, x, y, isa=isa)).all()
+            assert (bounds >= 0).all()
+    # LB_Keogh as it is written: what sticks out of the box around the other sequence, the larger of both ways
+    reach = length if radius is None else radius
+    naive = max(_sticking_out(walks[0], walks[5], reach), _sticking_out(walks[5], walks[0], reach))
+    assert bounds[0, 0] == pytest.approx(naive, rel=1e-9, abs=1e-12)
+
+
+def _sticking_out(a, b, radius):
+    total = 0.0
+    for i, frame in enumerate(a):
+        near = b[max(0, i - radius) : i + radius + 1]
+        total += (np.maximum(np.maximum(frame - near.max(0), near.min(0) - frame), 0) ** 2).sum()
+    return total
+
+
+def test_an_unknown_instruction_set_is_refused():
+    with pytest.raises(ValueError, match="isa='v9' is not built in"):
+        pairwise(Program(), alone(np.zeros((1, 1))), isa="v9")

@@ -1,0 +1,86 @@
+"""What all kernels stand on: the pool of threads, Ctrl-C, and the choice of an instruction set."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import timelike as tl
+from timelike.native import compiled
+
+kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
+
+
+def test_fork_leaves_a_working_pool_in_the_child():
+    x = np.random.default_rng(0).standard_normal((200, 100))
+    expected = tl.DTW().pairwise(x)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(tl.DTW().pairwise(x), expected) else 1)
+    deadline = time.monotonic() + 60
+    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if done == (0, 0):
+        os.kill(child, signal.SIGKILL)
+    assert done == (child, 0)
+
+
+def test_several_python_threads_may_compute_at_once():
+    x = np.random.default_rng(0).standard_normal((150, 120))
+    expected, found = tl.DTW().pairwise(x), [None] * 4
+
+    def work(slot):
+        found[slot] = tl.DTW().pairwise(x)
+
+    threads = [threading.Thread(target=work, args=(slot,)) for slot in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in found:
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        "tl.DTW().pairwise(x)",
+        "tl.DTW().align(long, long)",
+        "tl.DTW().distance(long, long)",
+        "tl.MSM().neighbors(x, x, k=9)",
+    ],
+)
+def test_ctrl_c_stops_a_long_job_within_a_second(job):
+    program = (
+        "import numpy as np, timelike as tl; rng = np.random.default_rng(0); x = rng.standard_normal((3000, 3000));"
+        "long = rng.standard_normal(200000)[:, None];"
+        f"tl.DTW().distance([0.0], [1.0]); print('ready', flush=True); {job}"
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert worker.stdout.readline().strip() == "ready"
+    time.sleep(0.5)
+    began = time.monotonic()
+    worker.send_signal(signal.SIGINT)
+    _, said = worker.communicate(timeout=30)
+    assert time.monotonic() - began < 2  # a second, and as much again for a loaded machine to end the process
+    assert "KeyboardInterrupt" in said
+
+
+def test_the_processor_gets_its_best_kernels_and_a_wish_is_heard():
+    assert compiled()
+    program = "from timelike import native; print(native.isa())"
+    for isa in kernels.isas():
+        wish = os.environ | {"TIMELIKE_ISA": isa}
+        run = subprocess.run([sys.executable, "-c", program], env=wish, capture_output=True, text=True, check=True)
+        assert run.stdout.strip() == isa
+    program = "import timelike as tl; tl.DTW().distance([0], [1])"
+    wish = os.environ | {"TIMELIKE_ISA": "v9"}
+    run = subprocess.run([sys.executable, "-c", program], env=wish, capture_output=True, text=True)
+    assert "TIMELIKE_ISA='v9': this build and processor have" in run.stderr
