@@ -86,3 +86,11 @@ def test_what_cannot_be_searched_is_refused_when_it_is_prepared():
         tl.DTW().prepared([[0.0, 1.0], [0.0, np.nan]])
     with pytest.raises(ValueError, match="k=41: expected 1 to 40"):
         tl.DTW().prepared(TRAIN).neighbors(TEST, k=41)
+
+
+def test_matches_show_the_first_queries_as_a_table():
+    found = tl.DTW().neighbors([[0.0], [1.0], [5.0]], [[0.0], [4.0]], k=2)
+    shown = found._repr_html_()
+    assert shown.count("<tr>") == 3
+    assert shown.count("<td") == 2 * (1 + 2 * 2)
+    assert '<td class="number">2</td><td class="number">1</td>' in shown  # the third, at distance 1, is nearest to 4

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..draw import html
 from ..sequences import Sequences, as_sequences
 from .matrix import computed, refuse_nonfinite, threads_of
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.int64]
 
+_SHOWN = 10  # queries, and neighbours of each, in a table
 _BLOCK = 1 << 24  # distances at a time in a search
 _ASKED = 1 << 12  # queries of which everything is known at once
 _SELECTED = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
@@ -25,6 +27,14 @@ class Matches(NamedTuple):
 
     ids: Ids
     distances: NDArray[Any]
+
+    def _repr_html_(self) -> str:
+        """A row for each of the first queries: the position and distance of its nearest."""
+        k = min(self.ids.shape[1], _SHOWN)
+        header = ["query", *(f"{which}{rank}" for rank in range(1, k + 1) for which in ("id ", "distance "))]
+        pairs = zip(self.ids[:_SHOWN, :k].tolist(), self.distances[:_SHOWN, :k].tolist(), strict=True)
+        rows = [[query, *(cell for pair in zip(*row, strict=True) for cell in pair)] for query, row in enumerate(pairs)]
+        return html.table(header, rows)
 
 
 class Gallery:

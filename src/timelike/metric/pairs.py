@@ -126,20 +126,27 @@ def _blocks(network: Comparer, rows: list[Part], columns: list[Part], once: bool
 
 
 def tiled(
-    tile: Tile, x: Features, y: Features, room: Callable[[int, int], int], *, at_once: int = AT_ONCE, kept: int = KEPT
+    tile: Tile,
+    x: Features,
+    y: Features,
+    footprint: Callable[[int, int], int],
+    *,
+    at_once: int = AT_ONCE,
+    kept: int = KEPT,
 ) -> Tensor:
     """`tile` of all of x and all of y, (item of x, item of y), from tiles of alike lengths.
 
     Both sides are sorted by length, so that a tile is hardly longer than what is in it.
     """
-    if not len(x) or not len(y):
-        return x.values.new_zeros(len(x), len(y))
+    n_x, n_y = len(x), len(y)
+    if not n_x or not n_y:
+        return x.values.new_zeros(n_x, n_y)
     orders = [torch.argsort(side.lengths, stable=True) for side in (x, y)]
-    n, m = (int(side.lengths.max()) for side in (x, y))
-    pairs = max(1, at_once // room(n, m))
-    height = min(len(x), max(1, round(pairs**0.5)))
-    width = min(len(y), max(1, pairs // height))
-    again = torch.is_grad_enabled() and len(x) * len(y) * room(n, m) > kept
+    pair = footprint(*(int(side.lengths.max()) for side in (x, y)))
+    pairs = max(1, at_once // pair)
+    height = min(n_x, max(1, round(pairs**0.5)))
+    width = min(n_y, max(1, pairs // height))
+    again = torch.is_grad_enabled() and n_x * n_y * pair > kept
     columns = _parts(y, orders[1], width)
     rows = [
         torch.cat([_checkpointed(tile, part, column) if again else tile(part, column) for column in columns], 1)

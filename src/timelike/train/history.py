@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,11 @@ class History:
         track = self.tracks.setdefault(name, Track())
         track.steps.append(step)
         track.values.append(float(value))
+
+    def note_all(self, step: int, numbers: Mapping[str, float]) -> None:
+        """Add several numbers of one step."""
+        for name, value in numbers.items():
+            self.note(name, step, value)
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         return np.array(self.tracks[name].values if name in self.tracks else [], np.float64)
@@ -115,6 +120,11 @@ class History:
 
         losses, rates, scores = ((self.steps(name), self[name]) for name in ("loss", "rate", "score"))
         return curves.training(losses, rates, scores if len(self.scores) else None, best=self.best_step)
+
+    def _repr_html_(self) -> str:
+        from ..draw import html
+
+        return html.picture(self.plot(), repr(self))
 
     def __repr__(self) -> str:
         parts = [f"{self.n_steps} steps", f"loss {self.last('loss'):.4g}"]

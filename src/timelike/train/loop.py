@@ -204,8 +204,7 @@ class Loop:
         # over all processes, each with the weight of its part: the history of one process and of several is the same
         means = self.processes.mean(values * self.descent.weight).tolist()
         noted = dict(zip(numbers, means, strict=True)) | rates | {"gradient_norm": self.descent.norm}
-        for name, value in (noted | {"seconds": self._seconds()}).items():
-            run.history.note(name, run.step, value)
+        run.history.note_all(run.step, noted | {"seconds": self._seconds()})
 
     def _end_epoch(self) -> None:
         run = self.run
