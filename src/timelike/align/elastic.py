@@ -74,8 +74,8 @@ class Elastic(Aligner):
     ) -> None:
         other = x if y is None else y
         sides = steps(x, out.dtype), steps(other, out.dtype)
-        how: Any = {"symmetric": y is None, "threads": threads, "out": out, "report": report}
-        native.pairwise(self._program(x, other), *sides, **how)
+        program = self._program(x, other)
+        native.pairwise(program, *sides, symmetric=y is None, threads=threads, out=out, report=report)
         self._finished(out, x.lengths[:, None], other.lengths[None, :])
 
     def _found(self, asked: Sequences, known: Sequences, k: int, threads: int) -> Matches | None:

@@ -117,8 +117,7 @@ class Entropic(Aligner):
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         float64 = np.dtype(np.float64)
         sides = steps(x, float64), steps(x if y is None else y, float64)
-        how: Any = {"symmetric": y is None, "threads": threads, "out": out, "report": report}
-        miss = native.pairwise(self._scaling(), *sides, **how)
+        miss = native.pairwise(self._scaling(), *sides, symmetric=y is None, threads=threads, out=out, report=report)
         if miss.number:
             second = "X" if y is None else "Y"
             pair = f"the plan of X[{miss.row}] and {second}[{miss.column}]"

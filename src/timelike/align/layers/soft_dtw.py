@@ -110,8 +110,8 @@ class _Totals(torch.autograd.Function):
         n, m, soft = ctx.given
         if _compiled(x) and not torch.is_grad_enabled():
             sides = _steps(x, n), _steps(y, m)
-            how: Any = {"tables": ctx.tables, "threads": ctx.threads, "wanted": ctx.needs_input_grad[:2]}
-            found = executor.gradients(soft, *sides, _array(gradients[0]), **how)
+            scales, wanted = _array(gradients[0]), ctx.needs_input_grad[:2]
+            found = executor.gradients(soft, *sides, scales, tables=ctx.tables, threads=ctx.threads, wanted=wanted)
             by_x, by_y = (
                 None if part is None else torch.from_numpy(part).reshape(side.shape)
                 for part, side in zip(found, (x, y), strict=True)
