@@ -9,7 +9,8 @@ if TYPE_CHECKING:  # the public names, a line each
     from .comparer import Aligning as Aligning, Comparer as Comparer, Features as Features
     from .coupled.estimator import CoupledGRU as CoupledGRU
     from .coupled.network import CoupledNetwork as CoupledNetwork
-    from .ground.aligned_frames import Aligned as Aligned, AlignedFrames as AlignedFrames
+    from .ground.aligned_frames.estimator import AlignedFrames as AlignedFrames
+    from .ground.aligned_frames.network import Aligned as Aligned
     from .ground.deep_rvsml import DeepRVSML as DeepRVSML
     from .ground.elementwise import ElementWise as ElementWise
     from .ground.rvsml import RVSML as RVSML

@@ -13,7 +13,8 @@ from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..comparer import Comparer
-from ..ground.aligned_frames import ALIGNERS, AlignedFrames, Supervision, aligner_option, is_module
+from ..ground.aligned_frames.estimator import AlignedFrames, Supervision, aligner_option, is_module
+from ..ground.aligned_frames.network import ALIGNERS
 from .network import TAPNetwork
 
 
