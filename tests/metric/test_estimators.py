@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import timelike as tl
 from timelike import align
@@ -119,9 +120,34 @@ def test_any_aligner_with_a_gradient_takes_the_place_of_tap(aligner, train, test
 
 def test_tap_with_another_aligner_says_what_it_is_and_is_the_same(train, test):
     given = {"aligner": "opw", "max_epochs": 1}
-    with pytest.warns(FutureWarning, match=r"not TAP.*AlignedFrames\(aligner='opw'\)"):
+    with pytest.warns(DeprecationWarning, match=r"not TAP.*AlignedFrames\(aligner='opw'\)"):
         old = MAKERS["tap"](**given).fit(train)
     np.testing.assert_array_equal(old.pairwise(test), MAKERS["aligned"](**given).fit(train).pairwise(test))
+
+
+@pytest.mark.filterwarnings("ignore:TAP.aligner")
+def test_tap_with_another_aligner_is_kept_as_it_was(train, test, tmp_path):
+    old = MAKERS["tap"](aligner=tl.SoftDTW(gamma=0.2), max_epochs=1).fit(train)
+    old.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    assert (type(again), again.aligner) == (tl.TAP, tl.SoftDTW(gamma=0.2))
+    np.testing.assert_array_equal(again.pairwise(test), old.pairwise(test))
+    with pytest.warns(DeprecationWarning, match="not TAP"):
+        MAKERS["tap"](aligner="opw", loss="contrastive", max_epochs=1).fit_pairs(train, [[0, 3], [0, 1]], [True, False])
+
+
+def test_a_comparer_of_before_still_compares():
+    class Means(tl.metric.Comparer):
+        def prepare(self, x, lengths):
+            return tl.metric.Prepared(x.mean(1, keepdim=True), lengths)
+
+        def rows(self, x, y):
+            return (x.values - y.values).norm(dim=(1, 2))
+
+    x, y = torch.randn(2, 3, 5, 2)
+    torch.testing.assert_close(Means()(x, y), (x.mean(1) - y.mean(1)).norm(dim=1))
+    with pytest.warns(DeprecationWarning, match="features"):
+        tl.nn.TAP(2, hidden=2, kernels=2).prepare(x, torch.full((3,), 5))
 
 
 def test_an_aligner_given_as_a_value_has_its_options():

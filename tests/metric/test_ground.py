@@ -128,3 +128,14 @@ def test_an_aligner_set_after_fit_changes_no_distance(train, test):
     metric = room.RVSML(virtual=3).fit(train)
     before = metric.pairwise(test[:4])
     np.testing.assert_array_equal(metric.set_params(aligner="opw").pairwise(test[:4]), before)
+
+
+def test_what_is_mapped_has_neither_the_names_nor_the_clock_of_what_came_in():
+    rng = np.random.default_rng(0)
+    times = [np.cumsum(rng.uniform(0.1, 2, 8)) for _ in range(6)]
+    X = tl.Sequences(rng.normal(size=(6, 8, 3)), times=times, labels=[0, 1] * 3, channel_names=("a", "b", "c"))
+    metric = room.RVSML(virtual=2, aligner=tl.GDTW()).fit(X)
+    mapped = metric.mapped(X)
+    assert mapped.channel_names is None
+    assert mapped.times is None
+    np.testing.assert_allclose(metric.pairwise(X), tl.GDTW().pairwise(mapped), rtol=1e-5)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
+from ..draw import html
 from ..native import soft as executor
 from ..sequences import Sequences, as_one, as_sequences
 from ..sequences.arguments import real, whole
@@ -39,6 +40,9 @@ class Barycenter:
     n_iter: int
     converged: bool
     members: Sequences
+
+    def _repr_html_(self) -> str:
+        return html.picture(self.plot(), repr(self))
 
     def plot(self, *, channel: int = 0) -> Figure:
         """The members as thin lines and the barycenter as a thick one."""

@@ -131,8 +131,7 @@ class Metric(abc.ABC):
 
     def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         """Distances into `out` (query, item), from what is known of the queries and of the collection."""
-        if not over_cluster(self, asked, known, out):
-            self._fill(asked, known, out, threads, None)
+        self._fill(asked, known, out, threads, None)
 
     def _found(self, asked: Sequences, known: Any, k: int, threads: int) -> Matches | None:
         """A faster way to the k nearest than all distances, where a metric has one."""

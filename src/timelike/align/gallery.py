@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..draw import html
 from ..sequences import Sequences, as_sequences
+from .cluster import over_cluster
 from .matrix import computed, refuse_nonfinite, threads_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ Ids = NDArray[np.int64]
 
 _SHOWN = 10  # queries, and neighbours of each, in a table
 _BLOCK = 1 << 24  # distances at a time in a search
-_ASKED = 1 << 12  # queries of which everything is known at once
+_ASKED = 1 << 10  # queries of which everything is known at once
 _SELECTED = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
 
 
@@ -61,25 +62,20 @@ class Gallery:
         found = metric._found(asked, known, k, threads)
         if found is not None:
             return found
-        # what is known of a query may be as long as the query, so of some of them at a time
-        pieces = [slice(begin, begin + _ASKED) for begin in range(0, len(asked), _ASKED)]
-        all_found = [self._nearest_of_all(asked[piece], known, k, threads, piece.start) for piece in pieces]
+        # distances, and what is known of queries, which may be as long as they are: of some at a time
+        height = min(max(1, _BLOCK // len(self.collection)), _ASKED)
+        blocks = (slice(begin, begin + height) for begin in range(0, len(asked), height))
+        all_found = [self._nearest_of_all(asked[rows], known, k, threads, rows.start) for rows in blocks]
         return Matches(*map(np.concatenate, zip(*all_found, strict=True)))
 
     def _nearest_of_all(self, asked: Sequences, known: Any, k: int, threads: int, first: int) -> Matches:
-        """By all distances, those of some queries at a time, so that memory stays bounded; the first is the `first`."""
-        queries = self.metric._known(asked, threads)
-        n_known, dtype = len(self.collection), computed(asked, self.collection)
-        height = max(1, _BLOCK // n_known)
-        ids, distances = [], []
-        for begin in range(0, len(asked), height):
-            rows = slice(begin, min(begin + height, len(asked)))
-            out = np.empty((rows.stop - begin, n_known), dtype)
-            self.metric._against(self.metric._some(queries, rows), known, out, threads)
-            refuse_nonfinite(out, ("queries", "X"), first=first + begin)
-            ids.append(smallest(out, k))
-            distances.append(np.take_along_axis(out, ids[-1], axis=1))
-        return Matches(np.concatenate(ids), np.concatenate(distances))
+        """By all distances of some queries, of which the first is number `first` of all."""
+        out = np.empty((len(asked), len(self.collection)), computed(asked, self.collection))
+        if not over_cluster(self.metric, asked, self.collection, out):
+            self.metric._against(self.metric._known(asked, threads), known, out, threads)
+        refuse_nonfinite(out, ("queries", "X"), first=first)
+        ids = smallest(out, k)
+        return Matches(ids, np.take_along_axis(out, ids, axis=1))
 
     def _nearest_among(self, asked: Sequences, chosen: Ids, k: int, threads: int) -> Matches:
         metric, known, places = self.metric, self._known, chosen
@@ -87,10 +83,12 @@ class Gallery:
             wanted = np.zeros(len(self.collection), bool)
             wanted[chosen] = True
             known, places = metric._known(self.collection[wanted], threads), (wanted.cumsum() - 1)[chosen]
-        queries, out = metric._known(asked, threads), np.empty(chosen.shape, computed(asked, self.collection))
-        for query, own in enumerate(places):
-            row = slice(query, query + 1)
-            metric._against(metric._some(queries, row), metric._some(known, own), out[row], threads)
+        out = np.empty(chosen.shape, computed(asked, self.collection))
+        for begin in range(0, len(asked), _ASKED):
+            queries = metric._known(asked[begin : begin + _ASKED], threads)
+            for query, own in enumerate(places[begin : begin + _ASKED]):
+                row = slice(begin + query, begin + query + 1)
+                metric._against(metric._some(queries, np.array([query])), metric._some(known, own), out[row], threads)
         refuse_nonfinite(out, ("queries", "X"), columns=chosen)
         order = smallest(out, k)
         return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))

@@ -15,6 +15,7 @@ from ..native import COSTS, Cost, transport as native
 from ..native.transport.twin import frame_costs
 from ..sequences import Sequences
 from ..sequences.arguments import real, whole
+from ..sequences.callers import outside
 from .alignment import Alignment
 from .base import Aligner
 from .elastic import steps
@@ -134,7 +135,7 @@ class Entropic(Aligner):
             f"{type(self).__name__}: {whose} misses its marginals by {deviation:.1e} after max_iter={self.max_iter} "
             f"rounds, and tolerance={self.tolerance:g} was asked: use a larger max_iter, tolerance or regularization",
             RuntimeWarning,
-            stacklevel=4,  # where the verb was called
+            stacklevel=outside(),
         )
 
 

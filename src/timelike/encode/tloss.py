@@ -1,4 +1,4 @@
-"""The T-Loss: crops of series, what a series has in common with its parts and not with others, and who learns by it."""
+"""The T-Loss: crops of series, a contrast of each with its parts and with others, and the base of its encoders."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import losses as losses
-    from .comparer import Aligning as Aligning, Comparer as Comparer, Features as Features
+    from .aligned_frames.estimator import AlignedFrames as AlignedFrames
+    from .aligned_frames.network import Aligned as Aligned
+    from .comparer import Aligning as Aligning, Comparer as Comparer, Features as Features, Prepared as Prepared
     from .coupled.estimator import CoupledGRU as CoupledGRU
     from .coupled.network import CoupledNetwork as CoupledNetwork
-    from .ground.aligned_frames.estimator import AlignedFrames as AlignedFrames
-    from .ground.aligned_frames.network import Aligned as Aligned
     from .ground.deep_rvsml import DeepRVSML as DeepRVSML
     from .ground.elementwise import ElementWise as ElementWise
     from .ground.rvsml import RVSML as RVSML
@@ -41,6 +41,7 @@ if not TYPE_CHECKING:
             "ElementWise",
             "Episodes",
             "Features",
+            "Prepared",
             "RVSML",
             "SelfSupervised",
             "SiameseNetwork",

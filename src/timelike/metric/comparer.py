@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ class Features:
         return Features(self.values[items], self.lengths[items])
 
 
+Prepared = Features  # its earlier name, for what was written then
+
+
 class Comparer(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
@@ -40,9 +44,18 @@ class Comparer(nn.Module, abc.ABC):
 
     symmetric: bool = True  # whether exchanging the two changes nothing
 
-    @abc.abstractmethod
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """What is compared of sequences (item, time, channel) with these lengths (item,)."""
+        if type(self).prepare is Comparer.prepare:
+            raise NotImplementedError(
+                f"{type(self).__name__} has no features(x, lengths): it must say what it compares"
+            )
+        return self.prepare(x, lengths)  # its earlier name, in classes written then
+
+    def prepare(self, x: Tensor, lengths: Tensor) -> Features:
+        """Deprecated: the earlier name of `features`."""
+        warnings.warn("prepare(x, lengths) is features(x, lengths) now", DeprecationWarning, stacklevel=2)
+        return self.features(x, lengths)
 
     @abc.abstractmethod
     def rows(self, x: Features, y: Features) -> Tensor:

@@ -82,10 +82,10 @@ def fill(
 
     Features are made by `exact`, the network in double precision, or by the network itself.
     """
-    preparing = network if exact is None else exact
+    reader = network if exact is None else exact
     dtype = next((weight.dtype for weight in network.parameters()), torch.float32)
-    rows = parts(preparing, x, dtype)
-    columns = rows if y is None or y is x else parts(preparing, y, dtype)
+    rows = parts(reader, x, dtype)
+    columns = rows if y is None or y is x else parts(reader, y, dtype)
     compare(network, rows, columns, out, report, once=y is None and network.symmetric)
 
 

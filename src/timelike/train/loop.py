@@ -51,7 +51,7 @@ class Run:
         """Asked for once, and only where there is a checkpoint: a fingerprint reads all of the data."""
         if self._identity is None:
             found = dict(self.objective.identity())
-            # the objective knows best what it learns from; a fingerprint of its owner's is of data before preparation
+            # the objective knows best what it learns from; a fingerprint of its owner's is of data before standardizing
             settings = self.objective.settings.items()
             found |= {name: value for name, value in settings if name not in found or isinstance(value, Fingerprint)}
             self._identity = found

@@ -71,7 +71,7 @@ class GroundMetric(MetricEstimator):
         ready = self._ready(sequences)
         with torch_threads(threads):
             frames = mapped_frames(exact(self.network_), ready)
-        return ready._with_values(frames)
+        return Sequences.from_packed(frames, ready.offsets)  # outputs of a network have neither names nor a clock
 
     def _known(self, sequences: Sequences, threads: int) -> Sequences:
         return self._mapped(sequences, threads)

@@ -1,4 +1,4 @@
-"""Comparing, the base of objectives that train a comparer, and means of a validation."""
+"""Comparing, the base of objectives that train a comparer: batches, optimiser, and the identity of a training."""
 
 from __future__ import annotations
 

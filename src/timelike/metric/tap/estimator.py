@@ -6,15 +6,17 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from ...models import options
+from ...sequences import Sequences
 from ...sequences.arguments import store
+from ...sequences.callers import outside
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
+from ..aligned_frames.estimator import AlignedFrames, Supervision, aligner_option, is_module
+from ..aligned_frames.network import ALIGNERS
 from ..comparer import Comparer
-from ..ground.aligned_frames.estimator import AlignedFrames, Supervision, aligner_option, is_module
-from ..ground.aligned_frames.network import ALIGNERS
 from .network import TAPNetwork
 
 
@@ -75,6 +77,7 @@ accelerator, devices, precision, random_state
 
     variant = options.one_of("cnn", "l", "d", "attention")
     aligner = aligner_option(tuple(ALIGNERS))
+    _learns_to_align = "aligner='tap'"
     kernels = options.whole(1)
     last_relu = options.flag()
     symmetrize = options.flag()
@@ -121,17 +124,16 @@ accelerator, devices, precision, random_state
     ) -> None:
         store(self, locals())
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences, and from their classes where `supervision` needs them, those of X unless y is given."""
+    def _learn_from(self, X: Any) -> Sequences:
+        sequences = super()._learn_from(X)
         if not self._predicts():
-            self._refuse_options()
             warnings.warn(
                 f"TAP(aligner={self.aligner!r}) is not TAP, and will be refused: use "
                 f"timelike.metric.AlignedFrames(aligner={self.aligner!r})",
-                FutureWarning,
-                stacklevel=2,
+                DeprecationWarning,
+                stacklevel=outside(),
             )
-        return super().fit(X, y)
+        return sequences
 
     def _refuse_options(self) -> None:
         super()._refuse_options()

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 
+from ...sequences.callers import outside
 from .steps import COSTS, Cost, Steps
 
 try:
@@ -46,7 +47,7 @@ def use_kernels() -> bool:
             "timelike runs on its torch executor (same numbers, much slower) because this installation has no compiled "
             "kernels: install a C++17 compiler (g++ or clang++), then pip install --force-reinstall --no-deps timelike",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
     return False
 

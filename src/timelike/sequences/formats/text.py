@@ -1,4 +1,4 @@
-"""What the text formats share: lines, numbers, labels, and the error that says where a file is wrong."""
+"""Lines, numbers and labels of text formats, and the error that says where a file is wrong."""
 
 from __future__ import annotations
 

@@ -14,17 +14,18 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ....align import Aligner, Alignment
-from ....models import options
-from ....sequences import Sequences
-from ....sequences.arguments import one_of, store
-from ....sequences.sampling import RandomState
-from ....train import Objective
-from ....train.processes import Accelerator, Precision
-from ...base import LearnedMetric
-from ...comparer import Aligning, Comparer
-from ...objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfSupervised
-from ...objectives.episodes import Episodes, JudgedEpisodes
+from ...align import Aligner, Alignment
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import one_of, store
+from ...sequences.callers import outside
+from ...sequences.sampling import RandomState
+from ...train import Objective
+from ...train.processes import Accelerator, Precision
+from ..base import LearnedMetric
+from ..comparer import Aligning, Comparer
+from ..objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfSupervised
+from ..objectives.episodes import Episodes, JudgedEpisodes
 from .network import ALIGNERS, LAYERS, Aligned
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
@@ -122,6 +123,7 @@ accelerator, devices, precision, random_state
 
     network_: Aligning
     _epochs = 30
+    _learns_to_align: ClassVar[str] = "tl.TAP"  # what does, where there are no classes to learn frames from
 
     def __init__(
         self,
@@ -209,7 +211,7 @@ accelerator, devices, precision, random_state
             warnings.warn(
                 f"validation={self.validation}, but there are {why}: nothing is held out, the last weights are kept "
                 "and patience has no effect; give more sequences, or validation=0 to say that this is meant",
-                stacklevel=6,
+                stacklevel=outside(),
             )
 
     def _supervised(self) -> bool:
@@ -233,7 +235,7 @@ accelerator, devices, precision, random_state
         if all(name.startswith("transformation.") for name, _ in self.network_.named_parameters()):
             raise ValueError(
                 f"supervision={self.supervision!r} learns how to align, and aligner={self.aligner!r} has nothing to "
-                "learn: use tl.TAP, or supervision='labels'"
+                "learn: use {self._learns_to_align}, or supervision='labels'"
             )
 
     def _frame_options(self) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .... import align
-from ....align.layers import OPW, OT, TCOT, Sinkhorn, SoftDTW, Transport
-from ...comparer import Aligning, Comparer, Features
-from ...frames import Transformation
-from ...tap.network import TAPNetwork
+from ... import align
+from ...align.layers import OPW, OT, TCOT, Sinkhorn, SoftDTW, Transport
+from ..comparer import Aligning, Comparer, Features
+from ..frames import Transformation
+from ..tap.network import TAPNetwork
 
 ALIGNERS: dict[str, Callable[[int], nn.Module]] = {
     "softdtw": lambda n: SoftDTW(),
