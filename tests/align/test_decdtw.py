@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import timelike as tl
-from align.warp_problems import problems, solved
+from align.warp_problems import coincident, problems, solved
 
 torch.set_num_threads(1)
 INPUTS = ("x", "y", "regularization", "slope_min", "slope_max", "bound_min", "bound_max")
@@ -108,6 +108,82 @@ def test_the_problems_have_active_constraints_of_every_kind():
         seen.update({PINS[k] for k in found.pins if k} | {GLUES[k] for k in found.glues[:-1] if k})
     assert set(seen) == {"kink", "end", "bound from below", "bound from above", "smallest slope", "largest slope"}
     assert min(seen.values()) >= 8
+
+
+class TestCoincidences:
+    """Problems drawn so that bounds, slopes and the steps of y meet: both one-sided differences, where they agree."""
+
+    def found(self, p, given):
+        options = {name: given.get(name, getattr(p, name)) for name in INPUTS[2:]}
+        layer = tl.nn.DecDTW(
+            regularization=options["regularization"],
+            slope=(options["slope_min"], options["slope_max"]),
+            bounds=(options["bound_min"], options["bound_max"]),
+            subsequence=p.free,
+        )
+        x, y = (given.get(name, torch.tensor(getattr(p, name))) for name in ("x", "y"))
+        return layer(x[None], y[None], y_times=torch.linspace(0, p.span, len(p.y), dtype=torch.float64))
+
+    def slope_and_differences(self, p, name, rng):
+        """Of a random functional along a random direction of one input; None where there is no room to move."""
+        weights = torch.tensor(rng.normal(size=len(p.x)))
+        start = torch.as_tensor(getattr(p, name), dtype=torch.float64)
+        along = torch.tensor(rng.normal(size=start.shape)) if start.ndim else torch.tensor(1.0, dtype=torch.float64)
+
+        def value(step):
+            return (self.found(p, {name: start + step * along}).phi[0] @ weights).item()
+
+        # a bound at the end of y is clipped there, and has one side only
+        if name.startswith("bound") and getattr(p, name) in (0.0, p.span):
+            return None
+        try:
+            at = {step: value(step) for step in (-1e-6, 0.0, 1e-6)}
+        except ValueError:
+            return None
+        watched = start.clone().requires_grad_()
+        (self.found(p, {name: watched}).phi[0] @ weights).backward()
+        return (watched.grad * along).sum().item(), *((at[step] - at[0.0]) / step for step in (-1e-6, 1e-6))
+
+    def compared(self, seed, count, names=INPUTS):
+        """By input and kind of problem: how many agree, disagree, have two slopes, or leave no room."""
+        rng, counts, wrong = np.random.default_rng(seed), Counter(), []
+        for number in range(count):
+            p = coincident(rng)
+            for name in names:
+                sides = self.slope_and_differences(p, name, rng)
+                if sides is None:
+                    counts[name, p.kind, "no room"] += 1
+                elif abs(sides[1] - sides[2]) > 2e-3 * max(abs(sides[1]), 1e-3):
+                    counts[name, p.kind, "two slopes"] += 1
+                elif abs(sides[0] - sides[1]) <= 1e-3 * max(abs(sides[1]), 1e-3) + 1e-6:
+                    counts[name, p.kind, "agree"] += 1
+                    counts[name, "moved"] += abs(sides[1]) > 1e-3
+                else:
+                    wrong.append((number, name, p, sides))
+        return counts, wrong
+
+    @pytest.mark.parametrize("native", [True, False])
+    def test_gradients_are_those_of_finite_differences(self, native, monkeypatch):
+        if not native:
+            monkeypatch.setenv("TIMELIKE_NATIVE", "0")
+        counts, wrong = self.compared(0, 60 if native else 8)
+        assert not wrong
+        if native:  # the test must not pass because nothing moves
+            assert min(counts[name, "moved"] for name in INPUTS) >= 5
+
+    @pytest.mark.parametrize("slope", [0.0, 0.1])
+    def test_every_value_on_a_bound_moves_with_it(self, slope):
+        """y = t², x = 0: the warp stays at the least value it may have."""
+        bound = torch.tensor(2.1, dtype=torch.float64)
+        x, y = torch.zeros(1, 5, 1, dtype=torch.float64), torch.arange(9.0, dtype=torch.float64)[None, :, None] ** 2
+
+        def phi(low):
+            return tl.nn.DecDTW(slope=(slope, 3.0), bounds=(low, 6.0), subsequence=True)(x, y).phi[0]
+
+        moved = torch.autograd.functional.jacobian(phi, bound)
+        torch.testing.assert_close(moved, torch.ones(5, dtype=torch.float64))
+        for step in (-1e-6, 1e-6):
+            torch.testing.assert_close((phi(bound + step) - phi(bound)) / step, moved, rtol=1e-5, atol=1e-5)
 
 
 class TestBatches:

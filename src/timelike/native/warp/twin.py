@@ -14,7 +14,9 @@ from .twin_pieces import (
     AT_LEAST,
     AT_MOST,
     FASTEST,
+    MOVES,
     ON_CROSSING,
+    ON_KINK,
     SLOWEST,
     Blocks,
     Chain,
@@ -221,7 +223,12 @@ def gradients(problems: Problems, options: Options, found: Warps, of_phi: Floats
 def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
     phi, pins, glues, segments = found.phi[knots], found.pins[knots], found.glues[knots][:-1], found.segments[knots]
-    signal, chain, blocks, every = Signal(p), Chain.of(p), Blocks(pins, glues), np.arange(len(phi))
+    signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
+    below, above = (signal.pieces(every, phi, side).slope + chain.gradient(phi) for side in (-1, 1))
+    # a time of y at which the objective does not bend holds nothing
+    bends = above - below > 1e-10 * max(np.abs(below).max(), np.abs(above).max())
+    pins = np.where((pins == ON_KINK) & ~bends, MOVES, pins)
+    blocks = Blocks(pins, glues)
     # seen from inside the segment the solution lies on
     side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
     pieces = signal.pieces(every, phi, side)
@@ -229,7 +236,7 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     differences = np.diff(adjoint)
     slopes = pieces.slope + chain.gradient(phi)
     worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * differences) + of_objective * slopes
-    of_pins, of_differences = blocks.distribute(worth)
+    of_pins, of_differences = blocks.distribute(worth, below, above)
 
     k, w = pieces.segment, signal.weights[:, None]
     span = signal.spans[k, None]
