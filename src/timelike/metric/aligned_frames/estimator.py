@@ -235,7 +235,7 @@ accelerator, devices, precision, random_state
         if all(name.startswith("transformation.") for name, _ in self.network_.named_parameters()):
             raise ValueError(
                 f"supervision={self.supervision!r} learns how to align, and aligner={self.aligner!r} has nothing to "
-                "learn: use {self._learns_to_align}, or supervision='labels'"
+                f"learn: use {self._learns_to_align}, or supervision='labels'"
             )
 
     def _frame_options(self) -> dict[str, Any]:
