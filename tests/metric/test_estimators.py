@@ -1,4 +1,4 @@
-"""What every learned metric does once it is fitted."""
+"""Fitted learned metrics: their verbs, what they refuse, how they are kept."""
 
 import numpy as np
 import pytest

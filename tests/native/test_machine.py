@@ -1,4 +1,4 @@
-"""What all kernels stand on: the pool of threads, Ctrl-C, and the choice of an instruction set."""
+"""The pool of threads, Ctrl-C, and the choice of an instruction set."""
 
 import os
 import signal

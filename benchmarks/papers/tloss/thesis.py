@@ -1,4 +1,4 @@
-"""What the thesis reports: accuracies of tables 3.1 to 3.3 for the data sets of the comparison."""
+"""The thesis's accuracies, tables 3.1 to 3.3, for the data sets of the comparison."""
 
 from __future__ import annotations
 

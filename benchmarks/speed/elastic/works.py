@@ -1,4 +1,4 @@
-"""What is asked of the elastic distances and of their peers, work by work, and how much faster ours should be."""
+"""Work for the elastic distances and their peers, row by row, and how much faster ours should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What module.cpp and the host.cpp of every family define, as the doors call it; float32 and float64 are overloads."""
+"""Signatures of module.cpp and of the host.cpp of every family, as the doors call them; float32 and float64 are overloads."""
 
 from collections.abc import Callable
 from typing import Any

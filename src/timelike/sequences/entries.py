@@ -1,4 +1,4 @@
-"""What is known about each sequence: labels, groups and ids, the names of classes and channels."""
+"""Labels, groups and ids of sequences, and the names of their classes and channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other libraries hand over → NumPy: tensors, masked and sparse arrays, tables, objects; dtypes of torch."""
+"""Other libraries' arrays → NumPy: tensors, masked and sparse arrays, tables, objects; dtypes of torch."""
 
 from __future__ import annotations
 

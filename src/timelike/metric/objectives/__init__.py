@@ -1,1 +1,1 @@
-"""What a comparer is trained by: classes, given pairs, augmentations, few-shot tasks."""
+"""Objectives that train a comparer: classes, given pairs, augmentations, few-shot tasks."""
