@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import Any
 
 
 def contents(
-    package: str, *, top: bool = True, inner: tuple[str, ...] = ()
+    package: str,
+    *,
+    top: bool = True,
+    inner: tuple[str, ...] = (),
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package whose public names stand in its `if TYPE_CHECKING:` imports.
 
@@ -21,7 +27,7 @@ def contents(
     models that are saved and loaded by it, and for the contract tests. Nothing is imported before it is asked for, so a
     room with torch in it costs nothing to those who use another. The names of a room are also had from the top, as
     `timelike.NAME`, but for the `inner` ones (bases, records and networks, which nobody looks for there), or for all
-    of them with `top=False`.
+    of them with `top=False`. What was `renamed` is still had by its earlier name, with a warning, and listed nowhere.
     """
     module, table = sys.modules[package], _read(package)
     unknown = set(inner) - table.keys()
@@ -31,6 +37,10 @@ def contents(
     vars(module).update(__contents__=table, __offered__=frozenset(table.keys() - set(inner)) if top else frozenset())
 
     def load(name: str) -> Any:
+        if name in renamed:
+            now = renamed[name]
+            warnings.warn(f"{package}.{name} is {package}.{now} now", DeprecationWarning, stacklevel=2)
+            return _loaded(package, table[now], now)
         if name not in table:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = _loaded(package, table[name], name)

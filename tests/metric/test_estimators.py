@@ -137,9 +137,12 @@ def test_tap_with_another_aligner_is_kept_as_it_was(train, test, tmp_path):
 
 
 def test_a_comparer_of_before_still_compares():
+    with pytest.warns(DeprecationWarning, match=r"metric\.Prepared is .*Features"):
+        assert tl.metric.Prepared is tl.metric.Features
+
     class Means(tl.metric.Comparer):
         def prepare(self, x, lengths):
-            return tl.metric.Prepared(x.mean(1, keepdim=True), lengths)
+            return tl.metric.Features(x.mean(1, keepdim=True), lengths)
 
         def rows(self, x, y):
             return (x.values - y.values).norm(dim=(1, 2))

@@ -62,20 +62,25 @@ class Gallery:
         found = metric._found(asked, known, k, threads)
         if found is not None:
             return found
-        # distances, and what is known of queries, which may be as long as they are: of some at a time
-        height = min(max(1, _BLOCK // len(self.collection)), _ASKED)
-        blocks = (slice(begin, begin + height) for begin in range(0, len(asked), height))
-        all_found = [self._nearest_of_all(asked[rows], known, k, threads, rows.start) for rows in blocks]
+        # what is known of a query may be as long as the query, so of some of them at a time
+        pieces = (slice(begin, begin + _ASKED) for begin in range(0, len(asked), _ASKED))
+        all_found = [self._nearest_of_all(asked[piece], known, k, threads, piece.start) for piece in pieces]
         return Matches(*map(np.concatenate, zip(*all_found, strict=True)))
 
     def _nearest_of_all(self, asked: Sequences, known: Any, k: int, threads: int, first: int) -> Matches:
-        """By all distances of some queries, of which the first is number `first` of all."""
-        out = np.empty((len(asked), len(self.collection)), computed(asked, self.collection))
-        if not over_cluster(self.metric, asked, self.collection, out):
-            self.metric._against(self.metric._known(asked, threads), known, out, threads)
-        refuse_nonfinite(out, ("queries", "X"), first=first)
-        ids = smallest(out, k)
-        return Matches(ids, np.take_along_axis(out, ids, axis=1))
+        """By all distances, those of some queries at a time, so that memory stays bounded; the first is the `first`."""
+        dtype, height = computed(asked, self.collection), max(1, _BLOCK // len(self.collection))
+        queries, ids, distances = None, [], []
+        for begin in range(0, len(asked), height):
+            rows = slice(begin, min(begin + height, len(asked)))
+            out = np.empty((rows.stop - begin, len(self.collection)), dtype)
+            if not over_cluster(self.metric, asked[rows], self.collection, out):
+                queries = self.metric._known(asked, threads) if queries is None else queries
+                self.metric._against(self.metric._some(queries, rows), known, out, threads)
+            refuse_nonfinite(out, ("queries", "X"), first=first + begin)
+            ids.append(smallest(out, k))
+            distances.append(np.take_along_axis(out, ids[-1], axis=1))
+        return Matches(np.concatenate(ids), np.concatenate(distances))
 
     def _nearest_among(self, asked: Sequences, chosen: Ids, k: int, threads: int) -> Matches:
         metric, known, places = self.metric, self._known, chosen

@@ -8,7 +8,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from . import losses as losses
     from .aligned_frames.estimator import AlignedFrames as AlignedFrames
     from .aligned_frames.network import Aligned as Aligned
-    from .comparer import Aligning as Aligning, Comparer as Comparer, Features as Features, Prepared as Prepared
+    from .comparer import Aligning as Aligning, Comparer as Comparer, Features as Features
     from .coupled.estimator import CoupledGRU as CoupledGRU
     from .coupled.network import CoupledNetwork as CoupledNetwork
     from .ground.deep_rvsml import DeepRVSML as DeepRVSML
@@ -41,7 +41,6 @@ if not TYPE_CHECKING:
             "ElementWise",
             "Episodes",
             "Features",
-            "Prepared",
             "RVSML",
             "SelfSupervised",
             "SiameseNetwork",
@@ -54,4 +53,5 @@ if not TYPE_CHECKING:
             "episode_loss",
             "losses",
         ),
+        renamed={"Prepared": "Features"},
     )

@@ -32,9 +32,6 @@ class Features:
         return Features(self.values[items], self.lengths[items])
 
 
-Prepared = Features  # its earlier name, for what was written then
-
-
 class Comparer(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
