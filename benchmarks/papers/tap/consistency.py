@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import consistency_report as report
-from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Plan, labels_of, task
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Plan, labels_of, spaced, task
 from benchmarks.papers.tap.methods import UNJUDGED
 
 import timelike as tl
@@ -35,7 +35,7 @@ CHOOSING = ("JapaneseVowels", "NATOPS", "SyntheticControl")
 CONFIRMING = ("MSRAction3D", "ArticularyWordRecognition", "FSDD")
 WEIGHTS: dict[str, Any] = {"1": 1.0, "paper": "paper", "0": 0.0}
 STEPS, LONG = 80, 425  # 425: as many as 30 epochs of MSR Action3D have
-HELD_OUT, FRAMES, BATCH, MEMBERS, RATIOS = 0.4, 16, 16, 15, 30
+HELD_OUT, FRAMES, BATCH, MEMBERS = 0.4, 16, 16, 15
 
 OWN = PLANS | {"SyntheticControl": Plan("SyntheticControl", "ucr/SyntheticControl.npz", FRAMES, 1, 300, 300)}
 
@@ -48,11 +48,6 @@ class Weighing(Row):
     weight: str
     steps: int
     seed: int
-
-
-def spaced(part: tl.Sequences) -> tl.Sequences:
-    """About `RATIOS` of them, of every class: files are often sorted by it."""
-    return part[:: max(1, len(part) // RATIOS)]
 
 
 class Consistency(Program[Weighing]):

@@ -43,7 +43,8 @@ def body(
 ) -> str:
     """The whole page."""
     both = (*choosing, *confirming)
-    return f"""{told(rows)} ± is the deviation over seeds.
+    count = told(rows) if rows else "No row is finished yet."
+    return f"""{count} ± is the deviation over seeds.
 
 In the paper (Su and Wen, ICLR 2022) eq. 4–7 sum over a batch of B sequences and eq. 10 is a mean; here both are means.
 So the paper's weight of eq. 10 is 1 / B, `TAP(consistency="paper")`, 1/16 here. A test part was never looked at: of at
