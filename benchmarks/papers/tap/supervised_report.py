@@ -142,8 +142,8 @@ MAP, was decided after these test scores were seen. Both can be argued for witho
 is soon 1, and the first of equals was kept), but nobody did so before, and the tables below, FSDD's first of all, are
 better for it.
 
-**The weight of eq. 10.** The paper sums eq. 4–7 over a batch of B and averages eq. 10; here both are averages, so that a
-weight of 1 is B times the paper's. {weighed(rows)} It is the option `consistency` now, the paper's weight is
+**The weight of eq. 10.** The paper sums eq. 4–7 over a batch of B and averages eq. 10; here both are averages, so that
+a weight of 1 is B times the paper's. {weighed(rows)} It is the option `consistency` now, the paper's weight is
 `consistency="paper"`, and the default was chosen on [held-out training data](tap_consistency.md), not by these tables.
 
 {sections}

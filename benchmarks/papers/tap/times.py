@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks.papers.markdown import table
+from benchmarks.papers.markdown import spread, table
 from benchmarks.papers.results import Found, Rows, Trial, told
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, spaced, task
@@ -114,12 +114,14 @@ class Times(Program[Trial]):
 
 def body(rows: Rows) -> str:
     """The whole page: a column for each data set, the paper's beside those that are like its own."""
-    names = [name for name in sorted(PLANS, key=lambda name: name not in LENGTHS) if _any(rows, name)]
+    names = [
+        name for name in sorted(PLANS, key=lambda name: name not in LENGTHS) if name in LENGTHS or _long(rows, name)
+    ]
     count = told(rows) if rows else "No row is finished yet: the program is complete, its hours are not spent."
     head, lengths = ["seconds"], ["*mean length*"]
     for name in names:
         head += [name, *(["paper"] if name in LENGTHS else [])]
-        lengths += [f"{_any(rows, name)[0]:.2f}", *([LENGTHS[name]] if name in LENGTHS else [])]
+        lengths += [spread(_long(rows, name)[:1], ".2f"), *([LENGTHS[name]] if name in LENGTHS else [])]
     lines = [[method, *(cell for name in names for cell in _cells(rows, name, method))] for method in PAPER]
     return f"""{count}
 
@@ -128,11 +130,11 @@ sequence from all training sequences, frames as they are. One thread of the mach
 numbers; the paper's TAP and SoftDTW run on a GPU (TITAN V). Its columns are Action3D and the Arabic digits, in whose
 place FSDD stands, with frames, lengths and numbers of sequences of their own.
 
-{table(head, [lengths, *lines]) if names else ""}
+{table(head, [lengths, *lines])}
 """
 
 
-def _any(rows: Rows, name: str) -> list[float]:
+def _long(rows: Rows, name: str) -> list[float]:
     return [length for method in PAPER for length in values(rows, name, method, "mean length")]
 
 
