@@ -12,13 +12,12 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from ...align import Aligner, Alignment
 from ...align.matrix import threads_of
 from ...models import options
 from ...sequences import Sequences
-from ...sequences.arguments import one_of, store
+from ...sequences.arguments import store
 from ...sequences.augment import Augmentation
 from ...sequences.callers import outside
 from ...sequences.sampling import RandomState
@@ -31,46 +30,10 @@ from ..objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfS
 from ..objectives.episodes import Episodes, JudgedEpisodes
 from ..objectives.labels import Weight
 from ..pairs import parts
-from .network import ALIGNERS, LAYERS, Aligned
+from .network import ALIGNERS, Aligned
+from .options import aligner_option, checked_augment, is_module
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
-
-
-def checked_aligner(value: Any, name: str, words: tuple[str, ...]) -> Any:
-    """A word, an aligner that has a layer with a gradient, or a module."""
-    if is_module(value) or isinstance(value, tuple(LAYERS)):
-        return value
-    if isinstance(value, Aligner):
-        known = ", ".join(f"tl.{kind.__name__}" for kind in LAYERS)
-        raise ValueError(
-            f"{name}={value!r} has no gradient: expected a module or one of {', '.join(map(repr, words))}, {known}"
-        )
-    return one_of(value, name, words)
-
-
-def is_module(aligner: Any) -> bool:
-    """Whether it is a module of the caller's own."""
-    return isinstance(aligner, nn.Module)
-
-
-def aligner_option(words: tuple[str, ...]) -> options.Option[Any]:
-    """An estimator's option `aligner`, one of these words among others."""
-    return options.Option(
-        lambda value, name: checked_aligner(value, name, words),
-        said=lambda value: type(value).__name__ if is_module(value) else repr(value),
-    )
-
-
-def checked_augment(value: Any, name: str) -> bool | Augmentation:
-    """Whether there is an augmentation, or which."""
-    if isinstance(value, Augmentation):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise TypeError(
-        f"{name}={value!r}: expected True, False, or an augmentation of timelike.sequences.augment, such as "
-        "Merge(even=True) or choose([Blur(), TimeWarp()])"
-    )
 
 
 class AlignedFrames(LearnedMetric, Aligner):

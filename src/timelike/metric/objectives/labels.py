@@ -75,7 +75,7 @@ class Supervised(Comparing):
         loss: Loss,
         *,
         augmentation: Augmentation | None = BLUR_OR_MERGE,
-        consistency: Weight = 1.0,
+        consistency: Weight = "paper",
         alignment: float = 1.0,
         dual: bool = True,
         n_per_class: int | None = None,
