@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
-from contract.discover import MODELS, VERBS, answers, data, fitted, small, targets
+from contract.discover import MATRICES, MODELS, VERBS, answers, data, fitted, small, targets
 from timelike.encode import Encoder
 from timelike.metric import Comparer
 from timelike.train import Trained
@@ -119,7 +119,7 @@ class TestEveryModel:
         for verb, found in some.items():
             if verb == "mapped":
                 continue  # sequences, not one row for each
-            expected = whole[verb][np.ix_(chosen, chosen)] if verb == "pairwise" else whole[verb][chosen]
+            expected = whole[verb][np.ix_(chosen, chosen)] if verb in MATRICES else whole[verb][chosen]
             np.testing.assert_array_equal(found, expected, err_msg=verb)
 
     def test_the_number_of_threads_changes_no_answer(self, kind, monkeypatch):

@@ -72,6 +72,38 @@ def test_consistency_is_equation_10():
     torch.testing.assert_close(plain, (net.rows(one, two) + net.rows(two, one)).mean())
 
 
+@pytest.mark.parametrize(("weight", "share"), [(0.5, 0.5), (3, 3.0), ("paper", 1 / 6), (0, 0.0)])
+@pytest.mark.parametrize("dual", [False, True])
+def test_the_training_loss_is_the_metric_loss_and_equation_10_as_often_as_its_weight_says(waves, weight, share, dual):
+    net = network().double()
+    objective = Supervised(net, waves, waves.labels, contrast, consistency=weight, dual=dual, batch_size=6)
+    batch = next(iter(objective.batches(0, np.random.default_rng(0)))).like(net)
+    new, old = net.features(batch["new"], batch["new_lengths"]), net.features(batch["x"], batch["lengths"])
+    codes = np.unique(waves.labels[batch.ids], return_inverse=True)[1]
+    metric = contrast(net.matrix(new, old), *[torch.tensor(codes)] * 2)
+    both = (there := net.attend(new, old), net.attend(old, new))[: 1 + dual]
+    truths = batch["alignment"], batch["alignment"].mT
+    alike = torch.zeros(())
+    for (distances, attention), truth in zip(both, truths, strict=False):
+        error = (attention - truth).square().sum((1, 2)) / (new.lengths * old.lengths)
+        alike = alike + (distances + error).sum() / 6
+    assert there[0].shape == (6,)
+    expected = metric + share * alike
+    found = objective.loss(batch)["loss"]
+    torch.testing.assert_close(found, expected)
+    slopes = [torch.autograd.grad(loss, list(net.parameters()), retain_graph=True) for loss in (found, expected)]
+    for one, other in zip(*slopes, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_one_direction_of_a_task_is_from_the_query_to_the_support():
+    net, lengths = network().double(), torch.tensor([5, 4, 3, 5])
+    queries, support = (net.features(torch.randn(4, 5, 2, dtype=torch.float64), lengths) for _ in range(2))
+    there = net.matrix(queries, support)
+    found = class_scores(net, queries, support, torch.tensor([1, 0, 0, 1]), 2, dual=False)
+    torch.testing.assert_close(found, -torch.stack([there[:, 1] + there[:, 2], there[:, 0] + there[:, 3]], 1))
+
+
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_class_scores_sum_both_directions_over_the_support(symmetrize):
     net = network(symmetrize=symmetrize).double()

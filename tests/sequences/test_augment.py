@@ -74,6 +74,14 @@ def test_merge_uses_every_step_once_and_makes_half_to_four_fifths_of_them(length
     assert max(1, length / 2 - 0.5) <= len(alignment) <= max(1, 0.8 * length)
 
 
+@pytest.mark.parametrize("length", [5, 10, 11, 20])
+def test_merge_and_crop_draw_every_length_that_their_shares_allow_the_longest_too(length):
+    for drawn, least, most in ((Merge(), 5, 8), (Crop(shortest=0.2, longest=1.0), 2, 10)):  # tenths
+        allowed = {n for n in range(1, length + 1) if least * length <= 10 * n <= most * length}
+        found = {len(drawn(np.zeros(length), random_state=seed).values) for seed in range(40 * len(allowed))}
+        assert found == allowed
+
+
 def test_an_even_merge_is_the_mean_of_each_stretch():
     x = walk(20)
     values, alignment = Merge(even=True)(x, random_state=4)

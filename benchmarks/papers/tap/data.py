@@ -116,6 +116,11 @@ def few(part: tl.Sequences, per_class: int) -> tl.Sequences:
     return part[rank < per_class]
 
 
+def spaced(part: tl.Sequences, about: int = 30) -> tl.Sequences:
+    """About so many of them, from the first to the last: files are often sorted by class."""
+    return part[:: max(1, len(part) // about)]
+
+
 def shortened(part: tl.Sequences, frames: int) -> tl.Sequences:
     """Sequences longer than `frames` by linear interpolation to so many."""
     cut = part.resample(frames)

@@ -4,11 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.papers.tap.data import Plan
+
 import timelike as tl
+from timelike.metric import losses
 
 UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}  # where the paper holds nothing out
+LOSSES = ("triplet", "lifted", "binomial")
 
 
 def aligned_by(name: str, **options: Any) -> tl.metric.AlignedFrames:
     """`TAP`, or what an aligner of that name makes of learned frames."""
     return tl.TAP(**options) if name == "TAP" else tl.metric.AlignedFrames(aligner=name.lower(), **options)
+
+
+def from_classes(name: str, plan: Plan, seed: int, *, quick: bool, **options: Any) -> tl.metric.AlignedFrames:
+    """The same as a plan has it learn from classes, in batches of 4 sequences of each of 4 classes."""
+    return aligned_by(
+        name,
+        per_class=4,
+        batch_size=16,
+        max_epochs=1 if quick else plan.epochs,
+        validation=plan.validation,
+        standardize=False,
+        random_state=seed,
+        **({"hidden": 16} if quick else {}),
+        **options,
+    )
+
+
+def loss_for(name: str, aligner: str) -> Any:
+    """With soft-DTW the paper takes α = 2 and β = 1, for a large α makes its losses infinite."""
+    if aligner == "TAP" or name == "triplet":
+        return name
+    return {"lifted": losses.Lifted, "binomial": losses.Binomial}[name](alpha=2.0, beta=1.0)

@@ -22,7 +22,7 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import selfsupervised_report as report
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, scores, task
-from benchmarks.papers.tap.methods import UNJUDGED, aligned_by
+from benchmarks.papers.tap.methods import UNJUDGED, from_classes
 from torch import Tensor
 
 import timelike as tl
@@ -86,16 +86,7 @@ def aligner(row: Trial, given: Task, quick: bool) -> Aligning:
     if name.startswith("SoftDTW") and not name.endswith("-s"):
         gamma = 0.1 if name.endswith("0.1") else 1.0
         return Aligned(n, aligner=tl.nn.SoftDTW(gamma), transform=False)
-    plan = PLANS[row.dataset]
-    metric = aligned_by(
-        name.removesuffix("-s"),
-        per_class=4,
-        batch_size=16,
-        max_epochs=1 if quick else plan.epochs,
-        validation=plan.validation,
-        standardize=False,
-        random_state=row.seed,
-    )
+    metric = from_classes(name.removesuffix("-s"), PLANS[row.dataset], row.seed, quick=quick)
     return metric.fit(given.train, labels_of(given.train)).network_.eval()
 
 

@@ -16,28 +16,18 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import supervised_report as report
-from benchmarks.papers.tap.data import HOLDS, PLANS, Plan, Task, labels_of, scores, task
-from benchmarks.papers.tap.methods import aligned_by
+from benchmarks.papers.tap.data import HOLDS, PLANS, Plan, Task, labels_of, scores, spaced, task
+from benchmarks.papers.tap.methods import LOSSES, from_classes, loss_for
 from sklearn.linear_model import LogisticRegression
 
 import timelike as tl
-from timelike.metric import losses
 
-LOSSES = ("triplet", "lifted", "binomial")
 WITHOUT = "-plain"  # no augmentation
 FIXED = ("DTW", "OPW", "SoftDTW")
 GROUND = ("RVSML+DTW", "RVSML+OPW", "DeepRVSML+DTW", "elements+DTW", "elements+OPW")
-
-
-def loss_for(name: str, aligner: str) -> Any:
-    """With soft-DTW the paper takes α = 2 and β = 1, for a large α makes its losses infinite."""
-    if aligner == "TAP" or name == "triplet":
-        return name
-    return {"lifted": losses.Lifted, "binomial": losses.Binomial}[name](alpha=2.0, beta=1.0)
 
 
 def learned(row: Trial, plan: Plan, *, quick: bool) -> Any:
@@ -53,33 +43,20 @@ def learned(row: Trial, plan: Plan, *, quick: bool) -> Any:
         steps = 3 if quick else 2000
         return tl.metric.ElementWise(aligner=rest.lower(), max_steps=steps, standardize=False, **small)
     aligner = rest.removesuffix(WITHOUT)
-    return aligned_by(
-        aligner,
-        loss=loss_for(first, aligner),
-        augment=not rest.endswith(WITHOUT),
-        per_class=4,
-        batch_size=16,
-        max_epochs=1 if quick else plan.epochs,
-        validation=plan.validation,
-        standardize=False,
-        **small,
-    )
+    loss, plain = loss_for(first, aligner), rest.endswith(WITHOUT)
+    return from_classes(aligner, plan, row.seed, quick=quick, loss=loss, augment=not plain)
 
 
 def probed(metric: tl.metric.AlignedFrames, given: Task) -> dict[str, float]:
     """Table 11: a linear classifier on the mean of the frames that the network makes; and table 3, ‖g‖ / ‖D‖."""
-    network = metric.network_.eval()
-    with torch.no_grad():
-        sides = [network.features(*part.tensor()) for part in (given.train, given.test)]
-        train, test = (network.mean_pooled(side).numpy() for side in sides)
-        n = min(map(len, sides))
-        pairs = sides[1].take(slice(0, n)), sides[0].take(slice(0, n))
-        ratio = network.norm_ratio(*pairs).mean().item() if isinstance(network, tl.metric.TAPNetwork) else None
+    train, test = (metric.mean_pooled(part, n_jobs=1) for part in (given.train, given.test))
     classifier = LogisticRegression(C=100.0, max_iter=3000).fit(train, labels_of(given.train))
     order = classifier.classes_[classifier.predict_proba(test).argsort(axis=1)[:, ::-1]]
     right = order == labels_of(given.test)[:, None]
     found = {"probe top-1": float(right[:, :1].any(1).mean()), "probe top-5": float(right[:, :5].any(1).mean())}
-    return found if ratio is None else found | {"norm ratio": ratio}
+    if not isinstance(metric, tl.TAP):
+        return found
+    return found | {"norm ratio": float(metric.norm_ratio(spaced(given.test), spaced(given.train), n_jobs=1).mean())}
 
 
 class Supervised(Program[Trial]):
@@ -120,6 +97,8 @@ class Supervised(Program[Trial]):
         if isinstance(metric, tl.metric.AlignedFrames):
             found |= probed(metric, given)
             found |= {"epochs": plan.epochs, "steps": metric.history_.n_steps}
+            if isinstance(metric, tl.TAP):
+                found["consistency"] = metric.consistency
             found["validation"] = [round(float(score), 4) for score in metric.history_.scores]
         return found | given.sizes() | {"seconds": time.perf_counter() - began}  # without reading the files
 

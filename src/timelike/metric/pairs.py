@@ -98,11 +98,15 @@ def compare(
     report: Callable[[int, int], Any] | None = None,
     *,
     once: bool = False,
+    measure: Tile | None = None,
 ) -> None:
-    """Distances of all rows and columns into `out`; with `once` the columns are the rows, and each pair is one."""
-    done = 0
+    """Distances of all rows and columns into `out`; with `once` the columns are the rows, and each pair is one.
+
+    `measure` is what else is computed of all pairs of two sides, in place of the distances.
+    """
+    measure, done = measure or network.matrix, 0
     for a, b in _blocks(network, rows, columns, once):
-        found = exact_enough(network.matrix(a.features, b.features)).cpu().numpy()
+        found = exact_enough(measure(a.features, b.features)).cpu().numpy()
         out[np.ix_(a.ids, b.ids)] = found
         done += found.size
         if once and a.ids[0] != b.ids[0]:

@@ -12,48 +12,28 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from ...align import Aligner, Alignment
+from ...align.matrix import threads_of
 from ...models import options
 from ...sequences import Sequences
-from ...sequences.arguments import one_of, store
+from ...sequences.arguments import store
+from ...sequences.augment import Augmentation
 from ...sequences.callers import outside
 from ...sequences.sampling import RandomState
-from ...train import Objective
+from ...train import Objective, Plateau
 from ...train.processes import Accelerator, Precision
+from ...train.trained import exact, torch_threads
 from ..base import LearnedMetric
 from ..comparer import Aligning, Comparer
 from ..objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfSupervised
 from ..objectives.episodes import Episodes, JudgedEpisodes
-from .network import ALIGNERS, LAYERS, Aligned
+from ..objectives.labels import Weight
+from ..pairs import parts
+from .network import ALIGNERS, Aligned
+from .options import aligner_option, checked_augment, is_module
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
-
-
-def checked_aligner(value: Any, name: str, words: tuple[str, ...]) -> Any:
-    """A word, an aligner that has a layer with a gradient, or a module."""
-    if is_module(value) or isinstance(value, tuple(LAYERS)):
-        return value
-    if isinstance(value, Aligner):
-        known = ", ".join(f"tl.{kind.__name__}" for kind in LAYERS)
-        raise ValueError(
-            f"{name}={value!r} has no gradient: expected a module or one of {', '.join(map(repr, words))}, {known}"
-        )
-    return one_of(value, name, words)
-
-
-def is_module(aligner: Any) -> bool:
-    """Whether it is a module of the caller's own."""
-    return isinstance(aligner, nn.Module)
-
-
-def aligner_option(words: tuple[str, ...]) -> options.Option[Any]:
-    """An estimator's option `aligner`, one of these words among others."""
-    return options.Option(
-        lambda value, name: checked_aligner(value, name, words),
-        said=lambda value: type(value).__name__ if is_module(value) else repr(value),
-    )
 
 
 class AlignedFrames(LearnedMetric, Aligner):
@@ -72,14 +52,19 @@ class AlignedFrames(LearnedMetric, Aligner):
         What is minimised over the distances of the sequences of a batch.
     supervision : {"labels", "augmentation", "alignment", "episodes"}
         What is learned from: classes; sequences and augmentations of them, without classes; how augmentations line up;
-        few-shot tasks (`n_way` classes, `k_shot` members of each to learn from and `n_query` to be judged on).
+        few-shot tasks (`n_way` classes, `k_shot` members of each to learn from and `n_query` to be judged on),
+        `n_episodes` of them in an epoch.
         Augmentations teach the alignment alone, so they need an aligner that has something to learn.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
-    augment : bool
-        Whether queries are augmented (blurred or merged).
+    augment : bool or augmentation
+        Whether queries are augmented, by default blurred or merged, or by which of `timelike.sequences.augment`.
     per_class : int or None
         Members of a class in a batch; None draws batches of `batch_size` at random.
+    gradient_clip : float or None
+        Norm to which longer gradients are shortened.
+    halving : int or None
+        Epochs in which the loss does not fall before the learning rate is halved; None keeps the rate.
     batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, progress, \
 accelerator, devices, precision, random_state
         As for `SiameseGRU`; the default of `max_epochs` is 30.
@@ -108,11 +93,14 @@ accelerator, devices, precision, random_state
     n_outputs = options.maybe(options.whole(1))
     normalize = options.flag()
     self_attention = options.flag()
-    augment = options.flag("training")
+    augment = options.Option(checked_augment, "training")
     batch_size = options.whole(2, "training")
     n_way = options.whole(2, "training")
     k_shot = options.whole(1, "training")
     n_query = options.whole(1, "training")
+    n_episodes = options.whole(1, "training")
+    gradient_clip = options.maybe(options.real(above=0, role="free"))
+    halving = options.maybe(options.whole(1, "free"))
 
     departs: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -135,14 +123,17 @@ accelerator, devices, precision, random_state
         n_outputs: int | None = None,
         normalize: bool = True,
         self_attention: bool = False,
-        augment: bool = True,
+        augment: bool | Augmentation = True,
         per_class: int | None = 4,
         batch_size: int = 16,
         n_way: int = 5,
         k_shot: int = 1,
         n_query: int = 5,
+        n_episodes: int = 100,
         learning_rate: float = 1e-4,
         weight_decay: float = 1e-4,
+        gradient_clip: float | None = 6.0,
+        halving: int | None = 10,
         max_epochs: int | None = None,
         patience: int | None = 10,
         validation: float = 0.2,
@@ -169,15 +160,24 @@ accelerator, devices, precision, random_state
         return super()._targets(sequences, y) if self._supervised() else None
 
     def _objective(self, ready: Sequences, targets: NDArray[np.int64] | None) -> Objective:
+        if not self._jointly():
+            self._refuse_nothing_to_learn()
         if targets is None:
             return self._from_augmentations(ready)
         return super()._objective(ready, targets) if self.supervision == "labels" else self._from_tasks(ready, targets)
 
     def _from_augmentations(self, ready: Sequences) -> Objective:
-        self._refuse_nothing_to_learn()
+        augmentation = self._augmentation()
+        if augmentation is None:
+            raise ValueError(
+                f"augment=False leaves nothing to learn from: supervision={self.supervision!r} learns from "
+                "augmentations; use augment=True, or one such as Merge()"
+            )
         rng = self._rng()
         held_out = self._held_out(ready, np.zeros(len(ready), np.int64), rng)
-        how: dict[str, Any] = {
+        how: dict[str, Any] = self._terms() | {
+            "augmentation": augmentation,
+            "joint": self._jointly(),
             "distance": 1.0 if self.supervision == "augmentation" else 0.0,
             "batch_size": self.batch_size,
             "learning_rate": self.learning_rate,
@@ -191,10 +191,11 @@ accelerator, devices, precision, random_state
     def _from_tasks(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
         rng = self._rng()
         held_out = self._held_out(ready, targets, rng, stay=self.k_shot + self.n_query)
-        how: dict[str, Any] = {
+        how: dict[str, Any] = self._terms() | {
             "n_way": self.n_way,
             "k_shot": self.k_shot,
             "n_query": self.n_query,
+            "n_episodes": self.n_episodes,
             "learning_rate": self.learning_rate,
             "weight_decay": self.weight_decay,
         }
@@ -217,25 +218,45 @@ accelerator, devices, precision, random_state
     def _supervised(self) -> bool:
         return self.supervision in ("labels", "episodes")
 
-    def _predicts(self) -> bool:
-        """Whether the alignment is learned: soft-DTW collapses where it is asked to be near its own augmentation."""
-        return False
+    def _jointly(self) -> bool:
+        """Whether the network for frames is learned: without negatives it would make all frames the same."""
+        return self._supervised()
+
+    def _terms(self) -> dict[str, Any]:
+        """Which terms of the objective there are beside those of every method."""
+        return {}
+
+    def _augmentation(self) -> Augmentation | None:
+        chosen = checked_augment(self.augment, "augment")
+        if isinstance(chosen, bool):
+            return BLUR_OR_MERGE if chosen else None
+        return chosen
+
+    def _limits(self) -> dict[str, Any]:
+        halved = None if self.halving is None else Plateau(patience=self.halving, watch="loss")
+        return super()._limits() | {"gradient_clip": self.gradient_clip, "schedule": halved}
 
     def _options(self, n_classes: int) -> dict[str, Any]:
-        return {
-            "augmentation": BLUR_OR_MERGE if self.augment else None,
-            "consistency": 1.0 if self._predicts() else 0.0,
+        return self._terms() | {
+            "augmentation": self._augmentation(),
+            "consistency": self._consistency(),
             "n_per_class": self.per_class,
             "batch_size": self.batch_size,
             "learning_rate": self.learning_rate,
             "weight_decay": self.weight_decay,
         }
 
+    def _consistency(self) -> Weight:
+        """The weight of eq. 10: soft-DTW collapses where it is asked to be near its own augmentation."""
+        return 0.0
+
     def _refuse_nothing_to_learn(self) -> None:
         if all(name.startswith("transformation.") for name, _ in self.network_.named_parameters()):
+            asked = "joint=False" if self._supervised() else f"supervision={self.supervision!r}"
+            other = "joint=True" if self._supervised() else "supervision='labels'"
             raise ValueError(
-                f"supervision={self.supervision!r} learns how to align, and aligner={self.aligner!r} has nothing to "
-                f"learn: use {self._learns_to_align}, or supervision='labels'"
+                f"{asked} learns how to align, and aligner={self.aligner!r} has nothing to learn: use "
+                f"{self._learns_to_align}, or {other}"
             )
 
     def _frame_options(self) -> dict[str, Any]:
@@ -245,7 +266,7 @@ accelerator, devices, precision, random_state
             "n_outputs": self.n_outputs,
             "normalize": self.normalize,
             "self_attention": self.self_attention,
-            "transform": self._supervised(),  # without negatives there is none to learn
+            "transform": self._jointly(),
         }
 
     def _comparer(self, n_channels: int) -> Comparer:
@@ -271,6 +292,18 @@ accelerator, devices, precision, random_state
         if hasattr(self, "network_"):
             return bool(self.network_.symmetric)
         return not is_module(self.aligner)
+
+    def mean_pooled(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """The mean of the frames of each sequence after the network for frames, (item, output).
+
+        The vector that a linear probe classifies (Su and Wen, ICLR 2022, appendix A.9).
+        """
+        asked, network = self._asked(X), exact(self.network_)
+        found = np.empty((len(asked), network.transformation.n_outputs), np.float32)
+        with torch_threads(threads_of(n_jobs)):
+            for part in parts(network, self._ready(asked, "X"), torch.float64):
+                found[part.ids] = network.mean_pooled(part.features).numpy()
+        return found
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         with torch.no_grad():

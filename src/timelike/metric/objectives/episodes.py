@@ -24,7 +24,8 @@ _TASKS = 20  # few-shot tasks of a validation
 class Episodes(Comparing):
     """Few-shot tasks: each query is to be nearest to the support of its class (Su & Wen, ICLR 2022, eq. 8–9).
 
-    A batch is one task. The paper trains with SGD at 1e-3, from a pretrained network for frames: `optimizer="sgd"`.
+    A batch is one task, and an epoch `n_episodes` of them. `dual=False` compares from the query to the support only.
+    The paper trains with SGD at 1e-3, from a pretrained network for frames: `optimizer="sgd"`.
     """
 
     supervision = "episodes"
@@ -39,6 +40,7 @@ class Episodes(Comparing):
         k_shot: int = 1,
         n_query: int = 5,
         n_episodes: int = 100,
+        dual: bool = True,
         optimizer: Literal["adam", "sgd"] = "adam",
         learning_rate: float = 1e-3,
         weight_decay: float = 0.0,
@@ -50,11 +52,11 @@ class Episodes(Comparing):
         self.codes = codes.astype(np.int64)
         self.numbered = sequences.replace(labels=codes, ids=np.arange(len(sequences)))
         self.n_way, self.k_shot, self.n_query, self.n_episodes = n_way, k_shot, n_query, n_episodes
-        self.optimizer = optimizer
+        self.dual, self.optimizer = dual, optimizer
 
     def _more(self) -> dict[str, str | int]:
         task = {"n_way": self.n_way, "k_shot": self.k_shot, "n_query": self.n_query, "n_episodes": self.n_episodes}
-        return {"labels": fingerprint(self.codes), "optimizer": self.optimizer, **task}
+        return {"labels": fingerprint(self.codes), "optimizer": self.optimizer, "dual": repr(self.dual), **task}
 
     def optimizers(self) -> Optimizer:
         """Adam, or SGD as in the paper."""
@@ -74,9 +76,12 @@ class Episodes(Comparing):
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""
+        return self._lost(batch, self.n_way) + self.module.penalty()
+
+    def _lost(self, batch: Batch, n_way: int) -> Tensor:
         queries, support = self._features(batch), self._features(batch, "support")
-        found = episode_loss(self.module, queries, batch["labels"], support, batch["support_labels"], self.n_way)
-        return found + self.module.penalty()
+        codes = batch["labels"], batch["support_labels"]
+        return episode_loss(self.module, queries, codes[0], support, codes[1], n_way, dual=self.dual)
 
     def part(self, batch: Batch, rank: int, world: int) -> Batch:
         """Some of the queries, and all of the support."""
@@ -140,16 +145,16 @@ class JudgedEpisodes(Episodes):
         found = []
         for task, n_way in self.judged:
             batch = task.like(self.module)
-            queries, support = self._features(batch), self._features(batch, "support")
-            lost = episode_loss(self.module, queries, batch["labels"], support, batch["support_labels"], n_way)
-            found.append((float(lost), len(batch)))
+            found.append((float(self._lost(batch, n_way)), len(batch)))
         return mean_of(found)
 
 
-def class_scores(network: Comparer, queries: Features, support: Features, labels: Tensor, n_way: int) -> Tensor:
+def class_scores(
+    network: Comparer, queries: Features, support: Features, labels: Tensor, n_way: int, *, dual: bool = True
+) -> Tensor:
     """How much every query is of every class, (query, class): −Σ d(q, s) + d(s, q) over its support (eq. 8).
 
-    `labels` (support,) are the classes 0 … n_way − 1 of the support.
+    `labels` (support,) are the classes 0 … n_way − 1 of the support; `dual=False` leaves out d(s, q).
 
     >>> import torch
     >>> from timelike.metric import Aligned
@@ -160,12 +165,20 @@ def class_scores(network: Comparer, queries: Features, support: Features, labels
             [-2.,  0.]])
     """
     there = network.matrix(queries, support)
-    both = 2 * there if network.symmetric else there + network.matrix(support, queries).mT
-    return -both @ F.one_hot(labels, n_way).to(both.dtype)
+    if dual:
+        there = 2 * there if network.symmetric else there + network.matrix(support, queries).mT
+    return -there @ F.one_hot(labels, n_way).to(there.dtype)
 
 
 def episode_loss(
-    network: Comparer, queries: Features, query_labels: Tensor, support: Features, support_labels: Tensor, n_way: int
+    network: Comparer,
+    queries: Features,
+    query_labels: Tensor,
+    support: Features,
+    support_labels: Tensor,
+    n_way: int,
+    *,
+    dual: bool = True,
 ) -> Tensor:
     """Cross-entropy of the classes of the queries (eq. 9), averaged over them."""
-    return F.cross_entropy(class_scores(network, queries, support, support_labels, n_way), query_labels)
+    return F.cross_entropy(class_scores(network, queries, support, support_labels, n_way, dual=dual), query_labels)

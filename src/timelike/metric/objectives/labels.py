@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 from ...models import fingerprint
 from ...score import mean_average_precision
 from ...sequences import Sequences
+from ...sequences.arguments import real
 from ...sequences.augment import Augmentation
 from ...train import Batch, per_class, shuffled
 from ...train.descent import NotFinite
@@ -23,12 +24,31 @@ from ..pairs import fill
 from .augmentations import BLUR_OR_MERGE, consistency, with_augmentation
 from .base import JUDGED, Comparing, some_of
 
+Weight = float | Literal["paper"]
+
+
+def checked_weight(value: Any, name: str) -> Weight:
+    """A weight of eq. 10: a number of at least 0, or "paper".
+
+    >>> checked_weight("papre", "consistency")
+    Traceback (most recent call last):
+        ...
+    ValueError: consistency='papre': expected a number of at least 0, or 'paper'
+    """
+    if not isinstance(value, str):
+        return real(value, name, 0)
+    if value != "paper":
+        raise ValueError(f"{name}={value!r}: expected a number of at least 0, or 'paper'")
+    return "paper"
+
 
 class Supervised(Comparing):
     """A metric loss, and the consistency of augmentations (Su & Wen, TAP, ICLR 2022, section 3.2).
 
     The queries are augmentations of the sequences of a batch, and each is compared with all sequences of it, its own
-    original among them; eq. 10 is added with the weight `consistency` and `alignment` (see `consistency`). With
+    original among them; eq. 10 is added with the weight `consistency`, its alignments and its dual terms as `alignment`
+    and `dual` say (see `consistency`). The loss is the mean of the queries and eq. 10 that of the batch; in the paper
+    eq. 4–7 are sums and eq. 10 is a mean, so that it weighs 1 / B of ours in a batch of B: `consistency="paper"`. With
     `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none with itself, and nothing is
     added. `n_per_class` draws batches with that many of every class in place of random ones; `batch_size` then says
     how many classes there are in one.
@@ -55,8 +75,9 @@ class Supervised(Comparing):
         loss: Loss,
         *,
         augmentation: Augmentation | None = BLUR_OR_MERGE,
-        consistency: float = 1.0,
+        consistency: Weight = "paper",
         alignment: float = 1.0,
+        dual: bool = True,
         n_per_class: int | None = None,
         batch_size: int = 64,
         learning_rate: float = 1e-4,
@@ -70,7 +91,8 @@ class Supervised(Comparing):
         """Of all sequences, where these are a part of them."""
         self.held_out = np.empty(0, np.int64)
         self.metric_loss, self.augmentation = loss, augmentation
-        self.consistency, self.alignment, self.n_per_class = consistency, alignment, n_per_class
+        self.consistency, self.n_per_class = checked_weight(consistency, "consistency"), n_per_class
+        self.terms: dict[str, Any] = {"alignment": alignment, "dual": dual}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Batches with their augmentations."""
@@ -80,7 +102,8 @@ class Supervised(Comparing):
 
     def _more(self) -> dict[str, str | int]:
         size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
-        augmented = {"augmentation": repr(self.augmentation), "loss": said(self.metric_loss)}
+        augmented = {"augmentation": repr(self.augmentation), "consistency": repr(self.consistency)}
+        augmented |= {"dual": repr(self.terms["dual"]), "loss": said(self.metric_loss)}
         known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
         return {**known, **augmented, **size}
 
@@ -105,9 +128,10 @@ class Supervised(Comparing):
         total = metric + self.module.penalty()
         if self.augmentation is None or self.consistency == 0:
             return {"loss": total, "metric": metric.detach(), **self.module.readings()}
-        alike = consistency(self.module, queries, gallery, batch["alignment"], alignment=self.alignment)
+        alike = consistency(self.module, queries, gallery, batch["alignment"], **self.terms)
         parts = {"metric": metric.detach(), "consistency": alike.detach(), **self.module.readings()}
-        return {"loss": total + self.consistency * alike, **parts}
+        weight = 1 / len(labels) if self.consistency == "paper" else self.consistency
+        return {"loss": total + weight * alike, **parts}
 
 
 class Judged(Supervised):

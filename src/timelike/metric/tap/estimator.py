@@ -8,15 +8,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...align.matrix import threads_of
 from ...models import options
-from ...sequences import Sequences
+from ...sequences import Sequences, as_sequences
 from ...sequences.arguments import store
+from ...sequences.augment import Augmentation
 from ...sequences.callers import outside
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
-from ..aligned_frames.estimator import AlignedFrames, Supervision, aligner_option, is_module
+from ...train.trained import torch_threads
+from ..aligned_frames.estimator import AlignedFrames, Supervision
 from ..aligned_frames.network import ALIGNERS
+from ..aligned_frames.options import aligner_option, is_module
 from ..comparer import Comparer
+from ..objectives.labels import Weight, checked_weight
+from ..pairs import compare
 from .network import TAPNetwork
 
 
@@ -38,18 +47,34 @@ class TAP(AlignedFrames):
         Another is deprecated: `metric.AlignedFrames(aligner=…)` is the family of methods with a chosen aligner.
     supervision : {"labels", "augmentation", "alignment", "episodes"}
         What is learned from: classes; sequences and augmentations of them, without classes; how augmentations line up;
-        few-shot tasks (`n_way` classes, `k_shot` members of each to learn from and `n_query` to be judged on).
-        Augmentations teach the alignment alone: frames are compared as they are.
+        few-shot tasks (`n_way` classes, `k_shot` members of each to learn from and `n_query` to be judged on),
+        `n_episodes` of them in an epoch.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
     kernels, last_relu
         Of g: kernels of a layer, and whether the paper's last ReLU, which the authors' code does not have, is there.
     symmetrize : bool
         Whether both directions are averaged.
-    augment : bool
-        Whether queries are augmented (blurred or merged), and their distance to themselves is part of the loss.
+    augment : bool or augmentation
+        Whether queries are augmented, by default blurred or merged (appendix A.1), or by which of
+        `timelike.sequences.augment`: `Merge(even=True)`, `choose([Blur(), TimeWarp()])`.
+    consistency : float or "paper"
+        With labels, the weight of eq. 10, that a sequence is near its augmentation and lines up with it as it was made,
+        beside the loss; both are means over the batch. In the paper the loss is a sum, so that eq. 10 weighs
+        1 / `batch_size`: "paper". Of this, 1 and 0 it did best on held-out parts of training data (decision 0019).
+    dual : bool
+        Whether eq. 10 also has its terms from the sequence to its augmentation, and eq. 8 of few-shot tasks also the
+        distance from the support to the query.
+    joint : bool or None
+        Whether the network for frames is learned together with the alignment; otherwise frames are compared as they
+        are. None: with labels and in few-shot tasks it is, from augmentations it is not, for without negatives it makes
+        all frames the same.
     per_class : int or None
         Members of a class in a batch; None draws batches of `batch_size` at random.
+    gradient_clip : float or None
+        Norm to which longer gradients are shortened; the paper shortens none.
+    halving : int or None
+        Epochs in which the loss does not fall before the learning rate is halved; None keeps the rate, as the paper.
     batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, progress, \
 accelerator, devices, precision, random_state
         As for `SiameseGRU`; the default of `max_epochs` is 30. The paper takes random batches of 64 (`per_class=None,
@@ -81,6 +106,9 @@ accelerator, devices, precision, random_state
     kernels = options.whole(1)
     last_relu = options.flag()
     symmetrize = options.flag()
+    consistency = options.Option(checked_weight, "training")
+    dual = options.flag("training")
+    joint = options.maybe(options.flag())
 
     departs: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -103,14 +131,20 @@ accelerator, devices, precision, random_state
         kernels: int = 30,
         last_relu: bool = False,
         symmetrize: bool = False,
-        augment: bool = True,
+        augment: bool | Augmentation = True,
+        consistency: Weight = "paper",
+        dual: bool = True,
+        joint: bool | None = None,
         per_class: int | None = 4,
         batch_size: int = 16,
         n_way: int = 5,
         k_shot: int = 1,
         n_query: int = 5,
+        n_episodes: int = 100,
         learning_rate: float = 1e-4,
         weight_decay: float = 1e-4,
+        gradient_clip: float | None = 6.0,
+        halving: int | None = 10,
         max_epochs: int | None = None,
         patience: int | None = 10,
         validation: float = 0.2,
@@ -140,8 +174,35 @@ accelerator, devices, precision, random_state
         if self.symmetrize and is_module(self.aligner):
             raise ValueError("symmetrize=True is for aligner='tap': give a module that averages both directions itself")
 
+    def norm_ratio(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """‖g‖ / ‖D‖ of all pairs, (len X, len Y), in Frobenius' norm; of X with itself when Y is None.
+
+        How much the network changes the distances from which the alignment follows (Su and Wen, ICLR 2022, table 3);
+        infinite where all frames of both are the same.
+        """
+        x, y = self._asked(X), None if Y is None else as_sequences(Y, "Y")
+        self._refuse(x, y, ("X", "Y"))
+        network, threads = self.network_, threads_of(n_jobs)
+        if not isinstance(network, TAPNetwork):
+            raise NotImplementedError(f"aligner={self.aligner!r} has no g: use aligner='tap'")
+        rows = self._known(x, threads)
+        columns = rows if y is None else self._known(y, threads)
+        found = np.empty((len(x), len(x if y is None else y)), np.float32)
+        with torch_threads(threads):
+            compare(network, rows, columns, found, measure=network.norm_ratios)
+        return found
+
     def _predicts(self) -> bool:
         return isinstance(self.aligner, str) and self.aligner == "tap"
+
+    def _jointly(self) -> bool:
+        return super()._jointly() if self.joint is None else self.joint
+
+    def _terms(self) -> dict[str, Any]:
+        return {"dual": self.dual}
+
+    def _consistency(self) -> Weight:
+        return self.consistency if self._predicts() else super()._consistency()
 
     def _comparer(self, n_channels: int) -> Comparer:
         if not self._predicts():

@@ -14,6 +14,7 @@ from ...native.convolve.graded import convolved
 from ...sequences.arguments import whole
 from ..comparer import Aligning, Features
 from ..frames import Between, Table, Transformation, crosswise, finest, rowwise
+from ..pairs import tiled
 
 AT_ONCE = 1 << 26  # numbers of a stripe of a long pair, without gradients
 
@@ -126,13 +127,25 @@ class TAPNetwork(Aligning):
 
         g is what −S has beside D, so that it can be told of TAP-trans too.
         """
-        table = self._table(x, y, rowwise)
-        change: Tensor = -self.scores(table, self._apart(x, y, rowwise)) - table.distances
+        return self._ratios(x, y, rowwise)
+
+    def norm_ratios(self, x: Features, y: Features) -> Tensor:
+        """The same of all pairs, (item of x, item of y)."""
+
+        def tile(some: Features, others: Features) -> Tensor:
+            return self._ratios(some, others, crosswise).reshape(len(some), len(others))
+
+        return tiled(tile, x, y, self.footprint)
+
+    def _ratios(self, x: Features, y: Features, between: Between) -> Tensor:
+        table = self._table(x, y, between)
+        change: Tensor = -self.scores(table, self._apart(x, y, between)) - table.distances
         if table.inside is not None:
             change = change * table.inside
-        size, base = (torch.linalg.matrix_norm(part) for part in (change, table.distances))
+        both = change, table.distances
+        size, base = (torch.linalg.vector_norm(part, dim=(1, 2), dtype=finest(part)) for part in both)
         ratio: Tensor = size / base.clamp(min=torch.finfo(base.dtype).tiny)
-        return ratio
+        return ratio.to(table.distances.dtype)
 
     def _parts(self, x: Features) -> tuple[Tensor, Tensor]:
         n_frame = self.transformation.n_outputs

@@ -1,0 +1,148 @@
+"""How long an epoch of training and a query take, TAP beside the other alignments (table 2 of Su and Wen, ICLR 2022).
+
+    python -m benchmarks.papers.tap.times --data DIR
+    python -m benchmarks.papers.tap.times --data DIR --only MSRAction3D
+
+A row is one data set and one method. `epoch TAP` and `epoch SoftDTW` are the seconds of an epoch of learning from
+classes with triplets, in random batches of 64 as the paper has them, averaged over two. `query …` are the seconds for
+the distances of one test sequence from all training sequences, frames as they are, averaged over ten that are asked
+one by one. One thread; the paper has a GPU (TITAN V) for TAP and SoftDTW. FSDD takes the place of the Arabic digits.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+from benchmarks.papers.markdown import spread, table
+from benchmarks.papers.results import Found, Rows, Trial, told
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, spaced, task
+from benchmarks.papers.tap.methods import UNJUDGED, aligned_by
+from benchmarks.papers.tap.supervised_report import values
+
+import timelike as tl
+
+EPOCHS, BATCH, QUERIES = 2, 64, 10
+LEARNED = ("SoftDTW", "TAP")
+ASKED = ("DTW", "OT", "OPW", "SoftDTW", "TAP")
+PAPER = {  # seconds, on Action3D and the Arabic digits
+    "epoch SoftDTW": ("23.28", "508.39"),
+    "epoch TAP": ("35.78", "876.75"),
+    "query DTW": ("0.9212", "29.568"),
+    "query OT": ("279.6414", "794.9984"),
+    "query OPW": ("0.8029", "25.309"),
+    "query SoftDTW": ("0.217", "4.922"),
+    "query TAP": ("0.138", "3.009"),
+}
+LENGTHS = {"MSRAction3D": "39.64", "FSDD": "39.81"}  # the paper's, of Action3D and the Arabic digits
+
+
+def epoch(name: str, given: Task, quick: bool) -> float:
+    """Seconds of one epoch with labels and triplets."""
+    options: dict[str, Any] = {"hidden": 16} if quick else {}
+    metric = aligned_by(
+        name,
+        per_class=None,
+        batch_size=BATCH,
+        max_epochs=EPOCHS,
+        standardize=False,
+        random_state=0,
+        **UNJUDGED,
+        **options,
+    )
+    began = time.perf_counter()
+    metric.fit(given.train, labels_of(given.train))
+    return (time.perf_counter() - began) / EPOCHS
+
+
+def query(name: str, given: Task) -> float:
+    """Seconds for one test sequence and all training sequences."""
+    metric: Any = getattr(tl, name)()
+    if name == "TAP":  # weights of a moment cost as much as those of a day
+        metric = tl.TAP(supervision="alignment", max_epochs=1, standardize=False, random_state=0, **UNJUDGED)
+        metric.fit(given.train[:BATCH])
+    asked = spaced(given.test, QUERIES)[:QUERIES]
+    metric.pairwise(asked[:1], given.train, n_jobs=1)  # what is done once is not counted
+    began = time.perf_counter()
+    for i in range(len(asked)):
+        metric.pairwise(asked[i : i + 1], given.train, n_jobs=1)
+    return (time.perf_counter() - began) / len(asked)
+
+
+class Times(Program[Trial]):
+    """Every method on every data set, once."""
+
+    paper, table, holds, seeds = "tap", "times", HOLDS, 1
+    title = "How long TAP learns and compares, beside the paper"
+
+    def planned(self) -> Iterator[Trial]:
+        """What the paper has first."""
+        names = sorted(PLANS, key=lambda name: name not in LENGTHS)
+        yield from (Trial(name, f"query {method}", 0) for name in names for method in ASKED)
+        yield from (Trial(name, f"epoch {method}", 0) for name in names for method in LEARNED)
+
+    def lacks(self, row: Trial) -> str:
+        if row.method == "query OT" and find_spec("ot") is None:
+            return "exact transport needs POT: pip install timelike[transport]"
+        return ""
+
+    def kind(self, row: Trial) -> str:
+        return row.method
+
+    def seconds(self, row: Trial) -> float:
+        plan, (what, method) = PLANS[row.dataset], row.method.split()
+        if what == "epoch":
+            return EPOCHS * LEARNING * BATCH * plan.n_train * plan.frames**2 * CELL / (1 if method == "TAP" else 8)
+        each = {"DTW": 0.01, "OPW": 0.1, "SoftDTW": 0.02, "TAP": 1.0, "OT": 2.0}[method]
+        return 5 + each * (QUERIES + 1) * plan.n_train * plan.frames**2 * CELL
+
+    def work(self, row: Trial) -> Found:
+        given, (what, method) = task(self.data, PLANS[row.dataset], self.quick), row.method.split()
+        took = epoch(method, given, self.quick) if what == "epoch" else query(method, given)
+        return {"each": took, "mean length": float(given.train.lengths.mean()), **given.sizes()}
+
+    def said(self, found: Found) -> str:
+        return f"{found['each']:.4f} s each"
+
+    def body(self) -> str:
+        return body(self.rows)
+
+
+def body(rows: Rows) -> str:
+    """The whole page: a column for each data set, the paper's beside those that are like its own."""
+    names = [
+        name for name in sorted(PLANS, key=lambda name: name not in LENGTHS) if name in LENGTHS or _long(rows, name)
+    ]
+    count = told(rows) if rows else "No row is finished yet: the program is complete, its hours are not spent."
+    head, lengths = ["seconds"], ["*mean length*"]
+    for name in names:
+        head += [name, *(["paper"] if name in LENGTHS else [])]
+        lengths += [spread(_long(rows, name)[:1], ".2f"), *([LENGTHS[name]] if name in LENGTHS else [])]
+    lines = [[method, *(cell for name in names for cell in _cells(rows, name, method))] for method in PAPER]
+    return f"""{count}
+
+Seconds for an epoch of learning from classes with triplets, in batches of {BATCH}; and for the distances of one test
+sequence from all training sequences, frames as they are. One thread of the machine above, whose other work is in the
+numbers; the paper's TAP and SoftDTW run on a GPU (TITAN V). Its columns are Action3D and the Arabic digits, in whose
+place FSDD stands, with frames, lengths and numbers of sequences of their own.
+
+{table(head, [lengths, *lines])}
+"""
+
+
+def _long(rows: Rows, name: str) -> list[float]:
+    return [length for method in PAPER for length in values(rows, name, method, "mean length")]
+
+
+def _cells(rows: Rows, name: str, method: str) -> list[str]:
+    found = values(rows, name, method, "each")
+    own = f"{found[0]:.4g}" if found else "–"
+    return [own, PAPER[method][list(LENGTHS).index(name)]] if name in LENGTHS else [own]
+
+
+if __name__ == "__main__":
+    sys.exit(Times.main())
