@@ -6,11 +6,9 @@ from statistics import mean, stdev
 
 from benchmarks.papers.decdtw.constraints import OPEN as VARIANTS
 from benchmarks.papers.decdtw.methods import METHODS
-from benchmarks.papers.decdtw.tasks import CONDITIONS
+from benchmarks.papers.decdtw.tasks import CONDITIONS, THRESHOLDS
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import Found, Rows, having
-
-THRESHOLDS = (3, 5, 7, 10)  # metres
 
 VERDICTS = {  # of the paper
     "base-dtw": "—",
