@@ -1,0 +1,44 @@
+"""What pages say in words is made of their figures."""
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from benchmarks.papers.tloss import long_report, ucr_report
+from benchmarks.papers.tloss.data import Known
+
+PAPERS = Path(__file__).parents[2] / "benchmarks/papers"
+WITH_EXAMPLES = [
+    ".".join(path.relative_to(PAPERS.parents[1]).with_suffix("").parts)
+    for path in sorted(PAPERS.rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_of_the_papers_programs_are_right(name):
+    found = doctest.testmod(import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("ours", "said"),
+    [
+        (0.05, "are ahead of predicting no change, 0.05 against 0.1 (-50 %), and are ahead of raw values"),
+        (0.09, "are ahead of predicting no change, 0.09 against 0.1 (-10 %), and lose to raw values"),
+        (0.11, "**lose to predicting no change**, 0.11 against 0.1 (+10 %), and to raw values"),
+    ],
+)
+def test_a_forecast_that_loses_to_no_change_is_said_to(ours, said):
+    row = {"no change": 0.1, "encoding": 1.0, "raw": {"error": 0.08, "seconds": 1.0}}
+    assert said in long_report.verdict("week", row | {"representations": {"error": ours, "seconds": 1.0}})
+
+
+def test_seeds_are_spoken_of_only_where_there_are_some():
+    sets = [Known("Walks", "UCR", 10, 10.0, 5, 5)]
+    rows = {"Walks/1/0": {"dataset": "Walks", "k": "1", "seed": 0}}
+    assert "All rows are of seed 0" in ucr_report.seeds(rows, sets)
+    more = {f"Walks/{k}/{seed}": {"dataset": "Walks", "k": k, "seed": seed} for k in "12" for seed in (1, 2)}
+    assert "± is the deviation over seeds, which 2 cells have so far" in ucr_report.seeds(rows | more, sets)
