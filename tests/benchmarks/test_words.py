@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from benchmarks.papers.decdtw import ranking_report
 from benchmarks.papers.tloss import long_report, ucr_report
 from benchmarks.papers.tloss.data import Known
 
@@ -42,3 +43,45 @@ def test_seeds_are_spoken_of_only_where_there_are_some():
     assert "All rows are of seed 0" in ucr_report.seeds(rows, sets)
     more = {f"Walks/{k}/{seed}": {"dataset": "Walks", "k": k, "seed": seed} for k in "12" for seed in (1, 2)}
     assert "± is the deviation over seeds, which 2 cells have so far" in ucr_report.seeds(rows | more, sets)
+
+
+def compared(dilate, decdtw, dilate_under_gdtw, *, seeds=1):
+    """Rows of the DecDTW comparison with these errors on chroma."""
+    errors = {"dilate": (dilate, dilate_under_gdtw), "decdtw": (99.0, decdtw), "base-gdtw": (90.0, 75.0)}
+    return {
+        f"chroma/{method}/{seed}": {
+            "task": "chroma",
+            "method": method,
+            "seed": seed,
+            "epoch": 3,
+            "test DTW": {"TimeErr": under_dtw + seed},
+            "test GDTW": {"TimeErr": under_gdtw + seed},
+        }
+        for method, (under_dtw, under_gdtw) in errors.items()
+        for seed in range(seeds if method != "base-gdtw" else 1)
+    }
+
+
+def test_the_reader_is_told_that_the_ranking_reversed():
+    said = ranking_report.reversal(compared(66.0, 60.0, 64.0))
+    assert "reversed after the test scores of a first run had been seen" in said
+    assert "| chroma | 65.7 | 68.7 | 66 | 60 | DILATE | DecDTW |" in said
+    assert "| chroma | 65.7 | 68.7 | 66 | 70 | DILATE | DILATE |" in ranking_report.reversal(compared(66.0, 70.0, 64.0))
+
+
+def test_a_rival_that_is_ahead_is_said_to_be():
+    assert "64, better than base features (75) (in the paper they are worse), and behind DecDTW's (60)" in (
+        ranking_report.verdict(compared(66.0, 60.0, 64.0), "chroma")
+    )
+    assert "and ahead of DecDTW's (60)" in ranking_report.verdict(compared(66.0, 60.0, 59.0), "chroma")
+    assert "80, worse than base features (75), and behind" in (
+        ranking_report.verdict(compared(66.0, 60.0, 80.0), "chroma")
+    )
+
+
+def test_seeds_are_compared_one_by_one():
+    assert "one seed, so no spread is known" in ranking_report.verdict(compared(66.0, 60.0, 64.0), "chroma")
+    three = compared(66.0, 65.5, 64.0, seeds=3)
+    assert "66.5 ± 1 and 67 ± 1; DecDTW is ahead with 3 of 3 seeds" in ranking_report.verdict(three, "chroma")
+    three["chroma/decdtw/2"]["test GDTW"]["TimeErr"] = 99.0
+    assert "DecDTW is ahead with 2 of 3 seeds" in ranking_report.verdict(three, "chroma")
