@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "cgru.har": "Twins",
     "decdtw.alignment": "Learning",
+    "decdtw.solver": "Solver",
     "tap.supervised": "Supervised",
     "tap.selfsupervised": "Unlabelled",
     "tap.fewshot": "FewShot",

@@ -4,8 +4,9 @@ import doctest
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
-from benchmarks.papers.decdtw import ranking_report
+from benchmarks.papers.decdtw import ranking_report, solver_report, solving
 from benchmarks.papers.tloss import long_report, ucr_report
 from benchmarks.papers.tloss.data import Known
 
@@ -85,3 +86,23 @@ def test_seeds_are_compared_one_by_one():
     assert "66.5 ± 1 and 67 ± 1; DecDTW is ahead with 3 of 3 seeds" in ranking_report.verdict(three, "chroma")
     three["chroma/decdtw/2"]["test GDTW"]["TimeErr"] = 99.0
     assert "DecDTW is ahead with 2 of 3 seeds" in ranking_report.verdict(three, "chroma")
+
+
+def test_the_rival_of_figure_6_minimises_what_the_layer_does():
+    x, y = solving.subsequence_pair()
+    found = solving.passes(12)
+    for warp, value in zip(found["warps"], found["objectives"], strict=True):
+        assert solving.objective(np.array(warp) / (solving.STREAM - 1), x, y) == pytest.approx(value, rel=1e-12)
+    assert found["objectives"][-1] <= found["slsqp objective"] + 1e-7 <= found["objectives"][-2] + 1e-7
+
+
+def test_a_time_is_told_beside_its_rivals():
+    times = {"DTW": 1e-3, "grid alone, not refined": 2e-3, "grid alone": 4e-3, "GDTW": 5e-3, "GDTW, usual grid": 8e-3}
+    longer = {name: 3 * seconds for name, seconds in times.items()} | {"DTW": 1e-3}
+    rows = {
+        "inference/64": {"part": "inference", "size": 64, "times": times},
+        "inference/128": {"part": "inference", "size": 128, "times": longer},
+    }
+    said = solver_report.inference(rows)
+    assert "| 64 | 1 | 2 | 4 | 5 | 8 |\n| 128 | 1 | 6 | 12 | 15 | 24 |" in said
+    assert "takes 4 to 12 times as long as DTW" in said

@@ -35,7 +35,8 @@ The figures of the paper's tables are not in the text we have, so its verdicts s
 gives in words are quoted. λ of GDTW, the epoch and everything else are chosen on validation; each method's features are
 kept at the epoch that is best under its own alignment, and λ is chosen again for the features of every method, rivals
 included, and of every epoch that is compared. ± is the standard deviation over seeds. "of Base (G)" is the error as a
-share of that of GDTW on the base features. Warps are searched on 256 values per knot.
+share of that of GDTW on the base features. Warps are searched on 256 values per knot. Figures 5 to 7, time against
+length and what refinement is worth, are on [a page of their own](decdtw_solver.md).
 """
 
 SCORES = """
