@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from benchmarks.papers.canvas import blank
 from benchmarks.papers.decdtw.solver_report import INFERENCE, TRAINING, sizes
+from benchmarks.papers.decdtw.solving import STREAM
 from benchmarks.papers.results import Found, Rows
 
 SHRINK = 0.125  # of the grid's width, from pass to pass
@@ -33,27 +34,33 @@ def times(rows: Rows, path: Path) -> None:
         axes.set(xscale="log", yscale="log", xlabel="steps", ylabel="ms for one pair")
         axes.set_xticks(at, [str(steps) for steps in at])
         axes.minorticks_off()
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8, loc="lower right")
     left.set_title("alignment (figure 5)", fontsize=10)
     right.set_title("forward and backward (figure 7)", fontsize=10)
     figure.savefig(path, metadata={"Software": None})
 
 
 def passes(row: Found, path: Path) -> None:
-    """Figure 6: where the values of three passes lie, and the warp after each; then the last beside SLSQP's."""
+    """Figure 6: where the values of three passes lie, and the warp after each; the last beside SLSQP's.
+
+    The later passes are drawn less the last warp, for they would not be seen on y's scale.
+    """
     figure, every = blank(12, 3.2, 4)
-    warps, last = [np.array(warp) for warp in row["warps"]], 59.0
+    warps, last = [np.array(warp) for warp in row["warps"]], STREAM - 1.0
     low, high = np.zeros(len(warps[0])), np.full(len(warps[0]), last)
     for turn, axes in enumerate(every[:3]):
-        _grid(axes, low, high, row["size"] if turn < 2 else min(row["size"], 64))
-        axes.plot(warps[turn], color="C3", lw=1.5)
-        axes.set_title(f"pass {turn + 1}: {row['objectives'][turn]:.5f}", fontsize=10)
+        zero = warps[-1] if turn else np.zeros(len(low))
+        _grid(axes, low - zero, high - zero, row["size"])
+        axes.plot(warps[turn] - zero, color="C3", lw=1.5)
+        axes.set_title(f"pass {turn + 1}: objective {row['objectives'][turn]:.6f}", fontsize=9)
+        axes.set_ylabel("step of y, less the last warp" if turn else "step of y")
         low, high = _around(warps[turn], last * SHRINK ** (turn + 1), last)
-    every[3].plot(warps[-1], color="C3", lw=3, label=f"polished: {row['objectives'][-1]:.5f}")
-    every[3].plot(row["slsqp"], color="k", lw=1, ls="--", label=f"SLSQP: {row['slsqp objective']:.5f}")
-    every[3].legend(frameon=False, fontsize=8)
+    every[3].plot(warps[-1], color="C3", lw=3, label=f"polished: {row['objectives'][-1]:.6f}")
+    every[3].plot(row["slsqp"], color="k", lw=1, ls="--", label=f"SLSQP: {row['slsqp objective']:.6f}")
+    every[3].set(ylabel="step of y", ylim=(0, last))
+    every[3].legend(frameon=False, fontsize=8, loc="upper left")
     for axes in every:
-        axes.set(xlabel="step of x", ylabel="step of y" if axes is every[0] else "", ylim=(-2, last + 2))
+        axes.set_xlabel("step of x")
     figure.savefig(path, metadata={"Software": None})
 
 
