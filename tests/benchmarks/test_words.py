@@ -81,11 +81,12 @@ def test_a_rival_that_is_ahead_is_said_to_be():
 
 
 def test_seeds_are_compared_one_by_one():
-    assert "one seed, so no spread is known" in ranking_report.verdict(compared(66.0, 60.0, 64.0), "chroma")
+    assert "DecDTW is ahead with the one seed" in ranking_report.verdict(compared(66.0, 60.0, 64.0), "chroma")
+    assert "DILATE is ahead with the one seed" in ranking_report.verdict(compared(66.0, 67.0, 64.0), "chroma")
     three = compared(66.0, 65.5, 64.0, seeds=3)
-    assert "66.5 ± 1 and 67 ± 1; DecDTW is ahead with 3 of 3 seeds" in ranking_report.verdict(three, "chroma")
+    assert "66.5 ± 1 and 67 ± 1; DecDTW is ahead with 3 of the 3 seeds" in ranking_report.verdict(three, "chroma")
     three["chroma/decdtw/2"]["test GDTW"]["TimeErr"] = 99.0
-    assert "DecDTW is ahead with 2 of 3 seeds" in ranking_report.verdict(three, "chroma")
+    assert "DecDTW is ahead with 2 of the 3 seeds" in ranking_report.verdict(three, "chroma")
 
 
 def test_the_rival_of_figure_6_minimises_what_the_layer_does():

@@ -72,16 +72,18 @@ def _beside_dilate(rows: Rows, task: str) -> str:
     ours, theirs = (errors(rows, task, method) for method in ("decdtw", "dilate"))
     if not ours or not theirs:
         return ""
-    seeds, won = min(len(ours), len(theirs)), _pairs_won(rows, task)
-    apart = f"DecDTW is ahead with {won} of {seeds} seeds" if seeds > 1 else "one seed, so no spread is known"
+    won = _won(rows, task)
+    apart = f"DecDTW is ahead with {sum(won)} of the {len(won)} seeds that both have"
+    if len(won) < 2:
+        apart = f"{'DecDTW' if all(won) else 'DILATE'} is ahead with the one seed that both have"
     return f"DecDTW beside DILATE, each under its own alignment: {spread(ours)} and {spread(theirs)}; {apart}."
 
 
-def _pairs_won(rows: Rows, task: str) -> int:
-    """Seeds in which DecDTW's error is below DILATE's."""
+def _won(rows: Rows, task: str) -> list[bool]:
+    """For every seed that both have: whether DecDTW's error is below DILATE's."""
     by = {m: {row["seed"]: row for row in having(rows, task=task, method=m)} for m in ("decdtw", "dilate")}
     both = by["decdtw"].keys() & by["dilate"].keys()
-    return sum(_own(by["decdtw"][seed], task) < _own(by["dilate"][seed], task) for seed in both)
+    return [_own(by["decdtw"][seed], task) < _own(by["dilate"][seed], task) for seed in both]
 
 
 def _own(row: Found, task: str) -> float:
