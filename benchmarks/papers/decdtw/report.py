@@ -44,9 +44,10 @@ Notes, annotated beats and performances are those of ASAP: 128 steps of the scor
 more, up to a beat) in which it is played. The true warp goes straight from beat to beat. No piece is in two splits, and
 two files of one piece are one piece. Slices in which the beats are no truth for the notes are left out: nine of ten
 written notes must be played, within 150 ms, when the beats say. **The features are corrupted**: drawn from the notes
-cleanly, GDTW aligns them to within 43 ms on validation, less than half a step and about what the annotation allows. The
-performance is drawn as a poor recording of one piano in one hall: another spectral tilt, a room that favours some
-bands, reverberation, hiss, noises that come and go in three regions of the spectrum, a tenth of the notes lost.
+cleanly, GDTW aligns them to within 43 ms on validation (a trial, not among the rows), less than half a step and about
+what the annotation allows. The performance is drawn as a poor recording of one piano in one hall: another spectral
+tilt, a room that favours some bands, reverberation, hiss, noises that come and go in three regions of the spectrum, a
+tenth of the notes lost.
 """
 
 PLACES = """
