@@ -9,7 +9,7 @@ PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c 
 NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 WORKERS  ?= auto
 
-.PHONY: demo test check ci bench docs browser clean help
+.PHONY: demo test check ci bench pages docs browser clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make check  lint, types, import rules"
 	@echo "make ci     what continuous integration runs: check, test, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
+	@echo "make pages  the papers' pages anew from their rows, with marks where the code has changed; DATA=folder"
 	@echo "make docs   the documentation into site/"
 
 $(VENV)/made:
@@ -64,6 +65,11 @@ ci: check browser test docs
 bench: $(VENV)/extra-bench
 	@for program in $$(grep -rl __main__ --include=*.py benchmarks/speed | sed 's/\.py$$//; s/\/__main__$$//; s/\//./g' | sort); \
 		do echo "== $$program"; $(BIN)/python -m $$program || exit 1; done
+
+# nothing is worked out: a change of the library makes rows stale, and their pages say so
+pages: $(VENV)/library
+	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py | sed 's/\.py$$//; s/\//./g' | sort); \
+		do echo "== $$program"; $(BIN)/python -m $$program --budget 0 $(if $(DATA),--data $(DATA)) || exit 1; done
 
 docs: $(VENV)/extra-docs $(VENV)/data
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -7,11 +7,14 @@ import platform
 import subprocess
 import sys
 from dataclasses import asdict, astuple, dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import timelike
 from benchmarks.papers.clock import duration
+from benchmarks.papers.code import Code, state
 
 Found = dict[str, Any]
 Rows = dict[str, Found]
@@ -41,20 +44,29 @@ class Trial(Row):
 
 
 class ResultFile:
-    """Finished rows as JSON. A row is never worked out again, whichever commit it was made by."""
+    """Finished rows as JSON, and the code they were made by. A row is never worked out again, whatever made it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows = self._written()
+        self.rows, self.codes = self._written()
 
-    def _written(self) -> Rows:
-        rows: Rows = json.loads(self.path.read_text(encoding="utf-8"))["rows"] if self.path.exists() else {}
-        return rows
+    def _written(self) -> tuple[Rows, dict[str, Code]]:
+        held = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {"rows": {}}
+        return held["rows"], held.get("code", {})
+
+    def add(self, key: str, found: Found, code: Code) -> None:
+        """A row, which is given the name of its code: many have the same."""
+        self.rows[key] = found | {"code": state(code)}
+        self.codes[state(code)] = code
 
     def save(self) -> None:
-        self.rows = self._written() | self.rows  # another run of the program may have finished some
+        rows, codes = self._written()  # another run of the program may have finished some
+        self.rows, codes = rows | self.rows, codes | self.codes
+        named = {row.get("code") for row in self.rows.values()}
+        self.codes = {name: code for name, code in codes.items() if name in named}
+        held = {"rows": self.rows, "code": self.codes}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(self.path, json.dumps({"rows": self.rows}, indent=1, ensure_ascii=False) + "\n")
+        _replace(self.path, json.dumps(held, indent=1, ensure_ascii=False) + "\n")
 
     def save_page(self, text: str) -> Path:
         """The page, beside the rows."""
@@ -92,6 +104,11 @@ def _git(*words: str) -> str:
     root = Path(__file__).parents[2]
     done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+def made() -> Found:
+    """What a row that is finished now carries besides its numbers and its commit."""
+    return {"machine": machine(), "version": timelike.__version__, "date": datetime.now(UTC).strftime("%Y-%m-%d")}
 
 
 def machine() -> str:

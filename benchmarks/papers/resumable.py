@@ -13,14 +13,18 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from benchmarks.papers import command
 from benchmarks.papers.clock import Clock, at, duration
-from benchmarks.papers.results import Found, ResultFile, Row, Rows, commit, machine
+from benchmarks.papers.code import Code, Sources, Texts, loaded
+from benchmarks.papers.results import Found, ResultFile, Row, Rows, commit, made
+from benchmarks.papers.stale import listed, warned
 
 R = TypeVar("R", bound=Row)
+Made = tuple[Found, Code]
 
 
 class Program(abc.ABC, Generic[R]):
@@ -36,6 +40,7 @@ class Program(abc.ABC, Generic[R]):
     without_data: ClassVar[bool] = False  # whether there are rows that need none
     draws: ClassVar[bool] = False  # whether there are figures
     seeds: ClassVar[int] = 3
+    sources: ClassVar[Sources] = Sources()
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given, self.quick, self.scratch = given, bool(given.quick), Path(given.scratch)
@@ -52,7 +57,7 @@ class Program(abc.ABC, Generic[R]):
 
     @abc.abstractmethod
     def work(self, row: R) -> Found:
-        """What there is to say of a row; its fields, seconds, machine and commit are added."""
+        """What there is to say of a row; its fields, seconds, machine, date and code are added."""
 
     @abc.abstractmethod
     def seconds(self, row: R) -> float:
@@ -138,14 +143,20 @@ class Program(abc.ABC, Generic[R]):
     def page(self) -> str:
         """The finished rows as they are published."""
         name = f"benchmarks.papers.{self.paper}.{self.table}"
-        return f"# {self.title}\n\n```console\npython -m {name} --data DIR\n```\n\n{self.body()}"
+        shown = [f"# {self.title}", f"```console\npython -m {name} --data DIR\n```", warned(self.results, self.sources)]
+        return "\n\n".join([*shown, self.body().rstrip("\n"), listed(self.results, self.sources)])
 
-    def finished(self, row: R) -> Found:
-        """The row, worked out, with where, by what and in what time."""
-        began = time.perf_counter()
+    def finished(self, row: R) -> Made:
+        """The row, worked out, with where, when, by what and in what time; and the code that was loaded for it."""
+        texts, began = self.texts, time.perf_counter()
         found = asdict(row) | self.work(row)
         found.setdefault("seconds", time.perf_counter() - began)
-        return found | {"machine": machine(), "commit": self.commit}
+        return found | made() | {"commit": self.commit}, loaded(texts, type(self))
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The code before the first row: that is what runs, whatever is written meanwhile."""
+        return self.sources.texts(self.paper)
 
     def _possible(self, row: R) -> bool:
         why = self.lacks(row)
@@ -157,13 +168,13 @@ class Program(abc.ABC, Generic[R]):
         if not self._affordable(row, todo):
             return False
         try:
-            self._keep(row, self.finished(row))
+            self._keep(row, *self.finished(row))
         except Exception as error:
             self._tell_failure(row, error)
         return True
 
     def _side_by_side(self, todo: list[R], jobs: int) -> list[R]:
-        running: dict[Future[Found], R] = {}
+        running: dict[Future[Made], R] = {}
         waiting, left_out = list(todo), []
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(jobs, context, _open_workshop, (type(self), self.given)) as pool:
@@ -189,9 +200,9 @@ class Program(abc.ABC, Generic[R]):
         unfinished = {*waiting, *running}
         return [row for row in waiting if not unfinished.intersection(self.needs(row))]
 
-    def _collect(self, row: R, done: Future[Found]) -> None:
+    def _collect(self, row: R, done: Future[Made]) -> None:
         try:
-            self._keep(row, done.result())
+            self._keep(row, *done.result())
         except Exception as error:
             self._tell_failure(row, error)
 
@@ -210,12 +221,12 @@ class Program(abc.ABC, Generic[R]):
         print(f"{row.key}: about {duration(needed)}, until {at(needed)}; all: {duration(rest)}", flush=True)
         return True
 
-    def _keep(self, row: R, found: Found) -> None:
+    def _keep(self, row: R, found: Found, code: Code) -> None:
         guess = self.guesses.pop(row.key)
         took = self.took(found, guess)
         if took is not None:
             self.clock.learn(self.kind(row), guess, took)
-        self.rows[row.key] = found
+        self.results.add(row.key, found, code)
         self.save()
         print(f"    {row.key}: {self.said(found)}, {duration(found['seconds'])}", flush=True)
 
@@ -257,5 +268,5 @@ def _open_workshop(kind: type[Program[Any]], given: argparse.Namespace) -> None:
     _workshop.append(kind(given))
 
 
-def _work(row: Row) -> Found:
+def _work(row: Row) -> Made:
     return _workshop[0].finished(row)

@@ -1,15 +1,20 @@
 """The published rows of the papers' programs: hours of work that a changed key or a lost column would throw away."""
 
+import re
+from datetime import date, timedelta
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from benchmarks.papers import command
+from benchmarks.papers import command, stale
+
+import timelike as tl
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "cgru.har": "Twins",
     "decdtw.alignment": "Learning",
+    "decdtw.solver": "Solver",
     "tap.supervised": "Supervised",
     "tap.selfsupervised": "Unlabelled",
     "tap.fewshot": "FewShot",
@@ -36,7 +41,19 @@ def test_a_published_row_is_one_of_those_planned(program):
 
 
 def test_a_published_page_is_made_of_the_published_rows(program):
-    assert program.page() == program.results.path.with_suffix(".md").read_text(encoding="utf-8")
+    """And marks those that are stale: a change of the library is followed by `make pages`."""
+    published = program.results.path.with_suffix(".md").read_text(encoding="utf-8")
+    made, _ = program.page().split(f"## {stale.TITLE}")
+    assert published.startswith(made), f"write {program.results.path.stem}.md anew: `make pages`, or --budget 0"
+    assert f"## {stale.TITLE}" in published  # what it lists there as changed is as of the day it was written
+
+
+def test_a_published_row_says_when_and_by_what_it_was_made(program):
+    for row in program.rows.values():
+        assert date.fromisoformat(row["date"]) <= date.today() + timedelta(1)
+        assert row["version"] <= tl.__version__
+        assert re.fullmatch(r"[0-9a-f]{10}(\+| or earlier)?", row["commit"])
+        assert row.get("code") in {None, *program.results.codes}
 
 
 def test_a_page_without_rows_says_so(program):

@@ -23,7 +23,7 @@ from benchmarks.papers.decdtw import report
 from benchmarks.papers.decdtw.constraints import OPEN, learn, validated
 from benchmarks.papers.decdtw.methods import METHODS, Base
 from benchmarks.papers.decdtw.music import FILE, score_task
-from benchmarks.papers.decdtw.tasks import Pairs, Task, places_task, warped_task
+from benchmarks.papers.decdtw.tasks import THRESHOLDS, Pairs, Task, places_task, warped_task
 from benchmarks.papers.decdtw.training import WEIGHTS, Settings, errors, first_metric, select_weight, train
 from benchmarks.papers.results import Found, Row, having
 from benchmarks.papers.resumable import Program
@@ -154,7 +154,7 @@ def summary(found: dict[str, list[float]], pairs: Pairs, task: Task) -> dict[str
         return means
     largest, kind = np.asarray(found["max error"]), pairs.kind.numpy()
     for i, condition in enumerate(task.kinds):
-        for metres in report.THRESHOLDS:
+        for metres in THRESHOLDS:
             means[f"{condition} ≤ {metres} m"] = float((largest[kind == i] <= metres).mean())
     return means
 

@@ -16,7 +16,7 @@ from benchmarks.papers.decdtw.tasks import Pairs, Task
 from benchmarks.papers.decdtw.training import Say, Settings, Trained, descended, first_metric
 from torch import Tensor, nn
 
-from timelike import nn as layers
+from timelike.align import layers
 
 
 class Scalar(nn.Module):

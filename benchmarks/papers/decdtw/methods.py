@@ -18,9 +18,8 @@ import torch
 from benchmarks.papers.decdtw.tasks import Pairs, Task
 from torch import Tensor, nn
 
-from timelike import nn as layers
-from timelike.align import DTW, subsequence
-from timelike.nn import MaxError, Positions, TimeDev, TimeErr
+from timelike.align import DTW, layers, subsequence  # `timelike.nn` loads every network, and rows would age with them
+from timelike.align.layers import MaxError, Positions, TimeDev, TimeErr
 
 GRID = 256  # values per knot: the paper takes as many as y has steps (128 at most here), the layer alone many more
 

@@ -108,6 +108,7 @@ def _warped(
 
 
 CONDITIONS = ("overcast", "sunny", "snow")
+THRESHOLDS = (3, 5, 7, 10)  # metres, of a maximum error
 QUERY, REFERENCE, SPACING = 10, 25, 5.0
 
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from benchmarks.papers import markdown
 from benchmarks.papers.canvas import blank
-from benchmarks.papers.results import Found, Row, Rows, having
+from benchmarks.papers.results import Found, Row, Rows
 from benchmarks.papers.resumable import Program
+from benchmarks.papers.tloss import labels_report as report
 from benchmarks.papers.tloss.data import Problem, known_sets, problem, sequence_file, thinned
 from benchmarks.papers.tloss.heads import Vectors, accuracy
 from numpy.typing import NDArray
@@ -36,6 +36,11 @@ SETS = tuple(SECONDS)
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 K, STEPS, BATCH = 5, 1500, 10
 HAR_TRAIN, HAR_TEST = 1200, 1000  # series of UCI HAR: a part, the same for all rows
+ABOUT = f"""\
+Test accuracy. Without labels: an encoder learns from all training series (K = {K}) and an SVM from the share
+with labels; with labels: the same network learns from that share only. {STEPS} steps each. UCI HAR: {HAR_TRAIN} series
+of the training part, {HAR_TEST} of the test part. The thesis has another data set (TwoPatterns) and another rival
+(ResNet), and is ahead of it at every share."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,8 @@ class FewLabels(Program[Share]):
         return f"without labels {found['unsupervised']:.3f}, with {found['supervised']:.3f}"
 
     def body(self) -> str:
-        return body(self.rows)
+        planned = len(SETS) * len(SHARES) * FewLabels.seeds
+        return report.body(self.rows, SETS, SHARES, planned, ABOUT)
 
     def draw(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -144,37 +150,9 @@ def supervised(given: Problem, known: NDArray[np.int64], seed: int, steps: int) 
     return float(np.mean(classes[found.numpy()] == given.test_labels))
 
 
-def curves(rows: Rows, name: str) -> list[tuple[float, int, list[float], list[float]]]:
-    """Share, labels, accuracies without and with labels in training."""
-    found = []
-    for share in SHARES:
-        some = having(rows, dataset=name, share=share)
-        if some:
-            sides = ([row[kind] for row in some] for kind in ("unsupervised", "supervised"))
-            found.append((share, some[0]["labels"], *sides))
-    return found
-
-
-def body(rows: Rows) -> str:
-    lines = []
-    for name in SETS:
-        for share, labels, *sides in curves(rows, name):
-            accuracies = [f"{np.mean(side):.3f}" for side in sides]
-            lines.append([name, f"{share:.0%}", str(labels), *accuracies, str(len(sides[0]))])
-    missing = len(SETS) * len(SHARES) * FewLabels.seeds - len(rows)
-    state = f"**Not complete**: {missing} rows are missing.\n\n" if missing else ""
-    return f"""\
-{state}Test accuracy. Without labels: an encoder learns from all training series (K = {K}) and an SVM from the share
-with labels; with labels: the same network learns from that share only. {STEPS} steps each. UCI HAR: {HAR_TRAIN} series
-of the training part, {HAR_TEST} of the test part.
-
-{markdown.table(["data set", "share", "labels", "without labels", "with labels", "seeds"], lines)}
-"""
-
-
 def draw(rows: Rows, path: Path) -> None:
     for name in SETS:
-        found = curves(rows, name)
+        found = report.curve(rows, name, SHARES)
         if not found:
             continue
         figure, (axes,) = blank(5, 3.6)

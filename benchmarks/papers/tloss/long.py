@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.papers import markdown
 from benchmarks.papers.canvas import blank
-from benchmarks.papers.clock import duration
-from benchmarks.papers.results import Found, Row, Rows
+from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
+from benchmarks.papers.tloss import long_report as report
 from numpy.typing import NDArray
 
 import timelike as tl
@@ -33,7 +32,6 @@ import timelike as tl
 YEAR, DAY = 8766, 24  # hours
 WINDOWS = {"week": (7 * DAY, 6), "quarter": (12 * 7 * DAY, DAY)}  # hours, and hours between two windows
 PENALTIES = 10.0 ** np.arange(-2, 7)
-THESIS = {"day": ("8.92e-2", "8.92e-2", "12 s", "3 min"), "quarter": ("7.26e-2", "6.26e-2", "9 s", "1 h 40 min")}
 SECONDS = {"week": 10, "quarter": 30}  # of a row, when there is an encoder
 TRAINING = 700  # seconds of that
 Floats = NDArray[np.float64]
@@ -70,7 +68,7 @@ class Household(Program[Window]):
         return f"no change {found['no change']:.3g}, {kinds}"
 
     def body(self) -> str:
-        return body(self.rows)
+        return report.body(self.rows, YEAR)
 
     def draw(self, folder: Path) -> None:
         if not self.model.exists():
@@ -173,36 +171,6 @@ def compared(series: Floats, encoder: Any, size: int, step: int) -> dict[str, An
         "representations": regressed(features, wanted, train, test),
         "raw": regressed(raw, wanted, train, test),
     }
-
-
-def body(rows: Rows) -> str:
-    lines = []
-    for name, one in rows.items():
-        ours, raw = one["representations"], one["raw"]
-        cells = [name, str(one["windows"][1]), f"{one['no change']:.3g}", f"{ours['error']:.3g}", f"{raw['error']:.3g}"]
-        lines.append([*cells, f"{ours['seconds']:.2g} s", f"{raw['seconds']:.2g} s", duration(one["encoding"])])
-    head = ["windows", "test windows", "no change", "error, representations", "error, raw values"]
-    head += ["regression, representations", "regression, raw", "encoding"]
-    theirs = ["windows", "error, representations", "error, raw values", "time, representations", "time, raw"]
-    return f"""\
-{state(rows)} A linear map predicts the mean of the next period less that of the window. Errors are mean squares on the
-hours after the first year, in units of the first year's variance; `no change` predicts 0. Time of regression includes
-the choice of its penalty.
-
-{markdown.table(head, lines)}
-
-The thesis (minutes, a GPU; table 3.2), which these numbers share the shape of and not the scale:
-
-{markdown.table(theirs, [[name, *cells] for name, cells in THESIS.items()])}
-"""
-
-
-def state(rows: Rows) -> str:
-    if not rows:
-        return "No row yet."
-    one = next(iter(rows.values()))
-    took = duration(one["training seconds"])
-    return f"By the hour, {one['hours']} hours; the encoder learned from the first {YEAR}, in {took} on one\nthread."
 
 
 def draw(series: Floats, encoder: Any, path: Path) -> None:

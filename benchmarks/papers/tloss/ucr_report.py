@@ -45,11 +45,11 @@ def body(rows: Rows, sets: list[Known]) -> str:
     finished = len(accuracies(rows, COMBINED))
     return f"""{state(rows, sets, finished)}
 
-A cell is our accuracy / that of the thesis (Franceschi 2022, chapter 3); ± is the deviation over three seeds, which
-the {len(shortest(sets))} sets of the shortest series have; one seed otherwise. The SVM is that of the thesis: RBF, C
-from 10⁻⁴ to 10⁴ and ∞ by five folds of the training part, ∞ where it has fewer than 50 series or 5 per class. UCR sets
-are used as they are, UEA sets standardised per channel from their training part (the authors use the test part too).
-DTW is the thesis's 1-NN DTW.
+A cell is our accuracy / that of the thesis (Franceschi 2022, chapter 3). {seeds(rows, sets)}
+
+The SVM is that of the thesis: RBF, C from 10⁻⁴ to 10⁴ and ∞ by five folds of the training part, ∞ where it has fewer
+than 50 series or 5 per class. UCR sets are used as they are, UEA sets standardised per channel from their training part
+(the authors use the test part too). DTW is the thesis's 1-NN DTW.
 
 {table(rows, sets)}
 
@@ -64,10 +64,21 @@ DTW is the thesis's 1-NN DTW.
 """
 
 
+def seeds(rows: Rows, sets: list[Known]) -> str:
+    """How many seeds there are, beside those that are planned."""
+    several = {key.rpartition("/")[0] for key, row in rows.items() if row["seed"] > 0}
+    planned = f"three seeds are planned for the {len(shortest(sets))} sets of the shortest series, one for the others"
+    if not several:
+        return f"**All rows are of seed 0**, so nothing is said of the deviation\nover seeds ({planned})."
+    return f"± is the deviation over seeds, which {len(several)} cells have so far\n({planned})."
+
+
 def state(rows: Rows, sets: list[Known], finished: int) -> str:
     if finished == len(sets):
         return f"All {len(sets)} data sets are finished ({len(rows)} rows)."
-    said = f"{finished} of {len(sets)} data sets are finished ({len(rows)} rows): the means below are of these only."
+    said = (
+        f"{finished} of {len(sets)} data sets are finished ({len(rows)} rows). A mean is over as many sets as it says."
+    )
     return f"**Not complete.** {said} Data sets come in the order of their cost; the program goes on where it stopped."
 
 
