@@ -134,6 +134,32 @@ def test_a_backward_pass_per_term_has_the_same_loss_and_gradients(which, weight,
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_negatives", [1, 2, 7])
+def test_by_terms_the_negatives_count_as_much_as_the_positive_however_many_they_are(n_negatives, ragged):
+    objective = contrast(ragged, by_terms=True, n_negatives=n_negatives)
+    objective.module.double()
+    objective.steps = objective.steps.double()
+    batch = next(objective.batches(0, np.random.default_rng(0)))
+    said = objective.step(batch, Gather())["loss"]
+    found = [parameter.grad.clone() for parameter in objective.module.parameters()]
+    objective.module.zero_grad()
+
+    def product(name, i, *k):
+        (x, n), (y, m) = (
+            (batch[side][place], int(batch[f"{side}_lengths"][place])) for side, place in (("anchor", i), (name, (i, *k)))
+        )
+        return objective.module(x[None, :n])[0] @ objective.module(y[None, :m])[0]
+
+    total = 0.0
+    for i in range(len(batch)):
+        away = sum(torch.log(torch.sigmoid(-product("negative", i, k))) for k in range(n_negatives))
+        total -= (torch.log(torch.sigmoid(product("positive", i))) + away / n_negatives) / len(batch)
+    total.backward()
+    assert said == pytest.approx(total.item(), rel=1e-9)
+    for gradient, parameter in zip(found, objective.module.parameters(), strict=True):
+        torch.testing.assert_close(gradient, parameter.grad, rtol=1e-7, atol=1e-12)
+
+
 @pytest.mark.parametrize("precision", ["64-true", "bf16-mixed", "bf16-true"])
 @pytest.mark.parametrize("by_terms", [False, True])
 def test_it_trains_in_other_precisions(ragged, precision, by_terms):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from timelike.train import fitting
+from timelike.train import ctrl_c
 from toys import MAKERS, turning
 
 
 @pytest.fixture(autouse=True)
 def no_ctrl_c_before(monkeypatch):
     """One test's Ctrl-C is not the first of two of another."""
-    monkeypatch.setattr(fitting, "_ended", float("-inf"))
+    monkeypatch.setattr(ctrl_c, "_ended", float("-inf"))
 
 
 @pytest.fixture(scope="session")

@@ -243,6 +243,18 @@ def test_a_checkpoint_that_is_further_than_asked_for_is_kept_with_a_warning(trai
     assert torch.equal(weights(first), weights(again))
 
 
+def test_the_rate_is_halved_after_ten_epochs_without_a_smaller_loss(train):
+    metric = MAKERS["siamese"](max_epochs=40, patience=None, learning_rate=3e-4).fit(train)
+    history, optimizer = metric.history_, torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=3e-4)
+    rival = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=9, threshold=0.0, eps=0.0)
+    expected, each = [], history.n_steps // 40
+    for losses in history["loss"].reshape(40, each):
+        expected += [optimizer.param_groups[0]["lr"]] * each
+        rival.step(losses.mean())
+    np.testing.assert_allclose(history["rate"], expected)
+    assert expected[-1] < 3e-4
+
+
 def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
     fits = []
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import timelike as tl
-from timelike.train import Batch, Callback, Diverged, History, Objective, fit, fitting, per_class, seeded, shuffled
+from timelike.train import Batch, Callback, Diverged, History, Objective, ctrl_c, fit, per_class, seeded, shuffled
 from train.objectives import Contest, Judged, Line, weights
 
 
@@ -284,7 +284,7 @@ def test_a_second_ctrl_c_in_the_next_training_interrupts_that_one(monkeypatch):
         fit(Line(), max_epochs=5, callbacks=[Presses(2)])
     with pytest.raises(KeyboardInterrupt):
         fit(Line(), max_epochs=5, callbacks=[Presses(2)])
-    monkeypatch.setattr(fitting, "_ended", fitting._ended - 3.0)  # as if three seconds had passed
+    monkeypatch.setattr(ctrl_c, "_ended", ctrl_c._ended - 3.0)  # as if three seconds had passed
     with pytest.warns(UserWarning, match="Ctrl-C after step 2"):
         assert fit(Line(), max_epochs=5, callbacks=[Presses(2)]).stopped == "Ctrl-C"
 
@@ -297,7 +297,7 @@ def test_ctrl_c_before_anything_was_learned_interrupts(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fit(Line(), max_epochs=5, callbacks=[Early()], checkpoint=tmp_path)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(fitting, "_ended", fitting._ended - 3.0)
+    monkeypatch.setattr(ctrl_c, "_ended", ctrl_c._ended - 3.0)
     fit(Line(), max_steps=3, checkpoint=tmp_path)
     with pytest.warns(UserWarning, match="Ctrl-C after step 3"):  # of a checkpoint there is something to keep
         fit(Line(), max_epochs=5, callbacks=[Early()], checkpoint=tmp_path)

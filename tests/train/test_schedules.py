@@ -45,6 +45,49 @@ def test_plateau_is_torchs_plateau(sign):
     assert optimizer.param_groups[0]["lr"] < 0.1
 
 
+def torch_plateau(values, rate, *, patience):
+    """The rate after each value, lower being better."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)
+    rival = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=patience - 1, threshold=0.0, eps=0.0)
+    rates = []
+    for value in values:
+        rival.step(value)
+        rates.append(optimizer.param_groups[0]["lr"])
+    return rates
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+@pytest.mark.parametrize("watch", ["loss", "auto"])
+def test_a_plateau_of_the_loss_is_torchs_whatever_the_scores_do(watch, higher_is_better):
+    losses = np.random.default_rng(1).normal(size=60).round(1) - np.linspace(0, 8, 60)
+    history, found = History(higher_is_better=higher_is_better), []
+    for epoch, loss in enumerate(losses):
+        history.note("epoch_loss", epoch, loss)
+        if watch == "loss":
+            history.note("score", epoch, epoch if higher_is_better else -epoch)  # better every time
+        found.append(Plateau(patience=4, watch=watch).factor(epoch, None, history))
+    expected = torch_plateau(losses, 1.0, patience=4)
+    assert found == expected
+    assert 0.5**10 < expected[-1] < 0.5  # it fell, and not always
+    if watch == "loss":
+        assert Plateau(patience=4).factor(60, None, history) == 1.0  # by itself it looks at the scores
+
+
+def test_the_loss_that_a_plateau_of_a_training_watches_is_the_mean_of_an_epoch():
+    class Ever(Judged):
+        higher_is_better = True
+
+        def validate(self):
+            return super().validate() * 0 + float(self.module[1].num_batches_tracked)  # better every time
+
+    history = fit(Ever(rate=0.02), max_epochs=25, schedule=Plateau(patience=2, watch="loss"), random_state=0)
+    by_epoch = history["loss"].reshape(25, 6).mean(axis=1)
+    np.testing.assert_allclose(history["epoch_loss"], by_epoch)
+    expected = [0.02, *torch_plateau(by_epoch, 0.02, patience=2)[:-1]]
+    np.testing.assert_allclose(history["rate"].reshape(25, 6), np.repeat(expected, 6).reshape(25, 6))
+    assert 0.02 * 0.5**10 < expected[-1] < 0.02
+
+
 def test_a_plateau_halves_the_rate_of_a_training():
     history = fit(Judged(rate=1e-9), max_epochs=6, schedule=Plateau(patience=2, watch="loss"), random_state=0)
     assert set(history["rate"].tolist()) <= {1e-9, 0.5e-9, 0.25e-9}

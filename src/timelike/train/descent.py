@@ -49,6 +49,8 @@ class Descent:
         """What the part of this process counts, where processes have parts of different sizes."""
         self.norm = 0.0
         """Norm of the gradient at the last update, before clipping."""
+        self.begun = 0
+        """Updates begun so far: until one is, the module is as it was before the step."""
         self.updates = 0
         """Updates so far: a step that makes none has learned nothing."""
 
@@ -77,6 +79,7 @@ class Descent:
         # before the norm: it is the mean gradient that is clipped, and one process must not clip more than another
         self._processes.average_gradients(parameters)
         self.norm = self._checked_norm(parameters)
+        self.begun += 1
         for one in chosen:
             one.step()
         self._module.zero_grad()

@@ -1,18 +1,12 @@
-"""`fit`, the one verb of this room: its limits, its schedules, and Ctrl-C between two steps, never inside one."""
+"""`fit`, the one verb of this room: its limits, its schedules, and where its checkpoints go."""
 
 from __future__ import annotations
 
-import math
-import signal
-import threading
-import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from types import FrameType
 from typing import Any, Literal
 
 from torch import nn
@@ -22,14 +16,12 @@ from ..sequences.sampling import RandomState
 from . import randomness
 from .callbacks import Callback, ProgressBar
 from .checkpoints import Checkpoints
+from .ctrl_c import listening
 from .history import History
 from .loop import Loop, Run
 from .objective import Objective
 from .processes import Accelerator, Precision, Processes, Strategy
 from .schedules import Schedule
-
-_TWICE = 3.0  # seconds between two presses of Ctrl-C that belong together
-_ended = -math.inf  # the moment at which Ctrl-C last ended a training
 
 
 def fit(
@@ -97,12 +89,12 @@ def fit(
     seed = randomness.drawn_seed(random_state)
     processes = Processes.start(accelerator, devices, strategy, precision)
     bars = [ProgressBar(max_steps, max_epochs)] if progress and processes.first else []
-    with randomness.untouched(), _ctrl_c() as interrupted:
+    with randomness.untouched(), listening() as ctrl_c:
         run = Run(objective, processes, processes.agreed(seed))
         if checkpoints is not None:
             checkpoints.restore(run, random_state is not None)
         limits.warn_if_passed(run)
-        loop = Loop(run, limits, schedules, checkpoints, clip, [*callbacks, *bars], interrupted)
+        loop = Loop(run, limits, schedules, checkpoints, clip, [*callbacks, *bars], ctrl_c)
         loop.go()
     return run.history
 
@@ -194,32 +186,3 @@ class Limits:
         if self.max_seconds is not None and seconds >= self.max_seconds:
             return "max_time"
         return None
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets; a second Ctrl-C interrupts at once, as ever.
-
-    Half an update would be neither the weights before nor those after, so the step is finished first. The second one
-    may come when this training has ended and the next one of a search has begun, so it interrupts there too. A handler
-    that somebody else has put up is left alone.
-    """
-    global _ended  # noqa: PLW0603
-    asked = threading.Event()
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield asked
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if asked.is_set() or time.monotonic() - _ended < _TWICE:
-            raise KeyboardInterrupt
-        asked.set()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if asked.is_set():
-            _ended = time.monotonic()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,6 +17,7 @@ from ..sequences.arguments import real
 from . import randomness
 from .batches import Batch
 from .callbacks import Callback
+from .ctrl_c import CtrlC, GivenUp
 from .descent import Descent, Diverged, NotFinite, diverged, listed, named_optimizers, own_options
 from .history import KEPT, History
 from .objective import Number, Objective
@@ -77,10 +77,10 @@ class Loop:
         checkpoints: Checkpoints | None,
         clip: float | None,
         callbacks: Sequence[Callback],
-        interrupted: Event,
+        ctrl_c: CtrlC,
     ) -> None:
         self.run, self.limits, self.checkpoints, self.clip = run, limits, checkpoints, clip
-        self.callbacks, self.interrupted = callbacks, interrupted
+        self.callbacks, self.ctrl_c = callbacks, ctrl_c
         self.processes, self.objective = run.processes, run.objective
         self.descent = Descent(run.module, run.optimizers, run.processes, clip)
         alike = dict.fromkeys(run.optimizers, schedules) if isinstance(schedules, Schedule) else {}
@@ -96,15 +96,14 @@ class Loop:
         run.module.train()
         self._call("started")  # once the checkpoint is loaded: a callback finds what happened before in the history
         try:
-            while not self._stops():
-                self._epoch()
+            self._learn()
             if run.stopping == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
                 raise KeyboardInterrupt
             history.stopped = run.stopping
             if self.checkpoints is not None and not self.checkpoints.current(run):
                 self._save()
             if run.stopping == "max_steps":  # judged, but not in the checkpoint: a longer run would not be judged here
-                self._validate()
+                self._judge_the_end()
             if self.limits.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
         finally:
@@ -119,6 +118,27 @@ class Loop:
                 "what called this too",
                 stacklevel=3,
             )
+
+    def _learn(self) -> None:
+        """Epochs until something says stop, or what is under way is given up."""
+        try:
+            self._judge_what_was_given_up()
+            while not self._stops():
+                self._epoch()
+        except GivenUp:
+            self.run.stop("Ctrl-C")
+
+    def _judge_what_was_given_up(self) -> None:
+        """A validation that was due when Ctrl-C ended the run before this one: patience and schedules count it."""
+        run, every = self.run, self.limits.validate_every
+        if run.step > 0 and (run.position == 0 if every is None else run.step % every == 0):
+            self._validate()
+
+    def _judge_the_end(self) -> None:
+        try:
+            self._validate()
+        except GivenUp:
+            self.run.stopping = self.run.history.stopped = "Ctrl-C"
 
     def _epoch(self) -> None:
         """The rest of an epoch: its steps until there are no more or something says stop."""
@@ -141,13 +161,29 @@ class Loop:
         done, first = run.position, run.step - run.position
         randomness.before_step(run.seed, first, self.processes.rank)
         source = self.objective.batches(run.epoch, randomness.for_batches(run.seed, run.epoch))
-        for position, batch in enumerate(islice(source, self.objective.steps_per_epoch)):
+        for position, batch in enumerate(self._drawn(islice(source, self.objective.steps_per_epoch))):
             if position >= done:  # those before were seen before the pause
                 yield _checked(batch)
             randomness.before_step(run.seed, first + position + 1, self.processes.rank)
         if run.position == 0:
             name = type(self.objective).__name__
             raise ValueError(f"batches() of {name} gave none in epoch {run.epoch}: expected at least one")
+
+    def _drawn(self, source: Iterator[Any]) -> Iterator[Any]:
+        """One after the other, as long as somebody waits for them."""
+        end = object()
+        while True:
+            with self._giving_up():
+                batch = next(source, end)
+            if batch is end:
+                return
+            yield batch
+
+    def _giving_up(self) -> AbstractContextManager[None]:
+        """For what may be given up after Ctrl-C: nothing has changed until an update begins."""
+        begun = self.descent.begun
+        # processes wait for each other, and one that gave up alone would leave the others waiting for ever
+        return self.ctrl_c.giving_up(lambda: self.processes.world == 1 and self.descent.begun == begun)
 
     def _step(self, batch: Batch) -> None:
         run, descent = self.run, self.descent
@@ -157,11 +193,14 @@ class Loop:
         updates = descent.updates
         part = self._part(batch)
         try:
-            with self.processes.computing():
+            with self._giving_up(), self.processes.computing():
                 numbers = self.objective.step(part.like(run.module), descent)
         except NotFinite as error:
             _put_back(run.module, buffers)
             raise diverged(error, batch, run, next(iter(rates.values())), self.clip) from None
+        except GivenUp:
+            _put_back(run.module, buffers)
+            raise
         except Exception as error:
             error.add_note(f"at step {run.step + 1}, in the batch of the {self.objective.item}s {listed(batch)}")
             raise
@@ -221,7 +260,7 @@ class Loop:
             return
         randomness.before_score(run.seed)  # a validation that draws draws the same every time, and moves no step's seed
         try:
-            with _evaluating(run.module), self.processes.computing(), torch.no_grad():
+            with self._giving_up(), _evaluating(run.module), self.processes.computing(), torch.no_grad():
                 score = self.processes.agreed(self.objective.validate())
         except NotFinite as error:
             raise Diverged(f"{error} after step {run.step}: lower the learning rate", run.step, []) from None
@@ -233,7 +272,7 @@ class Loop:
 
     def _stops(self) -> bool:
         run = self.run
-        reason = "Ctrl-C" if self.interrupted.is_set() else self.limits.reached(run, self._seconds())
+        reason = "Ctrl-C" if self.ctrl_c.asked.is_set() else self.limits.reached(run, self._seconds())
         if reason is not None:
             run.stop(reason)
         # clocks and callbacks differ between processes, and one that stopped alone would leave the others waiting

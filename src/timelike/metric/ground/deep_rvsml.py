@@ -98,10 +98,10 @@ class _Regression(Objective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Frames in any order."""
         if epoch != self.aligned_for:  # after a pause within an epoch, its alignments are there already
-            self.aligned_for = epoch
             mapped = mapped_frames(exact(self.module), self.ready)
             if np.isfinite(mapped).all():  # otherwise the loss of these frames will say that training has diverged
                 self.virtual.align(mapped.astype(np.float64), self.aligner)
+            self.aligned_for = epoch  # not before: Ctrl-C may give them up, and a checkpoint is written then
         targets, frames = self.virtual.targets().astype(np.float32), self.ready.values
         total = self.virtual.weights.sum(axis=1).astype(np.float32)
         for ids in shuffled(len(frames), 256, rng):

@@ -50,6 +50,7 @@ class Virtual:
 
     def align(self, mapped: Floats, aligner: Aligner) -> None:
         """Align every sequence, whose frames are mapped, to the virtual one of its class."""
+        weights = np.zeros_like(self.weights)  # those before stay until all are there
         for begin, end, kind in zip(self.offsets[:-1], self.offsets[1:], self.classes.tolist(), strict=True):
             try:
                 found = aligner.align(mapped[begin:end], self.frames(kind))
@@ -59,10 +60,10 @@ class Virtual:
                     f"class, which has virtual={self.size} steps: {error}"
                 ) from None
             if found.path is None:
-                self.weights[begin:end] = found.plan
+                weights[begin:end] = found.plan
             else:
-                self.weights[begin:end] = 0.0
-                self.weights[begin:end][tuple(found.path.T)] = 1.0
+                weights[begin:end][tuple(found.path.T)] = 1.0
+        self.weights = weights
 
     def error(self, mapped: Floats) -> float:
         """Σ_ij T_ij ‖f(x_i) − v_j‖²."""

@@ -69,10 +69,10 @@ struct AtPoints {
 // The gradients of a layer's weights at the points, of all rows, added to `into`; `values` is scratch.
 template <int Tile>
 void weight_gradients(const Layout& at, const Edges& edges, const float* planes, int64_t inputs, const float* gradients, int64_t outputs,
-                      float* into, float* values, const AtPoints& at_points) {
+                      float* into, float* values, const AtPoints& at_points, const volatile bool* stop) {
     constexpr int64_t size = points + 1 - Tile, reach = size / 2;
     const int64_t padded = rounded(outputs);
-    for (int64_t y = 0; y < at.n; y += at.strip) {
+    for (int64_t y = 0; y < at.n && !*stop; y += at.strip) {
         const int64_t last = smaller(at.n, y + at.strip), tiles = (last - y) * at.tiles;
         transform<Tile>(at, edges, planes, inputs, y - reach, last + reach, values);
         for (int64_t j = 0; j < tiles; j += span) {
@@ -99,9 +99,9 @@ void bias_gradients(const Layout& at, const float* gradients, int64_t outputs, f
 // From the gradient of the one output: that of what the last layer read, through the ReLU, and of its weights.
 template <int Tile, int Last>
 void last_gradients(const Layout& at, const Edges& edges, const float* weights, const float* output, const float* planes, int64_t channels,
-                    float* to, float* into) {
+                    float* to, float* into, const volatile bool* stop) {
     constexpr int reach = Last / 2;
-    for (int64_t k = 0; k < channels; k++) {
+    for (int64_t k = 0; k < channels && !*stop; k++) {
         V by_weight[Last * Last] = {};
         for (int64_t j = 0; j < at.n * at.tiles; j += W) {
             V read[Tile], sums[Tile] = {};

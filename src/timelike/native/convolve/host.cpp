@@ -131,7 +131,7 @@ void forward(const ConvolveTable& kernels, const Stack& stack, const Tables& tab
     const auto work = [&](int64_t task, int worker) {
         const auto [pair, first] = tasks[size_t(task)];
         kernels.forward(stack, tables.grid(pair), first, out + pair * tables.n * tables.m, kept ? kept + starts[pair] : nullptr,
-                        all[size_t(worker)].get());
+                        all[size_t(worker)].get(), &stop);
     };
     run_tasks(int64_t(tasks.size()), threads, work, [&](int64_t done) { return poll(done, int64_t(tasks.size())); }, &stop);
 }
@@ -216,7 +216,8 @@ void backward(const ConvolveTable& kernels, const Stack& stack, const std::vecto
         for (int64_t p = chunk * together; p < std::min(tables.pairs, (chunk + 1) * together) && !stop; p++) {
             if (tables.columns[p] == 0) continue;
             const int64_t offset = p * tables.n * tables.m;
-            kernels.backward(stack, into, tables.grid(p), gradient + offset, kept + starts[p], out + offset, all[size_t(worker)].get());
+            kernels.backward(stack, into, tables.grid(p), gradient + offset, kept + starts[p], out + offset, all[size_t(worker)].get(),
+                             &stop);
         }
     };
     run_tasks(chunks, threads, work, [&](int64_t done) { return poll(done, chunks); }, &stop);

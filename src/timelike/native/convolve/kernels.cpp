@@ -96,7 +96,7 @@ struct Kept {
 
 template <int Tile, int Last>
 void forward_block(const Stack& stack, const Layout& at, const Edges& edges, const Grid& grid, const Kept& kept, float* found, float* values,
-                   float* sums, float* out) {
+                   float* sums, float* out, const volatile bool* stop) {
     take_apart(at, Tile, grid.distances, grid.stride, kept.input);
     take_apart(at, Tile, grid.positions, grid.stride, kept.input + Tile * at.stride);
     clear_around(at, kept.input, 2 * Tile);
@@ -105,9 +105,10 @@ void forward_block(const Stack& stack, const Layout& at, const Edges& edges, con
         further -= stack.reach(l);  // as many rows around the block as the layers above will read
         const int64_t from = larger(0, at.y0 - further), end = smaller(at.n, at.y1 + further);
         layer<Tile>(at, edges, stack.products[l], kept.read_by(l), stack.inputs(l), kept.outputs[l], stack.width, from, end,
-                    Forwards{stack.biases[l], edges}, values, sums);
+                    Forwards{stack.biases[l], edges}, values, sums, stop);
         clear_around(at, kept.outputs[l], stack.width * Tile);
     }
+    if (*stop) return;
     last_layer<Tile, Last>(at, edges, stack.last, stack.biases[stack.layers - 1][0], kept.read_by(stack.layers - 1), stack.width, found);
     put_together(at, Tile, found, grid.stride, out);
 }
@@ -125,13 +126,13 @@ struct Forward {
     }
 };
 
-void forward(const Stack& stack, const Grid& grid, int64_t first, float* out, float* keep, float* scratch) {
+void forward(const Stack& stack, const Grid& grid, int64_t first, float* out, float* keep, float* scratch, const volatile bool* stop) {
     Memory memory{scratch}, kept_memory{keep};
     Forward f(stack, grid.n, grid.m, keep != nullptr, memory);
     const Kept kept(f.at, stack, keep ? kept_memory : memory);
     f.at.y0 = first, f.at.y1 = smaller(grid.n, first + f.at.y1);
-    if (stack.size == 5) forward_block<4, 3>(stack, f.at, f.edges, grid, kept, f.found, f.values, f.sums, out);
-    else forward_block<2, 5>(stack, f.at, f.edges, grid, kept, f.found, f.values, f.sums, out);
+    if (stack.size == 5) forward_block<4, 3>(stack, f.at, f.edges, grid, kept, f.found, f.values, f.sums, out, stop);
+    else forward_block<2, 5>(stack, f.at, f.edges, grid, kept, f.found, f.values, f.sums, out, stop);
 }
 
 struct Backward {
@@ -153,7 +154,7 @@ struct Backward {
 
 template <int Tile, int Last>
 void backward_pair(const Stack& stack, const StackGradients& wanted, const Backward& b, const Grid& grid, const float* gradient,
-                   const Kept& kept, float* out) {
+                   const Kept& kept, float* out, const volatile bool* stop) {
     const Layout& at = b.at;
     const int64_t top = stack.layers - 1;
     take_apart(at, Tile, gradient, grid.stride, b.output);
@@ -161,13 +162,15 @@ void backward_pair(const Stack& stack, const StackGradients& wanted, const Backw
     bias_gradients<Tile>(at, b.output, 1, wanted.biases[top]);
     float* now = b.gradients[0];
     float* next = b.gradients[1];
-    last_gradients<Tile, Last>(at, b.edges, stack.last, b.output, kept.read_by(top), stack.width, now, wanted.last);
-    for (int64_t l = top - 1; l >= 0; l--) {
+    last_gradients<Tile, Last>(at, b.edges, stack.last, b.output, kept.read_by(top), stack.width, now, wanted.last, stop);
+    for (int64_t l = top - 1; l >= 0 && !*stop; l--) {
         clear_around(at, now, stack.width * Tile);
         bias_gradients<Tile>(at, now, stack.width, wanted.biases[l]);
-        weight_gradients<Tile>(at, b.edges, kept.read_by(l), stack.inputs(l), now, stack.width, wanted.points[l], b.values, b.at_points);
+        weight_gradients<Tile>(at, b.edges, kept.read_by(l), stack.inputs(l), now, stack.width, wanted.points[l], b.values, b.at_points,
+                               stop);
         const Backwards through{l ? kept.read_by(l) : nullptr, at.stride, Tile};
-        layer<Tile>(at, b.edges, wanted.products[l], now, stack.width, next, l ? stack.width : 1, 0, at.n, through, b.values, b.sums);
+        layer<Tile>(at, b.edges, wanted.products[l], now, stack.width, next, l ? stack.width : 1, 0, at.n, through, b.values, b.sums,
+                    stop);
         float* const swapped = now;
         now = next, next = swapped;
     }
@@ -175,13 +178,13 @@ void backward_pair(const Stack& stack, const StackGradients& wanted, const Backw
 }
 
 void backward(const Stack& stack, const StackGradients& wanted, const Grid& grid, const float* gradient, const float* keep, float* out,
-              float* scratch) {
+              float* scratch, const volatile bool* stop) {
     Memory memory{scratch};
     const Backward b(stack, grid.n, grid.m, memory);
     Memory kept_memory{const_cast<float*>(keep)};
     const Kept kept(b.at, stack, kept_memory);
-    if (stack.size == 5) backward_pair<4, 3>(stack, wanted, b, grid, gradient, kept, out);
-    else backward_pair<2, 5>(stack, wanted, b, grid, gradient, kept, out);
+    if (stack.size == 5) backward_pair<4, 3>(stack, wanted, b, grid, gradient, kept, out, stop);
+    else backward_pair<2, 5>(stack, wanted, b, grid, gradient, kept, out, stop);
 }
 
 int64_t scratch(const Stack& stack, int64_t n, int64_t m, bool gradients) {

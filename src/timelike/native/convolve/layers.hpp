@@ -117,9 +117,9 @@ struct Backwards {
 // Rows from .. end of a layer: planes of `inputs` channels to planes of `outputs`.
 template <int Tile, class Finish>
 void layer(const Layout& at, const Edges& edges, const float* weights, const float* from_planes, int64_t inputs, float* to_planes,
-           int64_t outputs, int64_t from, int64_t end, const Finish& finish, float* values, float* sums) {
+           int64_t outputs, int64_t from, int64_t end, const Finish& finish, float* values, float* sums, const volatile bool* stop) {
     constexpr int64_t size = points + 1 - Tile, reach = size / 2;
-    for (int64_t y = from; y < end; y += at.strip) {
+    for (int64_t y = from; y < end && !*stop; y += at.strip) {
         const int64_t last = smaller(end, y + at.strip), count = (last - y) * at.tiles;
         transform<Tile>(at, edges, from_planes, inputs, y - reach, last + reach, values);
         for (int64_t j = 0; j < count; j += span) {

@@ -49,10 +49,10 @@ struct ConvolveTable {
     // rows that are computed together; all of them where they are kept
     int64_t (*block)(const Stack&, int64_t n, int64_t m);
     // g of a block of rows into `out`, rows of `stride`; what the gradients need into `keep`, unless it is null
-    void (*forward)(const Stack&, const Grid&, int64_t first, float* out, float* keep, float* scratch);
+    void (*forward)(const Stack&, const Grid&, int64_t first, float* out, float* keep, float* scratch, const volatile bool* stop);
     // from the gradient of g, laid out as the distances, that of the distances
     void (*backward)(const Stack&, const StackGradients&, const Grid&, const float* gradient, const float* keep, float* out,
-                     float* scratch);
+                     float* scratch, const volatile bool* stop);
 };
 
 TIMELIKE_DECLARE_TABLES(ConvolveTable, convolve_table)

@@ -38,18 +38,13 @@ class Boxes {
         radius_ = program.window.open() ? length_ : program.window.radius(length_, length_);
         const int64_t blocks = (items.count + kernel.lanes - 1) / kernel.lanes;
         for (Buffer<T>* part : {&columns_, &low_, &high_}) *part = buffer<T>(blocks * size_ * kernel.lanes);
-        std::vector<T> low(static_cast<size_t>(size_)), high(static_cast<size_t>(size_));
-        for (int64_t item = 0; item < blocks * kernel.lanes; item++) {
-            const int64_t source = std::min(item, items.count - 1);  // a last register that is not full repeats the last item
-            const T* values = items.values + items.starts[source] * items.channels;
-            envelope(values, length_, items.channels, radius_, low.data(), high.data());
-            const int64_t base = item / kernel.lanes * size_ * kernel.lanes + item % kernel.lanes;
-            for (int64_t k = 0; k < size_; k++) {
-                columns_[base + k * kernel.lanes] = values[k];
-                low_[base + k * kernel.lanes] = low[size_t(k)];
-                high_[base + k * kernel.lanes] = high[size_t(k)];
-            }
-        }
+    }
+
+    // Lays out every item with its box: of a large gallery it takes seconds, hence threads. Gives false if stopped.
+    bool lay_out(int threads, const std::function<bool(int64_t)>& poll, volatile bool* stop) {
+        const int64_t blocks = (items_.count + kernel_.lanes - 1) / kernel_.lanes;
+        if (double(items_.count) * double(size_) < 1e6) threads = 0;
+        return run_tasks(blocks, int(std::min<int64_t>(threads, blocks)), [&](int64_t block, int) { lay_out(block); }, poll, stop);
     }
 
     void bounds(const T* query, std::vector<T>& into) const {
@@ -66,6 +61,22 @@ class Boxes {
     }
 
   private:
+    void lay_out(int64_t block) {
+        std::vector<T> low(static_cast<size_t>(size_)), high(static_cast<size_t>(size_));
+        const int64_t lanes = kernel_.lanes;
+        for (int64_t item = block * lanes; item < (block + 1) * lanes; item++) {
+            const int64_t source = std::min(item, items_.count - 1);  // a last register that is not full repeats the last item
+            const T* values = items_.values + items_.starts[source] * items_.channels;
+            envelope(values, length_, items_.channels, radius_, low.data(), high.data());
+            const int64_t base = block * size_ * lanes + item % lanes;
+            for (int64_t k = 0; k < size_; k++) {
+                columns_[base + k * lanes] = values[k];
+                low_[base + k * lanes] = low[size_t(k)];
+                high_[base + k * lanes] = high[size_t(k)];
+            }
+        }
+    }
+
     const Collection<T>& items_;
     const Kernels<T>& kernel_;
     int64_t length_, size_, radius_;
@@ -176,13 +187,16 @@ template <class T>
 bool search(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, int64_t k, bool rooted,
             int threads, int64_t* ids, T* distances, const Table& table, const Poll& poll) {
     const Kernels<T>& kernel = kernels<T>(table);
+    volatile bool stop = false;
     std::unique_ptr<Boxes<T>> boxes;
-    if (bounded(queries, items, program, kernel)) boxes = std::make_unique<Boxes<T>>(items, program, kernel);
+    if (bounded(queries, items, program, kernel)) {
+        boxes = std::make_unique<Boxes<T>>(items, program, kernel);
+        if (!boxes->lay_out(threads, [&](int64_t) { return poll(0, queries.count); }, &stop)) return false;
+    }
     threads = int(std::min<int64_t>(threads, queries.count));
     std::vector<std::unique_ptr<Searcher<T>>> searchers;
     for (int worker = 0; worker < std::max(1, threads); worker++)
         searchers.push_back(std::make_unique<Searcher<T>>(queries, items, program, k, rooted, kernel, boxes.get()));
-    volatile bool stop = false;
     auto run = [&](int64_t query, int worker) {
         searchers[size_t(worker)]->run(query, ids + query * k, distances + query * k, &stop);
     };
@@ -194,7 +208,9 @@ bool lower_bounds(const Collection<T>& queries, const Collection<T>& items, cons
                   const Table& table) {
     const Kernels<T>& kernel = kernels<T>(table);
     if (!bounded(queries, items, program, kernel)) return false;
-    const Boxes<T> boxes(items, program, kernel);
+    Boxes<T> boxes(items, program, kernel);
+    volatile bool stop = false;
+    boxes.lay_out(0, [](int64_t) { return true; }, &stop);
     std::vector<T> found(size_t(items.count), T(0));
     for (int64_t query = 0; query < queries.count; query++) {
         boxes.bounds(queries.values + queries.starts[query] * queries.channels, found);

@@ -22,7 +22,37 @@ struct Job {
     volatile bool* stop;
     std::atomic<std::int64_t> next{0}, finished{0};
     std::exception_ptr error{};  // the first that a worker met: it ends the work, and the caller is told
+
+    // Tasks until there are no more; gives what one of them threw.
+    std::exception_ptr take_part(int worker) {
+        try {
+            // tasks are taken, not dealt: they differ in size, and no result depends on who did them
+            for (std::int64_t task; !*stop && (task = next++) < tasks; finished++) (*work)(task, worker);
+        } catch (...) {
+            *stop = true;
+            return std::current_exception();
+        }
+        return {};
+    }
 };
+
+// Waits until the workers are through, and asks now and then whether the work is still wanted.
+template <class Through>
+bool await(Job& job, const std::function<bool(std::int64_t)>& poll, std::unique_lock<std::mutex>& lock, std::condition_variable& done,
+           const Through& through) {
+    bool wanted = true;
+    // 20 ms: Ctrl-C is answered at once for a person, and asking Python's lock fifty times a second costs nothing
+    while (!done.wait_for(lock, std::chrono::milliseconds(20), through)) {
+        if (!wanted) continue;
+        lock.unlock();  // poll may run Python code, which may wait for anything
+        if (!poll(job.finished)) {
+            *job.stop = true;
+            wanted = false;
+        }
+        lock.lock();
+    }
+    return wanted;
+}
 
 class Pool {
   public:
@@ -37,17 +67,7 @@ class Pool {
         running_ = job.threads;
         round_++;
         wake_.notify_all();
-        bool wanted = true;
-        // 20 ms: Ctrl-C is answered at once for a person, and asking Python's lock fifty times a second costs nothing
-        while (!done_.wait_for(lock, std::chrono::milliseconds(20), [&] { return running_ == 0; })) {
-            if (!wanted) continue;
-            lock.unlock();  // poll may run Python code, which may wait for anything
-            if (!poll(job.finished)) {
-                *job.stop = true;
-                wanted = false;
-            }
-            lock.lock();
-        }
+        const bool wanted = await(job, poll, lock, done_, [&] { return running_ == 0; });
         job_ = nullptr;
         if (job.error) std::rethrow_exception(job.error);
         return wanted;
@@ -70,15 +90,7 @@ class Pool {
                 if (!job_ || worker >= job_->threads) continue;
                 job = job_;
             }
-            std::exception_ptr error;
-            try {
-                // tasks are taken, not dealt: they differ in size, and no result depends on who did them
-                for (std::int64_t task; !*job->stop && (task = job->next++) < job->tasks; job->finished++)
-                    (*job->work)(task, worker);
-            } catch (...) {
-                error = std::current_exception();
-                *job->stop = true;
-            }
+            const std::exception_ptr error = job->take_part(worker);
             std::lock_guard<std::mutex> lock(mutex_);
             if (error && !job->error) job->error = error;
             if (--running_ == 0) done_.notify_all();
@@ -114,6 +126,26 @@ Pool& pool() {
     return *current;
 }
 
+// On one thread made for it, while somebody else has the pool: who waits here hears Ctrl-C in the middle of a task too.
+bool run_beside(Job& job, const std::function<bool(std::int64_t)>& poll) {
+    std::mutex mutex;
+    std::condition_variable done;
+    bool through = false;
+    std::unique_lock<std::mutex> lock(mutex);
+    std::thread worker([&] {
+        const std::exception_ptr error = job.take_part(0);
+        std::lock_guard<std::mutex> held(mutex);
+        job.error = error, through = true;
+        done.notify_all();
+    });
+    const bool wanted = await(job, poll, lock, done, [&] { return through; });
+    lock.unlock();
+    worker.join();
+    if (job.error) std::rethrow_exception(job.error);
+    return wanted;
+}
+
+// On the calling thread, for what is done in less time than it takes to wake another.
 bool run_here(Job& job, const std::function<bool(std::int64_t)>& poll) {
     auto last = std::chrono::steady_clock::now();
     for (std::int64_t task = 0; task < job.tasks; task++) {
@@ -132,7 +164,8 @@ bool run_tasks(std::int64_t tasks, int threads, const std::function<void(std::in
                const std::function<bool(std::int64_t)>& poll, volatile bool* stop) {
     Job job{tasks, threads, &work, stop};
     Pool& shared = pool();
-    if (threads < 1 || !shared.try_claim()) return run_here(job, poll);
+    if (threads < 1) return run_here(job, poll);
+    if (!shared.try_claim()) return run_beside(job, poll);
     struct Release {
         Pool& held;
         ~Release() { held.release(); }

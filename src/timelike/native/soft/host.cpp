@@ -21,6 +21,9 @@ const SoftKernels<T>& kernels(const Isa& isa) {
     else return table.f64;
 }
 
+// The workers for so many cells: one alone works in the caller's place, unless it takes so long that Ctrl-C must be heard meanwhile.
+int beside(int workers, int64_t cells) { return workers > 1 || cells > 1 << 22 ? workers : 0; }
+
 // What all calls share: the recurrence, the lengths of every pair, and who works.
 template <class T>
 struct Job {
@@ -28,7 +31,7 @@ struct Job {
     Softness<T> soft;
     Window window;
     const int64_t *n, *m;  // (pair)
-    int64_t count;
+    int64_t count, cells;
     int threads;
 
     // Pairs of like lengths together, the longest first; every thread has a group if there are pairs enough. A result
@@ -50,23 +53,16 @@ struct Job {
         if (count == 0) return;
         const auto lanes = groups();
         volatile bool stop = false;
-        const int workers = int(std::min<int64_t>(threads, int64_t(lanes.size())));
-        bool done;
-        {
-            nb::gil_scoped_release released;
-            done = run_tasks(
-                int64_t(lanes.size()), workers > 1 ? workers : 0,
+        const int64_t tasks = int64_t(lanes.size());
+        Watch{nb::none(), {}}.over([&](const auto& poll) {
+            run_tasks(
+                tasks, beside(int(std::min<int64_t>(threads, tasks)), cells),
                 [&](int64_t task, int) {
                     const Sheet sheet(window, lanes[task], kernel.lanes);
                     work(task, Passes<T>{kernel, soft, sheet, &stop});
                 },
-                [&](int64_t) {
-                    nb::gil_scoped_acquire held;
-                    return PyErr_CheckSignals() == 0;
-                },
-                &stop);
-        }
-        if (!done) throw nb::python_error();
+                [&](int64_t done) { return poll(done, tasks); }, &stop);
+        });
     }
 
     int64_t share_of(int64_t budget) const {
@@ -144,7 +140,7 @@ Job<T> job(const nb::tuple& plan, const int64_t* n, const int64_t* m, int64_t co
     for (int64_t p = 0; p < count; p++) cells += n[p] * m[p];
     // to wake a thread takes as long as this many cells
     const int useful = int(std::min<int64_t>(threads, 1 + cells / (1 << 16)));
-    return {kernels<T>(isa), {gamma, T(1) / gamma}, window, n, m, count, useful};
+    return {kernels<T>(isa), {gamma, T(1) / gamma}, window, n, m, count, cells, useful};
 }
 
 template <class T>
@@ -285,19 +281,19 @@ void costs_python(Array3<const T> x, Array3<const T> y, Ids n, Ids m, Array3<T> 
     const int64_t pairs = int64_t(x.shape(0)), rows = int64_t(x.shape(1)), columns = int64_t(y.shape(1));
     const int64_t channels = int64_t(x.shape(2));
     volatile bool stop = false;
-    nb::gil_scoped_release released;
-    run_tasks(
-        pairs, threads > 1 ? int(std::min<int64_t>(threads, pairs)) : 0,
-        [&](int64_t p, int) {
-            const int64_t used = m.data()[p];
-            std::vector<T> turned(channels * used + kernel.lanes);
-            for (int64_t j = 0; j < used; j++)
-                for (int64_t c = 0; c < channels; c++) turned[c * used + j] = y.data()[(p * columns + j) * channels + c];
-            for (int64_t i = 0; i < n.data()[p]; i++)
-                kernel.row(x.data() + (p * rows + i) * channels, turned.data(), channels, used, used,
-                           out.data() + (p * rows + i) * columns);
-        },
-        [](int64_t) { return true; }, &stop);
+    const auto work = [&](int64_t p, int) {
+        const int64_t used = m.data()[p];
+        std::vector<T> turned(channels * used + kernel.lanes);
+        for (int64_t j = 0; j < used; j++)
+            for (int64_t c = 0; c < channels; c++) turned[c * used + j] = y.data()[(p * columns + j) * channels + c];
+        for (int64_t i = 0; i < n.data()[p] && !stop; i++)
+            kernel.row(x.data() + (p * rows + i) * channels, turned.data(), channels, used, used,
+                       out.data() + (p * rows + i) * columns);
+    };
+    const int workers = beside(int(std::min<int64_t>(threads, pairs)), pairs * rows * columns);
+    Watch{nb::none(), {}}.over([&](const auto& poll) {
+        run_tasks(pairs, workers, work, [&](int64_t done) { return poll(done, pairs); }, &stop);
+    });
 }
 
 template <class T>

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..machine import COSTS, Cost, compiled, kernels
 
-_CELLS = 1 << 27  # of one compiled call: a fraction of a second, after which Ctrl-C is heard
+_CELLS = 1 << 25  # of one compiled call: a tenth of a second where samples are taken one by one, then Ctrl-C is heard
 
 
 class State(NamedTuple):

@@ -115,7 +115,7 @@ class Solver {
             for (int64_t j = 0; j < m_; j++) u_[i] += plan[i * stride_ + j] * G[i * stride_ + j];
             for (int64_t j = 0; j < m_; j++) step_[j] += plan[i * stride_ + j] * (G[i * stride_ + j] - u_[i] / a_);
         }
-        answer(plan, c_, q_.normal, inverse_, step_, n_, m_, stride_);
+        answer(plan, c_, q_.normal, inverse_, step_, n_, m_, stride_, q_.stop);
         for (int64_t i = 0; i < n_; i++) {
             for (int64_t j = 0; j < m_; j++) u_[i] -= plan[i * stride_ + j] * step_[j];
             for (int64_t j = 0; j < m_; j++) G[i * stride_ + j] = plan[i * stride_ + j] * (G[i * stride_ + j] - u_[i] / a_ - step_[j]);
@@ -156,7 +156,7 @@ class Solver {
     void rebuild() {
         const Reg rate = all(-1 / epsilon_);
         for (int64_t k = 0; k < stride_; k += width) store(c_ + k, Reg{}), store(v_ + k, all(1));
-        for (int64_t i = 0; i < n_; i++) {
+        for (int64_t i = 0; i < n_ && !*q_.stop; i++) {
             const double* cost = q_.costs + i * stride_;
             double* row = q_.plan + i * stride_;
             Reg tops = all(-infinity<double>), total = {};
@@ -192,7 +192,7 @@ class Solver {
     // A round of scalings, columns then rows. Gives false where the plan had to be made again: a scaling went far, or a
     // column has underflowed and was set in the log domain.
     bool scalings() {
-        for (int64_t s = 0; s < sweeps; s++) {
+        for (int64_t s = 0; s < sweeps && !*q_.stop; s++) {
             for (int64_t j = m_; j < stride_; j++) c_[j] = b_;
             Reg lows = load(c_), highs = lows;
             for (int64_t k = width; k < stride_; k += width) lows = least(lows, load(c_ + k)), highs = most(highs, load(c_ + k));
@@ -216,7 +216,7 @@ class Solver {
         for (int64_t i = 0; i < n_; i++) f_[i] += __builtin_log(u_[i]);
         absorb();
         for (int64_t j = 0; j < m_; j++)
-            if (c_[j] < lost) g_[j] = log_column(j);
+            if (c_[j] < lost && !*q_.stop) g_[j] = log_column(j);
         rebuild();
     }
 
@@ -235,8 +235,8 @@ class Solver {
     void sweep() {
         for (int64_t k = 0; k < stride_; k += width) store(c_ + k, Reg{});
         int64_t i = 0;
-        for (; i + 4 <= n_; i += 4) sweep_rows<4>(i);
-        for (; i < n_; i++) sweep_rows<1>(i);
+        for (; i + 4 <= n_ && !*q_.stop; i += 4) sweep_rows<4>(i);
+        for (; i < n_ && !*q_.stop; i++) sweep_rows<1>(i);
     }
 
     template <int R>
@@ -262,7 +262,8 @@ class Solver {
         multiply_in();
         column_sums();
         for (int64_t j = 0; j < m_; j++) step_[j] = b_ - c_[j];
-        answer(q_.plan, c_, q_.normal, inverse_, step_, n_, m_, stride_);
+        answer(q_.plan, c_, q_.normal, inverse_, step_, n_, m_, stride_, q_.stop);
+        if (*q_.stop) return;
         double low = step_[0], high = step_[0];
         for (int64_t j = 1; j < m_; j++) low = least(low, step_[j]), high = most(high, step_[j]);
         const double range = high - low, part = range > 0 ? __builtin_log1p(range) / range : 1;

@@ -26,11 +26,12 @@ inline void add_row(double factor, const double* from, double* to, int64_t begin
 }
 
 // A_jk −= factor Σ_p R_pj R_pk for k ≥ j ≥ first; below the diagonal A is undefined. `first` is a multiple of 4.
-inline void subtract_products(double* A, const double* R, int64_t rows, double factor, int64_t first, int64_t m, int64_t stride) {
+inline void subtract_products(double* A, const double* R, int64_t rows, double factor, int64_t first, int64_t m, int64_t stride,
+                              const volatile bool* stop) {
     constexpr int64_t tall = 4, wide = 2 * width, chunk = 64;  // eight accumulators; rows at a time that stay in cache
     for (int64_t from = 0; from < rows; from += chunk) {
         const int64_t to = from + chunk < rows ? from + chunk : rows;
-        for (int64_t j = first; j < m; j += tall)
+        for (int64_t j = first; j < m && !*stop; j += tall)
             for (int64_t k = j / wide * wide; k < m; k += wide) {
                 Reg total[tall][2] = {};
                 for (int64_t p = from; p < to; p++) {
@@ -52,9 +53,9 @@ inline void subtract_products(double* A, const double* R, int64_t rows, double f
 }
 
 // A = UᵀU, by panels of rows; `inverse` takes the reciprocals of U's diagonal, 0 where a pivot is skipped.
-inline void factor(double* A, const double* scale, double* inverse, int64_t m, int64_t stride) {
+inline void factor(double* A, const double* scale, double* inverse, int64_t m, int64_t stride, const volatile bool* stop) {
     constexpr int64_t panel = 32;
-    for (int64_t begin = 0; begin < m; begin += panel) {
+    for (int64_t begin = 0; begin < m && !*stop; begin += panel) {
         const int64_t end = begin + panel < m ? begin + panel : m;
         for (int64_t k = begin; k < end; k++) {
             double* row = A + k * stride;
@@ -62,7 +63,7 @@ inline void factor(double* A, const double* scale, double* inverse, int64_t m, i
             for (int64_t j = k + 1; j < stride; j++) row[j] *= inverse[k];
             for (int64_t j = k + 1; j < end; j++) add_row(-row[j], row, A + j * stride, j, stride);
         }
-        subtract_products(A, A + begin * stride, end - begin, 1, end, m, stride);
+        subtract_products(A, A + begin * stride, end - begin, 1, end, m, stride, stop);
     }
 }
 
@@ -84,12 +85,15 @@ inline void solve(const double* U, const double* inverse, double* r, int64_t m, 
     }
 }
 
-// The potentials that answer the column sums `r`, in place of it; `c` are the plan's own column sums.
-inline void answer(const double* plan, const double* c, double* A, double* inverse, double* r, int64_t n, int64_t m, int64_t stride) {
+// The potentials that answer the column sums `r`, in place of it; `c` are the plan's own column sums. Of many columns this is a matter
+// of seconds; once it is stopped, what stands in `r` means nothing.
+inline void answer(const double* plan, const double* c, double* A, double* inverse, double* r, int64_t n, int64_t m, int64_t stride,
+                   const volatile bool* stop) {
     for (int64_t j = 0; j < stride * stride; j++) A[j] = 0;
     for (int64_t j = 0; j < m; j++) A[j * stride + j] = c[j];
-    subtract_products(A, plan, n, double(n), 0, m, stride);
-    factor(A, c, inverse, m, stride);
+    subtract_products(A, plan, n, double(n), 0, m, stride, stop);
+    factor(A, c, inverse, m, stride, stop);
+    if (*stop) return;
     solve(A, inverse, r, m, stride);
 }
 

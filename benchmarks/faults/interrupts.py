@@ -1,0 +1,147 @@
+"""How long a call goes on after one Ctrl-C: every long call of the library in a process of its own, interrupted.
+
+    python -m benchmarks.faults.interrupts
+    python -m benchmarks.faults.interrupts --only learned --moments 1
+    python -m benchmarks.faults.interrupts --quick --markdown docs/benchmarks/interrupts.md
+
+A process says when it begins the call, is sent SIGINT some time later, and says how the call ended. The seconds between
+the signal and that are the row; of several moments the worst counts. A call that was over before the signal is no row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.faults.long_calls import EARLY, PARTS, Call
+from benchmarks.speed.table import load, setting
+
+BAR = 1.0
+MOMENTS = (2.0, 0.7, 4.5)  # seconds after the call began
+HEAD = "| call | ends with | seconds after Ctrl-C | under 1 s |\n|---|---|---:|---|"
+_PATIENCE = 60.0  # seconds after which a call is killed
+_PROGRAM = """
+import signal, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what is in the background without it
+import numpy as np, timelike as tl
+rng = np.random.default_rng(0)
+{before}
+warnings.simplefilter("ignore")
+print("begins", flush=True)
+try:
+    found = {line}
+    print(getattr(getattr(found, "history_", None), "stopped", "returned"), flush=True)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt", flush=True)
+"""
+
+
+class Ended(NamedTuple):
+    """How a call ended, and how long after the signal."""
+
+    how: str
+    seconds: float
+
+
+def interrupted(call: Call, moment: float) -> Ended:
+    """Run the call, send the signal, and wait."""
+    program = _PROGRAM.format(before=call.before, line=call.line)
+    wish = os.environ | ({} if call.native else {"TIMELIKE_NATIVE": "0"})
+    worker = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=wish)
+    assert worker.stdout is not None
+    try:
+        if worker.stdout.readline().strip() != "begins":
+            return Ended("failed before it began", 0.0)
+        time.sleep(moment)
+        if worker.poll() is not None:
+            return Ended("over before the signal", 0.0)
+        sent = time.monotonic()
+        for press in range(call.presses):
+            time.sleep(0.5 if press else 0)
+            worker.send_signal(signal.SIGINT)
+        how = _answer(worker)
+        return Ended(how, time.monotonic() - sent)
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def _answer(worker: subprocess.Popen[str]) -> str:
+    """What the process says of the end, or that it says nothing for too long."""
+    import threading
+
+    limit = threading.Timer(_PATIENCE, worker.kill)
+    limit.start()
+    try:
+        assert worker.stdout is not None
+        said = worker.stdout.readline().strip()
+    finally:
+        limit.cancel()
+    return {"Ctrl-C": EARLY, "": "killed, or failed"}.get(said, said)
+
+
+def worst(call: Call, moments: tuple[float, ...]) -> Ended:
+    """Of all moments the one with an unexpected end, or the longest."""
+    found = [interrupted(call, moment) for moment in moments]
+    # before the first step there is nothing to keep, and a training is interrupted
+    fine = {call.ends, "KeyboardInterrupt"}
+    return max(found, key=lambda one: (one.how not in fine, one.seconds))
+
+
+def rows(only: list[str] | None, moments: tuple[float, ...]) -> Iterator[str]:
+    """A line of the table for every call."""
+    for part, calls in PARTS.items():
+        for call in calls:
+            if only is None or part in only or any(word in call.name for word in only):
+                ended = worst(call, moments)
+                fine = ended.how in (call.ends, "KeyboardInterrupt") and ended.seconds < BAR
+                yield f"| {call.name} | {ended.how} | {ended.seconds:.2f} | {'yes' if fine else 'NO'} |"
+
+
+def page(lines: list[str], command: str, moments: tuple[float, ...]) -> str:
+    """The page of the documentation."""
+    kept = sum(line.endswith("yes |") for line in lines)
+    said = ", ".join(f"{moment:g}" for moment in sorted(moments))
+    return f"""# Ctrl-C
+
+```console
+{command}
+```
+
+{setting("timelike", "torch", "numpy")}; {load()}. Every call runs in a process of its own and is sent one SIGINT,
+{said} s after it began; of several moments the worst is shown. *KeyboardInterrupt*: it was raised. *Ended early*: the
+training ended and kept its weights, as [Train](../train.md#when-it-stops) says; before the first step there is nothing to
+keep, and KeyboardInterrupt is raised there too. A search over several trainings is stopped by two presses, half a second
+apart, and counts from the first. {kept} of {len(lines)} calls end within {BAR:g} s.
+
+{HEAD}
+""" + "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", help=f"{', '.join(PARTS)}, or a word of a call's name")
+    parser.add_argument("--moments", type=int, default=len(MOMENTS), help="signals at so many moments, each in a new process")
+    parser.add_argument("--quick", action="store_true", help="one moment")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the page there")
+    given = parser.parse_args()
+    moments = MOMENTS[: 1 if given.quick else given.moments]
+    print(HEAD)
+    lines = []
+    for line in rows(given.only, moments):
+        lines.append(line)
+        print(line, flush=True)
+    if given.markdown is not None:
+        command = f"python -m benchmarks.faults.interrupts{' --quick' if given.quick else ''} --markdown {given.markdown}"
+        given.markdown.write_text(page(lines, command, moments), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
