@@ -225,9 +225,10 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     phi, pins, glues, segments = found.phi[knots], found.pins[knots], found.glues[knots][:-1], found.segments[knots]
     signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
     below, above = (signal.pieces(every, phi, side).slope + chain.gradient(phi) for side in (-1, 1))
+    strength = above - below
     # a time of y at which the objective does not bend holds nothing
-    bends = above - below > 1e-10 * max(np.abs(below).max(), np.abs(above).max())
-    pins = np.where((pins == ON_KINK) & ~bends, MOVES, pins)
+    strength[np.abs(strength) <= 1e-10 * max(np.abs(below).max(), np.abs(above).max())] = 0.0
+    pins = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
     blocks = Blocks(pins, glues)
     # seen from inside the segment the solution lies on
     side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
@@ -236,7 +237,7 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     differences = np.diff(adjoint)
     slopes = pieces.slope + chain.gradient(phi)
     worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * differences) + of_objective * slopes
-    of_pins, of_differences = blocks.distribute(worth, below, above)
+    of_pins, of_differences = blocks.distribute(worth, strength, p.t)
 
     k, w = pieces.segment, signal.weights[:, None]
     span = signal.spans[k, None]
