@@ -135,15 +135,25 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     return {};
 }
 
-// The pins that hold: a time of y at which the objective does not bend holds nothing.
-std::vector<int8_t> firm(const int8_t* pins, const Numbers& slopes, Numbers& strength) {
+// The pins that hold. A time of y at which the objective does not bend holds nothing, and a place where x and y agree
+// moves its block only if it outweighs all other kinks of it.
+std::vector<int8_t> firm(const Signal& signal, const WarpState& s, const Numbers& slopes, Numbers& strength) {
     const size_t m = strength.size();
     double force = 0;
     for (size_t i = 0; i < m; i++) force = std::max({force, std::abs(slopes[i]), std::abs(strength[i])});
-    std::vector<int8_t> found(pins, pins + m);
-    for (size_t i = 0; i < m; i++) {
-        if (std::abs(strength[i]) <= 1e-10 * force) strength[i] = 0;
-        if (pins[i] == on_kink && strength[i] <= 0) found[i] = moves;
+    std::vector<int8_t> found(s.pins, s.pins + m);
+    for (size_t begin = 0, end; begin < m; begin = end) {
+        double total = 0;
+        for (end = begin; end == begin || (end < m && s.glues[end - 1] != loose); end++) {
+            if (std::abs(strength[end]) <= 1e-10 * force) strength[end] = 0;
+            if (s.pins[end] == on_kink && strength[end] <= 0) found[end] = moves;
+            total += std::abs(strength[end]);
+        }
+        for (size_t i = begin; i < end; i++) {
+            if (s.pins[i] != on_crossing) continue;
+            const double own = 2 * signal.weight(int64_t(i)) * std::abs(signal.rate(s.segments[i], s.crossing[i]));
+            if (2 * own <= total) found[i] = on_kink;
+        }
     }
     return found;
 }
@@ -164,7 +174,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
         strength[i] = signal.piece(int64_t(i), phi[i], 1).slope - signal.piece(int64_t(i), phi[i], -1).slope;
     }
     chain.add_gradient(phi, slopes);
-    const std::vector<int8_t> pins = firm(s.pins, slopes, strength);
+    const std::vector<int8_t> pins = firm(signal, s, slopes, strength);
     const Blocks blocks(pins.data(), s.glues, m);
     const Numbers adjoint = blocks.solve(chain, curvature, v);
     Numbers worth(m), of_pins, of_differences;  // v − H·adjoint, and the objective's own slope
@@ -182,7 +192,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
         if (pins[i] == at_least) g.b_min[i] += of_pins[i];
         if (pins[i] == at_most) g.b_max[i] += of_pins[i];
         for (int64_t c = 0; c < channels; c++) {
-            const double rate = (signal.y(k + 1, c) - signal.y(k, c)) / span;
+            const double rate = signal.rate(k, c);
             const double d = signal.difference(int64_t(i), k, share, c), typical = signal.difference(int64_t(i), k, middle, c);
             // penalty' and penalty'' at d; the slope in φ is −w·penalty'(d)·rate
             const bool square = signal.squares(typical);

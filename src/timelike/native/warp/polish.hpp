@@ -153,8 +153,8 @@ class Polish {
         if (feasible(exact.data()) && moved(exact, phi) < 1e-5) std::copy(exact.begin(), exact.end(), phi);
         if (signal_.problem().penalty == Penalty::absolute)
             for (size_t i = 0; i < count_; i++)
-                if (s.pins[i] == on_kink && !signal_.at_time_of_y(phi[i]))
-                    s.pins[i] = on_crossing, s.crossing[i] = signal_.crossing(int64_t(i), phi[i]);
+                if (const int32_t channel = signal_.crossing(int64_t(i), phi[i]); s.pins[i] == on_kink && channel >= 0)
+                    s.pins[i] = on_crossing, s.crossing[i] = channel;
         return Blocks(s.pins, s.glues, count_).residual(slopes(phi));
     }
 
