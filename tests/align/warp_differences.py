@@ -28,10 +28,10 @@ class Compared:
         if not self.sides:
             return "no room"
         size = max(np.abs(self.sides).max(), 1e-3)
-        wide, narrow = (abs(self.sides[i] - self.sides[-1 - i]) > 2e-3 * size for i in (0, 1))
+        wide, narrow = (abs(self.sides[i] - self.sides[-1 - i]) > 2e-4 * size for i in (0, 1))
         if wide and narrow:
             return "two slopes"
-        if wide or narrow or np.ptp(self.sides) > 2e-3 * size:
+        if wide or narrow or np.ptp(self.sides) > 2e-4 * size:
             return "step too long"  # a corner between the two steps
         return "agree" if abs(self.slope - np.mean(self.sides)) <= 1e-3 * size else "wrong"
 

@@ -50,7 +50,7 @@ class Polish {
     void take_pieces(const double* phi) {
         pieces_.clear();
         for (size_t i = 0; i < count_; i++)
-            pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] ? -1 : 1));
+            pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] - touching ? -1 : 1));
     }
 
     // The quadratic program over the pieces, with one unknown per run; the tightest of its members' boxes is the run's.

@@ -224,18 +224,16 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
     phi, pins, glues, segments = found.phi[knots], found.pins[knots], found.glues[knots][:-1], found.segments[knots]
     signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
-    below, above = (signal.pieces(every, phi, side).slope + chain.gradient(phi) for side in (-1, 1))
-    strength = above - below
-    # a time of y at which the objective does not bend holds nothing
-    strength[np.abs(strength) <= 1e-10 * max(np.abs(below).max(), np.abs(above).max())] = 0.0
-    pins = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
-    blocks = Blocks(pins, glues)
     # seen from inside the segment the solution lies on
     side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
     pieces = signal.pieces(every, phi, side)
+    slopes = pieces.slope + chain.gradient(phi)
+    strength = signal.pieces(every, phi, 1).slope - signal.pieces(every, phi, -1).slope
+    strength[np.abs(strength) <= 1e-10 * max(np.abs(slopes).max(), np.abs(strength).max())] = 0.0
+    pins = _firm(signal, pins, glues, segments, found.crossing[knots], strength)
+    blocks = Blocks(pins, glues)
     adjoint = blocks.solve(chain, pieces.curvature, v)
     differences = np.diff(adjoint)
-    slopes = pieces.slope + chain.gradient(phi)
     worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * differences) + of_objective * slopes
     of_pins, of_differences = blocks.distribute(worth, strength, p.t)
 
@@ -256,6 +254,26 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     slopes_of = (np.where(glues == glue, of_differences * chain.span, 0.0) for glue in (SLOWEST, FASTEST))
     bounds_of = (np.where(pins == pin, of_pins, 0.0) for pin in (AT_LEAST, AT_MOST))
     return Gradients(of_d, y, lambdas, *slopes_of, *bounds_of)
+
+
+def _firm(
+    signal: Signal,
+    pins: NDArray[np.int8],
+    glues: NDArray[np.int8],
+    segments: NDArray[np.int32],
+    crossing: NDArray[np.int32],
+    strength: Floats,
+) -> NDArray[np.int8]:
+    """The pins that hold: a time of y at which the objective does not bend holds nothing.
+
+    A place where x and y agree moves its block only if it outweighs all other kinks of it.
+    """
+    blocks = Blocks(pins, glues)
+    total = np.repeat(np.add.reduceat(np.abs(strength), blocks.first), blocks.size)
+    own = 2 * signal.weights * np.abs(signal.rises[segments, crossing] / signal.spans[segments])
+    weak = (pins == ON_CROSSING) & (2 * own <= total)
+    pins = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
+    return np.where(weak, ON_KINK, pins).astype(np.int8)
 
 
 def _of_crossings(pins: NDArray[np.int8], crossing: NDArray[np.int32], rate: Floats, of_pins: Floats) -> Floats:

@@ -149,16 +149,17 @@ class Signal:
         return low, high
 
     def crossing(self, knots: Ints, place: Floats) -> Ints:
-        """The channels whose differences vanish there, for the absolute penalty."""
-        segment = self.segment(place)
-        off = np.abs(self.difference(knots, segment, place))
-        # a channel in which y stands still may agree with x everywhere, and holds nothing
-        return np.asarray(np.where(self.rises[segment] != 0, off, np.inf).argmin(-1))
+        """The channels whose differences vanish there, for the absolute penalty: −1 for none.
 
-    def at_time_of_y(self, place: Floats) -> Flags:
-        """Whether y has a value at the places."""
-        k, tau = self.segment(place), self.problem.tau
-        return np.asarray(np.minimum(np.abs(place - tau[k]), np.abs(place - tau[k + 1])) <= 10 * TOUCHING)
+        Of several the one in which y moves most. At a time of y it must go straight on there, or the place would move
+        otherwise up than down.
+        """
+        before, after = self.segment(place - TOUCHING), self.segment(place + TOUCHING)
+        rate, next_rate = (self.rises[k] / self.spans[k, None] for k in (before, after))
+        size = np.abs(rate)
+        vanishes = np.abs(self.difference(knots, before, place)) <= 1e-9 * size
+        found = np.where(vanishes & (np.abs(rate - next_rate) <= 1e-9 * size), size, 0.0)
+        return np.asarray(np.where(found.max(-1) > 0, found.argmax(-1), -1))
 
 
 class Chain:
