@@ -2,6 +2,8 @@
 // over what is left free. Values joined by active slope constraints move as one block, and a block that is pinned does
 // not move at all, so every system stays tridiagonal.
 #pragma once
+#include <numeric>
+
 #include "warp/pieces.hpp"
 
 namespace timelike {
@@ -108,7 +110,8 @@ class Blocks {
     // What a small change of each active constraint is worth, when a change of φ_i is worth worth[i]: of the pins, and
     // of the differences φ_{i+1} − φ_i that are glued. `strength` is by how much the objective's slope jumps at each value.
     // A bound or an end holds its block, whatever kinks it lies on: where a bound that moves passes a kink one way and
-    // not the other there is no derivative. Without them the middle kink holds.
+    // not the other there is no derivative. Without them the middle kink holds against slopes, and places where x and y
+    // agree take the block with them.
     void distribute(const Numbers& worth, const Numbers& strength, const double* t, Numbers& of_pins,
                     Numbers& of_differences) const {
         of_pins = worth;
@@ -122,6 +125,10 @@ class Blocks {
                 if (pins_[i] == at_least || pins_[i] == at_most || pins_[i] == at_end) holds[i - begin] = 1, any = true;
             if (!any) holds[middle(begin, end, strength, t) - begin] = 1;
             hold_shortest(begin, holds, worth, of_pins, of_differences);
+            const auto crossings = std::count(pins_ + begin, pins_ + end, int8_t(on_crossing));
+            const double total = std::accumulate(worth.begin() + begin, worth.begin() + end, 0.0);
+            for (size_t i = begin; i < end; i++)
+                if (pins_[i] == on_crossing) of_pins[i] = total / double(crossings);
         }
     }
 

@@ -135,24 +135,34 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     return {};
 }
 
-// The pins that hold. A time of y at which the objective does not bend holds nothing, and a place where x and y agree
-// moves its block only if it outweighs all other kinks of it.
-std::vector<int8_t> firm(const Signal& signal, const WarpState& s, const Numbers& slopes, Numbers& strength) {
+// The pins that hold. A time of y at which the objective does not bend holds nothing; places where x and y agree move a
+// block with y only if those that move alike outweigh all its other kinks, and not if a bound or an end holds it.
+std::vector<int8_t> firm(const Signal& signal, const double* phi, const WarpState& s, const Numbers& slopes,
+                         Numbers& strength) {
     const size_t m = strength.size();
     double force = 0;
     for (size_t i = 0; i < m; i++) force = std::max({force, std::abs(slopes[i]), std::abs(strength[i])});
     std::vector<int8_t> found(s.pins, s.pins + m);
+    auto own = [&](size_t i) { return 2 * signal.weight(int64_t(i)) * std::abs(signal.rate(s.segments[i], s.crossing[i])); };
+    auto alike = [&](size_t i, size_t j) {
+        return s.pins[j] == on_crossing && s.segments[i] == s.segments[j] && s.crossing[i] == s.crossing[j] &&
+               std::abs(phi[i] - phi[j]) <= 10 * touching;
+    };
     for (size_t begin = 0, end; begin < m; begin = end) {
         double total = 0;
+        bool bound = false;
         for (end = begin; end == begin || (end < m && s.glues[end - 1] != loose); end++) {
             if (std::abs(strength[end]) <= 1e-10 * force) strength[end] = 0;
             if (s.pins[end] == on_kink && strength[end] <= 0) found[end] = moves;
+            bound |= s.pins[end] == at_least || s.pins[end] == at_most || s.pins[end] == at_end;
             total += std::abs(strength[end]);
         }
         for (size_t i = begin; i < end; i++) {
             if (s.pins[i] != on_crossing) continue;
-            const double own = 2 * signal.weight(int64_t(i)) * std::abs(signal.rate(s.segments[i], s.crossing[i]));
-            if (2 * own <= total) found[i] = on_kink;
+            double together = 0;
+            for (size_t j = begin; j < end; j++)
+                if (alike(i, j)) together += own(j);
+            if (bound || 2 * together <= total) found[i] = on_kink;
         }
     }
     return found;
@@ -174,7 +184,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
         strength[i] = signal.piece(int64_t(i), phi[i], 1).slope - signal.piece(int64_t(i), phi[i], -1).slope;
     }
     chain.add_gradient(phi, slopes);
-    const std::vector<int8_t> pins = firm(signal, s, slopes, strength);
+    const std::vector<int8_t> pins = firm(signal, phi, s, slopes, strength);
     const Blocks blocks(pins.data(), s.glues, m);
     const Numbers adjoint = blocks.solve(chain, curvature, v);
     Numbers worth(m), of_pins, of_differences;  // v − H·adjoint, and the objective's own slope

@@ -130,8 +130,8 @@ class Polish {
         for (size_t i = 0; i < count_; i++) {
             s.segments[i] = pieces_[i].segment, s.crossing[i] = 0, s.pins[i] = moves;
             if (fixed(i)) s.pins[i] = int8_t(end_or_bound(i));
-            else if (active(low(i))) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] ? on_kink : at_least);
-            else if (active(high(i))) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] ? on_kink : at_most);
+            else if (active(low(i))) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] + touching ? on_kink : at_least);
+            else if (active(high(i))) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] - touching ? on_kink : at_most);
             if (i + 1 == count_) break;
             const bool held = chain_.rigid(i) || active(slow(i));
             s.glues[i] = int8_t(held ? slowest : active(fast(i)) ? fastest : loose);

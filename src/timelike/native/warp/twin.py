@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..machine import Report
 from . import Conflict, Floats, Gradients, Options, Problems, Warps
 from .twin_pieces import (
+    AT_END,
     AT_LEAST,
     AT_MOST,
     FASTEST,
@@ -18,6 +19,7 @@ from .twin_pieces import (
     ON_CROSSING,
     ON_KINK,
     SLOWEST,
+    TOUCHING,
     Blocks,
     Chain,
     Ints,
@@ -222,7 +224,7 @@ def gradients(problems: Problems, options: Options, found: Warps, of_phi: Floats
 
 def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
-    phi, pins, glues, segments = found.phi[knots], found.pins[knots], found.glues[knots][:-1], found.segments[knots]
+    phi, glues, segments = found.phi[knots], found.glues[knots][:-1], found.segments[knots]
     signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
     # seen from inside the segment the solution lies on
     side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
@@ -230,7 +232,7 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     slopes = pieces.slope + chain.gradient(phi)
     strength = signal.pieces(every, phi, 1).slope - signal.pieces(every, phi, -1).slope
     strength[np.abs(strength) <= 1e-10 * max(np.abs(slopes).max(), np.abs(strength).max())] = 0.0
-    pins = _firm(signal, pins, glues, segments, found.crossing[knots], strength)
+    pins = _firm(signal, found, knots, strength)
     blocks = Blocks(pins, glues)
     adjoint = blocks.solve(chain, pieces.curvature, v)
     differences = np.diff(adjoint)
@@ -256,24 +258,28 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     return Gradients(of_d, y, lambdas, *slopes_of, *bounds_of)
 
 
-def _firm(
-    signal: Signal,
-    pins: NDArray[np.int8],
-    glues: NDArray[np.int8],
-    segments: NDArray[np.int32],
-    crossing: NDArray[np.int32],
-    strength: Floats,
-) -> NDArray[np.int8]:
+def _firm(signal: Signal, found: Warps, knots: slice, strength: Floats) -> NDArray[np.int8]:
     """The pins that hold: a time of y at which the objective does not bend holds nothing.
 
-    A place where x and y agree moves its block only if it outweighs all other kinks of it.
+    Places where x and y agree move a block with y only if those that move alike outweigh all its other kinks, and not
+    if a bound or an end holds it.
     """
-    blocks = Blocks(pins, glues)
-    total = np.repeat(np.add.reduceat(np.abs(strength), blocks.first), blocks.size)
+    phi, pins = found.phi[knots], found.pins[knots]
+    segments, crossing = found.segments[knots], found.crossing[knots]
+    blocks = Blocks(pins, found.glues[knots][:-1])
+    total, bound = (
+        np.repeat(np.add.reduceat(side, blocks.first), blocks.size)
+        for side in (np.abs(strength), np.isin(pins, (AT_LEAST, AT_MOST, AT_END)).astype(np.float64))
+    )
     own = 2 * signal.weights * np.abs(signal.rises[segments, crossing] / signal.spans[segments])
-    weak = (pins == ON_CROSSING) & (2 * own <= total)
-    pins = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
-    return np.where(weak, ON_KINK, pins).astype(np.int8)
+    block = np.repeat(np.arange(len(blocks.first)), blocks.size)
+    firm = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
+    for i in np.flatnonzero(pins == ON_CROSSING):
+        alike = (pins == ON_CROSSING) & (block == block[i]) & (np.abs(phi - phi[i]) <= 10 * TOUCHING)
+        alike &= (segments == segments[i]) & (crossing == crossing[i])
+        if bound[i] or 2 * own[alike].sum() <= total[i]:
+            firm[i] = ON_KINK
+    return firm.astype(np.int8)
 
 
 def _of_crossings(pins: NDArray[np.int8], crossing: NDArray[np.int32], rate: Floats, of_pins: Floats) -> Floats:

@@ -249,8 +249,9 @@ class Blocks:
         """What a small change of each active constraint is worth, when a change of φ_i is worth worth[i].
 
         Of the pins, and of the differences φ_{i+1} − φ_i that are glued; `strength` is by how much the objective's
-        slope jumps at each value. A bound or an end holds its block, whatever kinks it lies on: where a bound that moves
-        passes a kink one way and not the other there is no derivative. Without them the middle kink holds.
+        slope jumps at each value. A bound or an end holds its block, whatever kinks it lies on: where a bound that
+        moves passes a kink one way and not the other there is no derivative. Without them the middle kink holds
+        against slopes, and places where x and y agree take the block with them.
         """
         of_pins, of_differences = worth.copy(), np.zeros(len(worth) - 1)
         for begin, end in self._long():
@@ -259,6 +260,8 @@ class Blocks:
             if not holds.any():
                 holds[_middle(strength[own], t[own])] = True
             of_pins[own], of_differences[begin : end - 1] = _shortest(worth[own], holds.astype(np.float64))
+            crosses = self.pins[own] == ON_CROSSING
+            of_pins[own][crosses] = worth[own].sum() / max(crosses.sum(), 1)
         return of_pins, of_differences
 
     def residual(self, gradient: Floats) -> float:

@@ -249,8 +249,8 @@ class Polish:
         stiffness = max(pieces.curvature.max(), chain.stiffness.max(initial=0.0))
         # force and clearance have different units: active is what outweighs what its clearance could bend
         active = self.present & (self.force > 1e-3 * stiffness * self.clearance)
-        lowest = np.where(pieces.low > self.low, ON_KINK, AT_LEAST)
-        highest = np.where(pieces.high < self.high, ON_KINK, AT_MOST)
+        lowest = np.where(pieces.low > self.low + TOUCHING, ON_KINK, AT_LEAST)
+        highest = np.where(pieces.high < self.high - TOUCHING, ON_KINK, AT_MOST)
         pins = np.select([self.fixed, active[LOW], active[HIGH]], [self._fixed_pins(), lowest, highest], MOVES)
         slow = chain.rigid | active[SLOW, :-1]
         glues = np.select([slow, active[FAST, :-1]], [SLOWEST, FASTEST], LOOSE)
