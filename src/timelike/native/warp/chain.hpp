@@ -2,6 +2,8 @@
 // over what is left free. Values joined by active slope constraints move as one block, and a block that is pinned does
 // not move at all, so every system stays tridiagonal.
 #pragma once
+#include <numeric>
+
 #include "warp/pieces.hpp"
 
 namespace timelike {
@@ -106,17 +108,27 @@ class Blocks {
     }
 
     // What a small change of each active constraint is worth, when a change of φ_i is worth worth[i]: of the pins, and
-    // of the differences φ_{i+1} − φ_i that are glued. `below` and `above` are the slopes of the objective on both sides of
-    // each value: where they differ there is a kink, which may hold a block or be passed.
-    void distribute(const Numbers& worth, const Numbers& below, const Numbers& above, Numbers& of_pins,
+    // of the differences φ_{i+1} − φ_i that are glued. `strength` is by how much the objective's slope jumps at each value.
+    // A bound or an end holds its block, whatever kinks it lies on: where a bound that moves passes a kink one way and
+    // not the other there is no derivative. Without them the middle kink holds against slopes, and places where x and y
+    // agree take the block with them.
+    void distribute(const Numbers& worth, const Numbers& strength, const double* t, Numbers& of_pins,
                     Numbers& of_differences) const {
         of_pins = worth;
         of_differences.assign(count_ ? count_ - 1 : 0, 0.0);
         for (size_t b = 0; b < count(); b++) {
-            if (first_[b + 1] - first_[b] < 2) continue;
-            const Holds holds = held_by(b, below, above);
-            hold_shortest(b, holds, worth, of_pins, of_differences);
-            if (holds == Holds::kinks) move_between_kinks(b, worth, below, above, of_differences);
+            const size_t begin = first_[b], end = first_[b + 1];
+            if (end - begin < 2) continue;
+            std::vector<char> holds(end - begin, 0);
+            bool any = false;
+            for (size_t i = begin; i < end; i++)
+                if (pins_[i] == at_least || pins_[i] == at_most || pins_[i] == at_end) holds[i - begin] = 1, any = true;
+            if (!any) holds[middle(begin, end, strength, t) - begin] = 1;
+            hold_shortest(begin, holds, worth, of_pins, of_differences);
+            const auto crossings = std::count(pins_ + begin, pins_ + end, int8_t(on_crossing));
+            const double total = std::accumulate(worth.begin() + begin, worth.begin() + end, 0.0);
+            for (size_t i = begin; i < end; i++)
+                if (pins_[i] == on_crossing) of_pins[i] = total / double(crossings);
         }
     }
 
@@ -148,89 +160,38 @@ class Blocks {
     }
 
   private:
-    enum class Holds { kinks, least, most, ends };
-
-    // Constraints that hold a block, whose kinks are then passed: a bound does if the block is pushed against it on both
-    // sides of where it lies.
-    Holds held_by(size_t block, const Numbers& below, const Numbers& above) const {
-        bool low = false, high = false;
-        double under = 0, over = 0;
-        for (size_t i = first_[block]; i < first_[block + 1]; i++) {
-            if (pins_[i] == at_end) return Holds::ends;
-            low |= pins_[i] == at_least, high |= pins_[i] == at_most;
-            under += below[i], over += above[i];
+    // Of kinks in a block that may only move as one, the one that holds when slopes change. When they grow by ε it is the j
+    // with the least Σ_i g_i(ε(t_i − t_j)), g_i(z) being the objective beside kink i; when they shrink, with −ε. Where it is
+    // the same one both ways it has the least sum of the two, which is ε Σ_i strength_i |t_i − t_j|: the median, weighted by
+    // how strong the kinks are.
+    static size_t middle(size_t begin, size_t end, const Numbers& strength, const double* t) {
+        double total = 0, weight = 0, moment = 0, least = std::numeric_limits<double>::infinity();
+        for (size_t i = begin; i < end; i++) total += strength[i];
+        size_t found = begin;
+        for (size_t i = begin; i < end; i++) {
+            weight += strength[i], moment += strength[i] * t[i];
+            const double apart = t[i] * (2 * weight - total) - 2 * moment;
+            if (strength[i] > 0 && apart < least) found = i, least = apart;
         }
-        if (low && std::min(under, over) > 0) return Holds::least;
-        if (high && std::max(under, over) < 0) return Holds::most;
-        return Holds::kinks;
+        return found;
     }
 
-    bool leaks(int8_t pin, Holds holds) const {
-        if (holds == Holds::least) return pin == at_least;
-        if (holds == Holds::most) return pin == at_most;
-        if (holds == Holds::ends) return pin == at_end || pin == at_least || pin == at_most;
-        return pin != moves;
-    }
-
-    // Of all ways to hold a block at its pins and by its glues, that of the shortest forces: a pin at i is worth p_i and a
-    // glue p_{i+1} − p_i, with p_i·[pinned] − Σ_neighbours (p_j − p_i) = worth_i. Where pins and glues say the same twice, a
-    // change that respects both moves the block as it would with either.
-    void hold_shortest(size_t block, Holds holds, const Numbers& worth, Numbers& of_pins, Numbers& of_differences) const {
-        const size_t begin = first_[block], size = first_[block + 1] - begin;
-        Numbers diagonal(size, 2.0), p(worth.begin() + std::ptrdiff_t(begin), worth.begin() + std::ptrdiff_t(begin + size));
+    // Of all ways to hold a block at some of its values and by its glues, that of the shortest forces: a hold at i is worth
+    // p_i and a glue p_{i+1} − p_i, with p_i·[held] − Σ_neighbours (p_j − p_i) = worth_i. Where holds and glues say the same
+    // twice, a change that respects both moves the block as it would with either.
+    void hold_shortest(size_t begin, const std::vector<char>& holds, const Numbers& worth, Numbers& of_pins,
+                       Numbers& of_differences) const {
+        const size_t size = holds.size();
+        const auto from = worth.begin() + std::ptrdiff_t(begin);
+        Numbers diagonal(size, 2.0), p(from, from + std::ptrdiff_t(size));
         const Numbers link(size, -1.0);
         diagonal.front() = diagonal.back() = 1.0;
-        bool any = false;
-        for (size_t i = 0; i < size; i++)
-            if (leaks(pins_[begin + i], holds)) diagonal[i] += 1.0, any = true;
-        if (!any) return;  // a block that nothing pins: its glues alone, as between kinks
+        for (size_t i = 0; i < size; i++) diagonal[i] += holds[i];
         solve_tridiagonal(diagonal, link, p);
         for (size_t i = 0; i < size; i++) {
-            of_pins[begin + i] = leaks(pins_[begin + i], holds) ? p[i] : 0.0;
+            of_pins[begin + i] = holds[i] ? p[i] : 0.0;
             if (i + 1 < size) of_differences[begin + i] = p[i + 1] - p[i];
         }
-    }
-
-    // A block that lies on kinks: one of them holds, and differences that grow move what is behind it up, before it down.
-    // Where another holds when differences grow than when they shrink there is no derivative, and the mean is taken.
-    void move_between_kinks(size_t block, const Numbers& worth, const Numbers& below, const Numbers& above,
-                            Numbers& of_differences) const {
-        const size_t begin = first_[block], end = first_[block + 1];
-        const Numbers grows = unheld(begin, end, below, above, below, above);
-        const Numbers shrinks = unheld(begin, end, above, below, below, above);
-        size_t both = 0, growing = 0, shrinking = 0;
-        double largest_below = 0, largest_above = 0, total = 0, before = 0;
-        for (size_t i = 0; i < grows.size(); i++) {
-            if (grows[i] + shrinks[i] < grows[both] + shrinks[both]) both = i;
-            if (grows[i] < grows[growing]) growing = i;
-            if (shrinks[i] < shrinks[shrinking]) shrinking = i;
-            largest_below = std::max(largest_below, std::abs(below[begin + i]));
-            largest_above = std::max(largest_above, std::abs(above[begin + i]));
-            total += worth[begin + i];
-        }
-        if (grows[both] + shrinks[both] <= 1e-9 * (largest_below + largest_above)) growing = shrinking = both;
-        for (size_t i = begin; i + 1 < end; i++) {
-            before += worth[i];
-            const double held = 0.5 * (double(i - begin >= growing) + double(i - begin >= shrinking));
-            of_differences[i] = held * (total - before) - (1 - held) * before;
-        }
-    }
-
-    // By value: what is missing for its kink to hold the block, with these slopes of all before it and behind it. A kink
-    // that bends the other way is passed, whatever the rest.
-    Numbers unheld(size_t begin, size_t end, const Numbers& earlier, const Numbers& later, const Numbers& below,
-                   const Numbers& above) const {
-        Numbers missing(end - begin);
-        double rest = 0;
-        bool any = false;
-        for (size_t i = begin; i < end; i++) rest += later[i], any |= above[i] > below[i];
-        for (size_t i = begin; i < end; i++) {
-            rest -= later[i];
-            const double none = any && !(above[i] > below[i]) ? std::numeric_limits<double>::infinity() : 0.0;
-            missing[i - begin] = std::max({rest + below[i], -(rest + above[i]), none});
-            rest += earlier[i];
-        }
-        return missing;
     }
 
     double held(const Chain& chain, size_t i) const { return glues_[i] == slowest ? chain.least[i] : chain.most[i]; }

@@ -135,24 +135,38 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
     return {};
 }
 
-// How the optimum moves: of a function of φ that changes by v, with some values held, what each input is worth.
-struct Moved {
-    Numbers adjoint, of_pins, of_differences;
-
-    Moved(const Chain& chain, const std::vector<int8_t>& pins, const int8_t* glues, const Numbers& curvature,
-          const Numbers& v, double of_objective, const Numbers& slopes, const Numbers& below, const Numbers& above) {
-        const size_t m = v.size();
-        const Blocks blocks(pins.data(), glues, m);
-        adjoint = blocks.solve(chain, curvature, v);
-        Numbers worth(m);  // v − H·adjoint, and the objective's own slope
-        for (size_t i = 0; i < m; i++) worth[i] = v[i] - curvature[i] * adjoint[i] + of_objective * slopes[i];
-        for (size_t i = 0; i < chain.size(); i++) {
-            const double force = chain.stiffness[i] * (adjoint[i + 1] - adjoint[i]);
-            worth[i] += force, worth[i + 1] -= force;
+// The pins that hold. A time of y at which the objective does not bend holds nothing; places where x and y agree move a
+// block with y only if those that move alike outweigh all its other kinks, and not if a bound or an end holds it.
+std::vector<int8_t> firm(const Signal& signal, const double* phi, const WarpState& s, const Numbers& slopes,
+                         Numbers& strength) {
+    const size_t m = strength.size();
+    double force = 0;
+    for (size_t i = 0; i < m; i++) force = std::max({force, std::abs(slopes[i]), std::abs(strength[i])});
+    std::vector<int8_t> found(s.pins, s.pins + m);
+    auto own = [&](size_t i) { return 2 * signal.weight(int64_t(i)) * std::abs(signal.rate(s.segments[i], s.crossing[i])); };
+    auto alike = [&](size_t i, size_t j) {
+        return s.pins[j] == on_crossing && s.segments[i] == s.segments[j] && s.crossing[i] == s.crossing[j] &&
+               std::abs(phi[i] - phi[j]) <= 10 * touching;
+    };
+    for (size_t begin = 0, end; begin < m; begin = end) {
+        double total = 0;
+        bool bound = false;
+        for (end = begin; end == begin || (end < m && s.glues[end - 1] != loose); end++) {
+            if (std::abs(strength[end]) <= 1e-10 * force) strength[end] = 0;
+            if (s.pins[end] == on_kink && strength[end] <= 0) found[end] = moves;
+            bound |= s.pins[end] == at_least || s.pins[end] == at_most || s.pins[end] == at_end;
+            total += std::abs(strength[end]);
         }
-        blocks.distribute(worth, below, above, of_pins, of_differences);
+        for (size_t i = begin; i < end; i++) {
+            if (s.pins[i] != on_crossing) continue;
+            double together = 0;
+            for (size_t j = begin; j < end; j++)
+                if (alike(i, j)) together += own(j);
+            if (bound || 2 * together <= total) found[i] = on_kink;
+        }
     }
-};
+    return found;
+}
 
 // dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality
 void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, const double* of_phi, double of_objective,
@@ -161,38 +175,34 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
     const Signal signal(p);
     const Chain chain(p);
     std::vector<Piece> pieces;
-    Numbers curvature(m), slopes(m), below(m), above(m), v(of_phi, of_phi + m), bends(m);
+    Numbers curvature(m), slopes(m), strength(m), v(of_phi, of_phi + m);
     for (size_t i = 0; i < m; i++) {
         const double lo = p.tau[s.segments[i]], hi = p.tau[s.segments[i] + 1];
         // seen from inside the segment the solution lies on
         pieces.push_back(signal.piece(int64_t(i), phi[i], phi[i] - lo > hi - phi[i] ? -1 : 1));
         curvature[i] = pieces[i].curvature, slopes[i] = pieces[i].slope;
-        const Piece left = signal.piece(int64_t(i), phi[i], -1), right = signal.piece(int64_t(i), phi[i], 1);
-        below[i] = left.slope, above[i] = right.slope, bends[i] = std::abs(left.curvature - right.curvature);
+        strength[i] = signal.piece(int64_t(i), phi[i], 1).slope - signal.piece(int64_t(i), phi[i], -1).slope;
     }
-    for (Numbers* side : {&slopes, &below, &above}) chain.add_gradient(phi, *side);
-    double force = 0, curve = 0;
-    for (size_t i = 0; i < m; i++) {
-        force = std::max({force, std::abs(below[i]), std::abs(above[i])});
-        curve = std::max(curve, curvature[i]);
+    chain.add_gradient(phi, slopes);
+    const std::vector<int8_t> pins = firm(signal, phi, s, slopes, strength);
+    const Blocks blocks(pins.data(), s.glues, m);
+    const Numbers adjoint = blocks.solve(chain, curvature, v);
+    Numbers worth(m), of_pins, of_differences;  // v − H·adjoint, and the objective's own slope
+    for (size_t i = 0; i < m; i++) worth[i] = v[i] - curvature[i] * adjoint[i] + of_objective * slopes[i];
+    for (size_t i = 0; i < chain.size(); i++) {
+        const double force = chain.stiffness[i] * (adjoint[i + 1] - adjoint[i]);
+        worth[i] += force, worth[i + 1] -= force;
     }
-    const std::vector<int8_t> pins(s.pins, s.pins + m);
-    const Moved moved(chain, pins, s.glues, curvature, v, of_objective, slopes, below, above);
-    // A time of y where the objective bends in no way holds nothing against constraints and regularization. Against the
-    // signals it does: where x and y agree, they bend it as soon as they change.
-    std::vector<int8_t> firm = pins;
-    for (size_t i = 0; i < m; i++)
-        if (pins[i] == on_kink && above[i] - below[i] <= 1e-10 * force && bends[i] <= 1e-10 * curve) firm[i] = moves;
-    const Moved tied(chain, firm, s.glues, curvature, v, of_objective, slopes, below, above);
+    blocks.distribute(worth, strength, p.t, of_pins, of_differences);
 
     for (size_t i = 0; i < m; i++) {
         const int64_t k = pieces[i].segment, channels = p.channels;
         const double span = p.tau[k + 1] - p.tau[k], share = (phi[i] - p.tau[k]) / span, w = signal.weight(int64_t(i));
-        const double middle = ((pieces[i].low + pieces[i].high) / 2 - p.tau[k]) / span, a = moved.adjoint[i];
-        if (pins[i] == at_least) g.b_min[i] += tied.of_pins[i];
-        if (pins[i] == at_most) g.b_max[i] += tied.of_pins[i];
+        const double middle = ((pieces[i].low + pieces[i].high) / 2 - p.tau[k]) / span, a = adjoint[i];
+        if (pins[i] == at_least) g.b_min[i] += of_pins[i];
+        if (pins[i] == at_most) g.b_max[i] += of_pins[i];
         for (int64_t c = 0; c < channels; c++) {
-            const double rate = (signal.y(k + 1, c) - signal.y(k, c)) / span;
+            const double rate = signal.rate(k, c);
             const double d = signal.difference(int64_t(i), k, share, c), typical = signal.difference(int64_t(i), k, middle, c);
             // penalty' and penalty'' at d; the slope in φ is −w·penalty'(d)·rate
             const bool square = signal.squares(typical);
@@ -203,7 +213,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
             g.y[k * channels + c] -= (1 - share) * of_d + of_rate / span;
             g.y[(k + 1) * channels + c] -= share * of_d - of_rate / span;
             if (pins[i] != on_crossing || c != s.crossing[i] || rate == 0) continue;
-            const double of_place = moved.of_pins[i] / rate;  // the place where channel c of x and y agree
+            const double of_place = of_pins[i] / rate;  // the place where channel c of x and y agree
             g.x[i * channels + c] += of_place;
             g.y[k * channels + c] -= (1 - share) * of_place;
             g.y[(k + 1) * channels + c] -= share * of_place;
@@ -211,9 +221,9 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
     }
     for (size_t i = 0; i < chain.size(); i++) {
         const double off = (phi[i + 1] - phi[i]) / chain.span[i] - 1;
-        g.lambda[i] += of_objective * chain.span[i] * off * off - 2 * off * (tied.adjoint[i + 1] - tied.adjoint[i]);
-        if (s.glues[i] == slowest) g.s_min[i] += tied.of_differences[i] * chain.span[i];
-        if (s.glues[i] == fastest) g.s_max[i] += tied.of_differences[i] * chain.span[i];
+        g.lambda[i] += of_objective * chain.span[i] * off * off - 2 * off * (adjoint[i + 1] - adjoint[i]);
+        if (s.glues[i] == slowest) g.s_min[i] += of_differences[i] * chain.span[i];
+        if (s.glues[i] == fastest) g.s_max[i] += of_differences[i] * chain.span[i];
     }
 }
 

@@ -67,21 +67,19 @@ class Signal {
         return found;
     }
 
-    // the channel whose difference vanishes at `place`, for the absolute penalty; one in which y moves
+    // The channel whose difference vanishes at `place`, for the absolute penalty: of several the one in which y moves most,
+    // −1 for none. At a time of y it must go straight on there, or the place would move otherwise up than down.
     int32_t crossing(int64_t i, double place) const {
-        const int64_t k = segment(place);
+        const int64_t k = segment(place - touching), after = segment(place + touching);
         const double share = (place - p_.tau[k]) / (p_.tau[k + 1] - p_.tau[k]);
-        int64_t best = 0;
-        double least = std::numeric_limits<double>::infinity();
+        int32_t best = -1;
+        double most = 0;
         for (int64_t c = 0; c < p_.channels; c++) {
-            const double apart = std::abs(difference(i, k, share, c));
-            if (y(k, c) != y(k + 1, c) && apart < least) best = c, least = apart;
+            const double size = std::abs(rate(k, c)), here = std::abs(difference(i, k, share, c));
+            const bool straight = std::abs(rate(k, c) - rate(after, c)) <= 1e-9 * size;
+            if (straight && size > most && here <= 1e-9 * size) best = int32_t(c), most = size;
         }
-        return int32_t(best);
-    }
-    bool at_time_of_y(double place) const {
-        const int64_t k = segment(place);
-        return std::abs(place - p_.tau[k]) <= 10 * touching || std::abs(place - p_.tau[k + 1]) <= 10 * touching;
+        return best;
     }
 
     double difference(int64_t i, int64_t k, double share, int64_t c) const {
@@ -96,6 +94,7 @@ class Signal {
         if (squares(d)) return d * d;
         return p_.penalty == Penalty::huber ? p_.delta * (2 * std::abs(d) - p_.delta) : std::abs(d);
     }
+    double rate(int64_t k, int64_t c) const { return (y(k + 1, c) - y(k, c)) / (p_.tau[k + 1] - p_.tau[k]); }
     double y(int64_t k, int64_t c) const { return p_.y[k * p_.channels + c]; }
     const WarpProblem& problem() const { return p_; }
 

@@ -50,7 +50,7 @@ class Polish {
     void take_pieces(const double* phi) {
         pieces_.clear();
         for (size_t i = 0; i < count_; i++)
-            pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] ? -1 : 1));
+            pieces_.push_back(signal_.piece(int64_t(i), phi[i], phi[i] >= bounds_.high[i] - touching ? -1 : 1));
     }
 
     // The quadratic program over the pieces, with one unknown per run; the tightest of its members' boxes is the run's.
@@ -130,8 +130,8 @@ class Polish {
         for (size_t i = 0; i < count_; i++) {
             s.segments[i] = pieces_[i].segment, s.crossing[i] = 0, s.pins[i] = moves;
             if (fixed(i)) s.pins[i] = int8_t(end_or_bound(i));
-            else if (active(low(i))) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] ? on_kink : at_least);
-            else if (active(high(i))) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] ? on_kink : at_most);
+            else if (active(low(i))) s.pins[i] = int8_t(pieces_[i].low > bounds_.low[i] + touching ? on_kink : at_least);
+            else if (active(high(i))) s.pins[i] = int8_t(pieces_[i].high < bounds_.high[i] - touching ? on_kink : at_most);
             if (i + 1 == count_) break;
             const bool held = chain_.rigid(i) || active(slow(i));
             s.glues[i] = int8_t(held ? slowest : active(fast(i)) ? fastest : loose);
@@ -146,25 +146,51 @@ class Polish {
     // the active constraints hold exactly and what is free solves its equations exactly
     double settle(double* phi, WarpState s) const {
         name_active(s);
-        Numbers exact(phi, phi + count_);
-        for (size_t i = 0; i < count_; i++) {
-            if (s.pins[i] == moves) continue;
-            const bool down = fixed(i) || low(i).force > high(i).force;
-            exact[i] = down ? lower_[i] : upper_[i];
-        }
-        const Blocks blocks(s.pins, s.glues, count_);
-        blocks.place_members(chain_, exact.data());
-        Numbers curvature(count_), gradient = slopes(exact.data());
-        for (size_t i = 0; i < count_; i++) curvature[i] = pieces_[i].curvature;
-        const Numbers step = blocks.solve(chain_, curvature, gradient);
-        for (size_t i = 0; i < count_; i++) exact[i] -= step[i];
-        // where the guess of what is active was wrong, the equations lead elsewhere: then what the programs found stays
+        Numbers exact = solved_exactly(phi, s);
+        // the guess of what is active is made from small numbers: what would have to pull is let go
+        for (int round = 0; round < 8 && release(exact, s); round++) exact = solved_exactly(phi, s);
+        // where the guess was wrong the equations lead elsewhere: then what the programs found stays
         if (feasible(exact.data()) && moved(exact, phi) < 1e-5) std::copy(exact.begin(), exact.end(), phi);
         if (signal_.problem().penalty == Penalty::absolute)
             for (size_t i = 0; i < count_; i++)
-                if (s.pins[i] == on_kink && !signal_.at_time_of_y(phi[i]))
-                    s.pins[i] = on_crossing, s.crossing[i] = signal_.crossing(int64_t(i), phi[i]);
-        return blocks.residual(slopes(phi));
+                if (const int32_t channel = signal_.crossing(int64_t(i), phi[i]); s.pins[i] == on_kink && channel >= 0)
+                    s.pins[i] = on_crossing, s.crossing[i] = channel;
+        return Blocks(s.pins, s.glues, count_).residual(slopes(phi));
+    }
+
+    bool from_below(size_t i) const { return fixed(i) || low(i).force > high(i).force; }
+
+    Numbers solved_exactly(const double* phi, WarpState s) const {
+        Numbers exact(phi, phi + count_);
+        for (size_t i = 0; i < count_; i++)
+            if (s.pins[i] != moves) exact[i] = from_below(i) ? lower_[i] : upper_[i];
+        const Blocks blocks(s.pins, s.glues, count_);
+        blocks.place_members(chain_, exact.data());
+        Numbers curvature(count_);
+        for (size_t i = 0; i < count_; i++) curvature[i] = pieces_[i].curvature;
+        const Numbers step = blocks.solve(chain_, curvature, slopes(exact.data()));
+        for (size_t i = 0; i < count_; i++) exact[i] -= step[i];
+        return exact;
+    }
+
+    // Pins of a block that could only hold it by pulling move again; gives whether there were any.
+    bool release(const Numbers& phi, WarpState s) const {
+        const Numbers gradient = slopes(phi.data());
+        const double tolerance = 1e-11 * interior_.scale();
+        bool any = false;
+        for (size_t begin = 0, end; begin < count_; begin = end) {
+            double push = 0;
+            bool below = false, above = false;
+            for (end = begin; end == begin || (end < count_ && s.glues[end - 1] != loose); end++) {
+                push += gradient[end];
+                below |= s.pins[end] != moves && (fixed(end) || from_below(end));
+                above |= s.pins[end] != moves && (fixed(end) || !from_below(end));
+            }
+            if (below == above || (below ? push >= -tolerance : push <= tolerance)) continue;
+            std::fill(s.pins + begin, s.pins + end, int8_t(moves));
+            any = true;
+        }
+        return any;
     }
 
     Numbers slopes(const double* phi) const {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..machine import Report
 from . import Conflict, Floats, Gradients, Options, Problems, Warps
 from .twin_pieces import (
+    AT_END,
     AT_LEAST,
     AT_MOST,
     FASTEST,
@@ -18,6 +19,7 @@ from .twin_pieces import (
     ON_CROSSING,
     ON_KINK,
     SLOWEST,
+    TOUCHING,
     Blocks,
     Chain,
     Ints,
@@ -222,21 +224,20 @@ def gradients(problems: Problems, options: Options, found: Warps, of_phi: Floats
 
 def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
-    phi, pins, glues, segments = found.phi[knots], found.pins[knots], found.glues[knots][:-1], found.segments[knots]
+    phi, glues, segments = found.phi[knots], found.glues[knots][:-1], found.segments[knots]
     signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
-    below, above = (signal.pieces(every, phi, side).slope + chain.gradient(phi) for side in (-1, 1))
-    # a time of y at which the objective does not bend holds nothing
-    bends = above - below > 1e-10 * max(np.abs(below).max(), np.abs(above).max())
-    pins = np.where((pins == ON_KINK) & ~bends, MOVES, pins)
-    blocks = Blocks(pins, glues)
     # seen from inside the segment the solution lies on
     side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
     pieces = signal.pieces(every, phi, side)
+    slopes = pieces.slope + chain.gradient(phi)
+    strength = signal.pieces(every, phi, 1).slope - signal.pieces(every, phi, -1).slope
+    strength[np.abs(strength) <= 1e-10 * max(np.abs(slopes).max(), np.abs(strength).max())] = 0.0
+    pins = _firm(signal, found, knots, strength)
+    blocks = Blocks(pins, glues)
     adjoint = blocks.solve(chain, pieces.curvature, v)
     differences = np.diff(adjoint)
-    slopes = pieces.slope + chain.gradient(phi)
     worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * differences) + of_objective * slopes
-    of_pins, of_differences = blocks.distribute(worth, below, above)
+    of_pins, of_differences = blocks.distribute(worth, strength, p.t)
 
     k, w = pieces.segment, signal.weights[:, None]
     span = signal.spans[k, None]
@@ -255,6 +256,30 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     slopes_of = (np.where(glues == glue, of_differences * chain.span, 0.0) for glue in (SLOWEST, FASTEST))
     bounds_of = (np.where(pins == pin, of_pins, 0.0) for pin in (AT_LEAST, AT_MOST))
     return Gradients(of_d, y, lambdas, *slopes_of, *bounds_of)
+
+
+def _firm(signal: Signal, found: Warps, knots: slice, strength: Floats) -> NDArray[np.int8]:
+    """The pins that hold: a time of y at which the objective does not bend holds nothing.
+
+    Places where x and y agree move a block with y only if those that move alike outweigh all its other kinks, and not
+    if a bound or an end holds it.
+    """
+    phi, pins = found.phi[knots], found.pins[knots]
+    segments, crossing = found.segments[knots], found.crossing[knots]
+    blocks = Blocks(pins, found.glues[knots][:-1])
+    total, bound = (
+        np.repeat(np.add.reduceat(side, blocks.first), blocks.size)
+        for side in (np.abs(strength), np.isin(pins, (AT_LEAST, AT_MOST, AT_END)).astype(np.float64))
+    )
+    own = 2 * signal.weights * np.abs(signal.rises[segments, crossing] / signal.spans[segments])
+    block = np.repeat(np.arange(len(blocks.first)), blocks.size)
+    firm = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
+    for i in np.flatnonzero(pins == ON_CROSSING):
+        alike = (pins == ON_CROSSING) & (block == block[i]) & (np.abs(phi - phi[i]) <= 10 * TOUCHING)
+        alike &= (segments == segments[i]) & (crossing == crossing[i])
+        if bound[i] or 2 * own[alike].sum() <= total[i]:
+            firm[i] = ON_KINK
+    return firm.astype(np.int8)
 
 
 def _of_crossings(pins: NDArray[np.int8], crossing: NDArray[np.int32], rate: Floats, of_pins: Floats) -> Floats:

@@ -149,16 +149,17 @@ class Signal:
         return low, high
 
     def crossing(self, knots: Ints, place: Floats) -> Ints:
-        """The channels whose differences vanish there, for the absolute penalty."""
-        segment = self.segment(place)
-        off = np.abs(self.difference(knots, segment, place))
-        # a channel in which y stands still may agree with x everywhere, and holds nothing
-        return np.asarray(np.where(self.rises[segment] != 0, off, np.inf).argmin(-1))
+        """The channels whose differences vanish there, for the absolute penalty: −1 for none.
 
-    def at_time_of_y(self, place: Floats) -> Flags:
-        """Whether y has a value at the places."""
-        k, tau = self.segment(place), self.problem.tau
-        return np.asarray(np.minimum(np.abs(place - tau[k]), np.abs(place - tau[k + 1])) <= 10 * TOUCHING)
+        Of several the one in which y moves most. At a time of y it must go straight on there, or the place would move
+        otherwise up than down.
+        """
+        before, after = self.segment(place - TOUCHING), self.segment(place + TOUCHING)
+        rate, next_rate = (self.rises[k] / self.spans[k, None] for k in (before, after))
+        size = np.abs(rate)
+        vanishes = np.abs(self.difference(knots, before, place)) <= 1e-9 * size
+        found = np.where(vanishes & (np.abs(rate - next_rate) <= 1e-9 * size), size, 0.0)
+        return np.asarray(np.where(found.max(-1) > 0, found.argmax(-1), -1))
 
 
 class Chain:
@@ -244,22 +245,23 @@ class Blocks:
         moved -= (floats * np.add.reduceat(moved * self.size, begin) / members)[run]
         return np.repeat(np.where(still, 0.0, moved), self.size)
 
-    def distribute(self, worth: Floats, below: Floats, above: Floats) -> tuple[Floats, Floats]:
+    def distribute(self, worth: Floats, strength: Floats, t: Floats) -> tuple[Floats, Floats]:
         """What a small change of each active constraint is worth, when a change of φ_i is worth worth[i].
 
-        Of the pins, and of the differences φ_{i+1} − φ_i that are glued. `below` and `above` are the slopes of the
-        objective on both sides of each value: where they differ there is a kink, which may hold a block or be passed.
+        Of the pins, and of the differences φ_{i+1} − φ_i that are glued; `strength` is by how much the objective's
+        slope jumps at each value. A bound or an end holds its block, whatever kinks it lies on: where a bound that
+        moves passes a kink one way and not the other there is no derivative. Without them the middle kink holds
+        against slopes, and places where x and y agree take the block with them.
         """
         of_pins, of_differences = worth.copy(), np.zeros(len(worth) - 1)
         for begin, end in self._long():
             own = slice(begin, end)
-            pins, forces = self.pins[own], (below[own], above[own])
-            holds = _held_by(pins, *forces)
-            leaks = np.isin(pins, holds) if holds else pins != MOVES
-            if leaks.any():
-                of_pins[own], of_differences[begin : end - 1] = _shortest(worth[own], leaks.astype(np.float64))
-            if not holds:
-                of_differences[begin : end - 1] = _between_kinks(worth[own], *forces)
+            holds = np.isin(self.pins[own], (AT_LEAST, AT_MOST, AT_END))
+            if not holds.any():
+                holds[_middle(strength[own], t[own])] = True
+            of_pins[own], of_differences[begin : end - 1] = _shortest(worth[own], holds.astype(np.float64))
+            crosses = self.pins[own] == ON_CROSSING
+            of_pins[own][crosses] = worth[own].sum() / max(crosses.sum(), 1)
         return of_pins, of_differences
 
     def residual(self, gradient: Floats) -> float:
@@ -284,19 +286,6 @@ class Blocks:
         return list(zip(self.first[which].tolist(), (self.first + self.size)[which].tolist(), strict=True))
 
 
-def _held_by(pins: NDArray[np.int8], below: Floats, above: Floats) -> tuple[int, ...]:
-    """The kinds of constraints that hold a block, whose kinks are then passed; none where a kink holds it."""
-    if (pins == AT_END).any():
-        return AT_LEAST, AT_MOST, AT_END
-    pushed_down = min(below.sum(), above.sum()) > 0  # on both sides of where it lies
-    pushed_up = max(below.sum(), above.sum()) < 0
-    if (pins == AT_LEAST).any() and pushed_down:
-        return (AT_LEAST,)
-    if (pins == AT_MOST).any() and pushed_up:
-        return (AT_MOST,)
-    return ()
-
-
 def _shortest(worth: Floats, leak: Floats) -> tuple[Floats, Floats]:
     """Of all ways to hold a block at its pins (where `leak` is 1) and by its glues, that of the shortest forces.
 
@@ -309,23 +298,13 @@ def _shortest(worth: Floats, leak: Floats) -> tuple[Floats, Floats]:
     return leak * p, np.diff(p)
 
 
-def _between_kinks(worth: Floats, below: Floats, above: Floats) -> Floats:
-    """A block on kinks, of which one holds: differences that grow move what is behind it up, what is before it down.
+def _middle(strength: Floats, t: Floats) -> int:
+    """Of kinks in a block that may only move as one, the one that holds when slopes change.
 
-    Where another holds when differences grow than when they shrink there is no derivative, and the mean is taken.
+    When slopes grow by ε it is the j with the least Σ_i g_i(ε(t_i − t_j)), g_i(z) being the objective beside kink i;
+    when they shrink, with −ε. Where it is the same one both ways it has the least sum of the two, which is
+    ε Σ_i strength_i |t_i − t_j|: the median, weighted by how strong the kinks are.
     """
-    grows, shrinks = _unheld(below, above, below, above), _unheld(above, below, below, above)
-    both = int((grows + shrinks).argmin())
-    agree = grows[both] + shrinks[both] <= 1e-9 * (np.abs(below).max() + np.abs(above).max())
-    holders = (both, both) if agree else (int(grows.argmin()), int(shrinks.argmin()))
-    before, at = np.cumsum(worth)[:-1], np.arange(len(worth) - 1)
-    held = sum((at >= holder).astype(np.float64) for holder in holders) / 2
-    return np.asarray(held * (worth.sum() - before) - (1 - held) * before)
-
-
-def _unheld(earlier: Floats, later: Floats, below: Floats, above: Floats) -> Floats:
-    """By value: what is missing for its kink to hold the block, with these slopes of all before it and behind it."""
-    rest = np.cumsum(earlier) - earlier + later.sum() - np.cumsum(later)
-    missing = np.maximum(np.maximum(rest + below, -(rest + above)), 0.0)
-    holds = above > below  # one that bends the other way is passed, whatever the rest
-    return np.where(holds, missing, np.inf) if holds.any() else missing
+    weight, moment = np.cumsum(strength), np.cumsum(strength * t)
+    apart = t * (2 * weight - weight[-1]) - 2 * moment
+    return int(np.where(strength > 0, apart, np.inf).argmin())

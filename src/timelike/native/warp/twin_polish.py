@@ -184,7 +184,7 @@ class Polish:
         return phi, max(residual, unmet) / max(1.0, self.interior.scale)
 
     def _take_pieces(self, phi: Floats) -> None:
-        self.pieces = self.signal.pieces(self.knots, phi, np.where(phi >= self.high, -1, 1))
+        self.pieces = self.signal.pieces(self.knots, phi, np.where(phi >= self.high - TOUCHING, -1, 1))
 
     def _minimise(self, lower: Floats, upper: Floats, phi: Floats) -> Floats:
         """The quadratic program over the pieces; the tightest of the boxes of a run's members is the run's."""
@@ -249,8 +249,8 @@ class Polish:
         stiffness = max(pieces.curvature.max(), chain.stiffness.max(initial=0.0))
         # force and clearance have different units: active is what outweighs what its clearance could bend
         active = self.present & (self.force > 1e-3 * stiffness * self.clearance)
-        lowest = np.where(pieces.low > self.low, ON_KINK, AT_LEAST)
-        highest = np.where(pieces.high < self.high, ON_KINK, AT_MOST)
+        lowest = np.where(pieces.low > self.low + TOUCHING, ON_KINK, AT_LEAST)
+        highest = np.where(pieces.high < self.high - TOUCHING, ON_KINK, AT_MOST)
         pins = np.select([self.fixed, active[LOW], active[HIGH]], [self._fixed_pins(), lowest, highest], MOVES)
         slow = chain.rigid | active[SLOW, :-1]
         glues = np.select([slow, active[FAST, :-1]], [SLOWEST, FASTEST], LOOSE)
@@ -266,21 +266,40 @@ class Polish:
     def _settle(self, phi: Floats) -> tuple[Floats, float]:
         """The active constraints hold exactly and what is free solves its equations exactly."""
         self._name_active()
-        down = self.fixed | (self.force[LOW] > self.force[HIGH])
-        exact = np.where(self.pins == MOVES, phi, np.where(down, self.lower, self.upper))
-        blocks = Blocks(self.pins, self.glues)
-        blocks.place_members(self.chain, exact)
-        exact = exact - blocks.solve(self.chain, self.pieces.curvature, self._slopes(exact))
+        exact = self._solved_exactly(phi)
+        for _ in range(8):  # the guess of what is active is made from small numbers: what would have to pull is let go
+            if not self._release(exact):
+                break
+            exact = self._solved_exactly(phi)
+        # where the guess was wrong the equations lead elsewhere: then what the programs found stays
         if self._feasible(exact) and np.abs(exact - phi).max() < 1e-5:
             phi = exact
         if self.signal.problem.options.penalty == "absolute":
             self._name_crossings(phi)
-        return phi, blocks.residual(self._slopes(phi))
+        return phi, Blocks(self.pins, self.glues).residual(self._slopes(phi))
+
+    def _solved_exactly(self, phi: Floats) -> Floats:
+        down = self.fixed | (self.force[LOW] > self.force[HIGH])
+        exact = np.where(self.pins == MOVES, phi, np.where(down, self.lower, self.upper))
+        blocks = Blocks(self.pins, self.glues)
+        blocks.place_members(self.chain, exact)
+        return exact - blocks.solve(self.chain, self.pieces.curvature, self._slopes(exact))
+
+    def _release(self, phi: Floats) -> bool:
+        """Pins of a block that could only hold it by pulling move again; gives whether there were any."""
+        blocks = Blocks(self.pins, self.glues)
+        push, tolerance = np.add.reduceat(self._slopes(phi), blocks.first), 1e-11 * self.interior.scale
+        pinned, down = self.pins != MOVES, self.force[LOW] > self.force[HIGH]
+        below = np.maximum.reduceat(pinned & (self.fixed | down), blocks.first)
+        above = np.maximum.reduceat(pinned & (self.fixed | ~down), blocks.first)
+        pulls = (below & ~above & (push < -tolerance)) | (above & ~below & (push > tolerance))
+        self.pins[np.repeat(pulls, blocks.size)] = MOVES
+        return bool(pulls.any())
 
     def _name_crossings(self, phi: Floats) -> None:
-        knots = np.flatnonzero((self.pins == ON_KINK) & ~self.signal.at_time_of_y(phi))
-        self.crossing[knots] = self.signal.crossing(knots, phi[knots])
-        self.pins[knots] = ON_CROSSING
+        channels = self.signal.crossing(self.knots, phi)
+        knots = np.flatnonzero((self.pins == ON_KINK) & (channels >= 0))
+        self.crossing[knots], self.pins[knots] = channels[knots], ON_CROSSING
 
     def _slopes(self, phi: Floats) -> Floats:
         return self.pieces.slope_at(phi) + self.chain.gradient(phi)
