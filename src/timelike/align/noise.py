@@ -1,4 +1,4 @@
-"""Distances against noise: `NoiseCurve`, how far sequences are from each other the more white noise is added to them."""
+"""Distances against noise: `NoiseCurve`, how far sequences are apart the more white noise is added to them."""
 
 from __future__ import annotations
 

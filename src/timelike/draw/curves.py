@@ -41,7 +41,7 @@ def training(losses: Curve, rates: Curve, scores: Curve | None = None, *, best: 
 
 
 def against_noise(levels: NDArray[Any], metrics: Mapping[str, Mapping[str, NDArray[Any]]]) -> Figure:
-    """Mean distances (repeat, level) over the level of noise: a colour for each metric, a kind of line for each curve."""
+    """Mean distances (repeat, level) over the level of noise: each metric has a colour, each curve a kind of line."""
     from matplotlib.figure import Figure
 
     whole = Figure(figsize=(6.5, 4.2), layout="constrained")

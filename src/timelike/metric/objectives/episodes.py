@@ -75,8 +75,9 @@ class Episodes(Comparing):
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""
         queries, support = self._features(batch), self._features(batch, "support")
-        found = episode_loss(self.module, queries, batch["labels"], support, batch["support_labels"], self.n_way)
-        return found + self.module.penalty()
+        there = self.module.compared(queries, support)
+        scores = _scores(self.module, there.distances, queries, support, batch["support_labels"], self.n_way)
+        return F.cross_entropy(scores, batch["labels"]) + there.penalty
 
     def part(self, batch: Batch, rank: int, world: int) -> Batch:
         """Some of the queries, and all of the support."""
@@ -159,7 +160,13 @@ def class_scores(network: Comparer, queries: Features, support: Features, labels
     tensor([[ 0., -2.],
             [-2.,  0.]])
     """
-    there = network.matrix(queries, support)
+    return _scores(network, network.matrix(queries, support), queries, support, labels, n_way)
+
+
+def _scores(
+    network: Comparer, there: Tensor, queries: Features, support: Features, labels: Tensor, n_way: int
+) -> Tensor:
+    """The same, where the distances from the queries to the support are known."""
     both = 2 * there if network.symmetric else there + network.matrix(support, queries).mT
     return -both @ F.one_hot(labels, n_way).to(both.dtype)
 
