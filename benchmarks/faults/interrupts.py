@@ -109,7 +109,8 @@ def page(lines: list[str], command: str, moments: tuple[float, ...]) -> str:
     """The page of the documentation."""
     kept = sum(line.endswith("yes |") for line in lines)
     said = ", ".join(f"{moment:g}" for moment in sorted(moments))
-    return f"""# Ctrl-C
+    return (
+        f"""# Ctrl-C
 
 ```console
 {command}
@@ -122,13 +123,18 @@ keep, and KeyboardInterrupt is raised there too. A search over several trainings
 apart, and counts from the first. {kept} of {len(lines)} calls end within {BAR:g} s.
 
 {HEAD}
-""" + "\n".join(lines) + "\n"
+"""
+        + "\n".join(lines)
+        + "\n"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", help=f"{', '.join(PARTS)}, or a word of a call's name")
-    parser.add_argument("--moments", type=int, default=len(MOMENTS), help="signals at so many moments, each in a new process")
+    parser.add_argument(
+        "--moments", type=int, default=len(MOMENTS), help="signals at so many moments, each in a new process"
+    )
     parser.add_argument("--quick", action="store_true", help="one moment")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the page there")
     given = parser.parse_args()
@@ -139,7 +145,9 @@ def main() -> None:
         lines.append(line)
         print(line, flush=True)
     if given.markdown is not None:
-        command = f"python -m benchmarks.faults.interrupts{' --quick' if given.quick else ''} --markdown {given.markdown}"
+        command = (
+            f"python -m benchmarks.faults.interrupts{' --quick' if given.quick else ''} --markdown {given.markdown}"
+        )
         given.markdown.write_text(page(lines, command, moments), encoding="utf-8")
 
 

@@ -155,15 +155,17 @@ def test_gradients_are_finite_where_the_twins_are_the_same():
     assert all(torch.isfinite(weight.grad).all() for weight in network.parameters())
 
 
-def test_the_gate_starts_where_it_is_told_and_is_penalised_by_its_norm():
+def test_the_gate_starts_where_it_is_told_and_may_be_penalised_by_its_norm():
     torch.manual_seed(0)
-    network = CoupledNetwork(3, hidden=64, coupling_bias=-3.0, coupling_penalty=0.5)
+    network = CoupledNetwork(3, hidden=64, coupling_bias=-3.0, coupling_penalty=0.5, penalized="norm")
     assert (network.bias_hc == -3).all()
     assert network.weight_hc.std().item() == pytest.approx(0.1, rel=0.05)
     assert network.coupling_norm == pytest.approx(np.linalg.norm(network.weight_hc.detach().numpy()), rel=1e-6)
     assert network.penalty().item() == pytest.approx(0.5 * network.coupling_norm, rel=1e-6)
     network.penalty().backward()
     torch.testing.assert_close(network.weight_hc.grad, 0.5 * network.weight_hc / network.coupling_norm)
+    features = network.features(walks(channels=3).float(), LENGTHS)
+    assert network.compared(features, features).penalty.item() == pytest.approx(network.penalty().item(), rel=1e-6)
 
 
 def test_synchronization_is_the_error_of_every_step_and_ends_in_the_distance():
@@ -217,5 +219,7 @@ def test_randomness_is_an_argument():
 def test_wrong_options_are_named():
     with pytest.raises(ValueError, match="sync='first'"):
         CoupledNetwork(2, sync="first")
+    with pytest.raises(ValueError, match="penalized='weights'"):
+        CoupledNetwork(2, penalized="weights")
     with pytest.raises(ValueError, match="hidden=0"):
         CoupledNetwork(2, hidden=0)

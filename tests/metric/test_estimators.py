@@ -96,11 +96,13 @@ def test_the_state_of_the_twins_is_told_at_every_time(fitted, test):
     assert found.mean() == pytest.approx(mean.distance(test[0], test[1]), rel=1e-5)
 
 
-def test_lyapunov_and_the_norm_of_the_coupling_are_told(fitted):
+def test_lyapunov_the_mean_gate_and_the_norm_of_the_coupling_are_told(fitted):
     metric = fitted("coupled")
     assert metric.lyapunov(steps=50) == metric.lyapunov(steps=50)
-    norms = metric.history_["coupling"]
-    assert len(norms) == metric.history_.n_steps
+    gates, norms = metric.history_["coupling"], metric.history_["coupling_norm"]
+    assert len(gates) == len(norms) == metric.history_.n_steps
+    assert gates[0] == pytest.approx(0.5, abs=0.1)  # W_hc is small at first
+    assert ((gates > 0) & (gates < 1)).all()
     assert norms[0] > 0
 
 

@@ -25,8 +25,8 @@ def gates(p, x, h):
     return update, new
 
 
-def errors(p, x, y):
-    """‖h_t − h'_t‖ after every step of the longer of x (n, channel) and y (m, channel)."""
+def rolled(p, x, y):
+    """‖h_t − h'_t‖ and c_t of every step of the longer of x (n, channel) and y (m, channel)."""
     size = len(p["bias_hc"])
     h = [[0.0] * size, [0.0] * size]
     found = []
@@ -46,8 +46,19 @@ def errors(p, x, y):
             blended = [(1 - c[k]) * new[k] + (c[k] * both[other][1][k] if runs[other] else 0) for k in range(size)]
             following.append([(1 - update[k]) * blended[k] + update[k] * h[me][k] for k in range(size)])
         h = following
-        found.append(math.dist(*h))
+        found.append((math.dist(*h), c))
     return found
+
+
+def errors(p, x, y):
+    """‖h_t − h'_t‖ after every step."""
+    return [error for error, _ in rolled(p, x, y)]
+
+
+def gate(p, x, y):
+    """The mean of c_t over units and the steps that both have."""
+    common = [c for _, c in rolled(p, x, y)][: min(len(x), len(y))]
+    return sum(map(sum, common)) / (len(common) * len(common[0]))
 
 
 def distance(p, x, y, sync="last"):

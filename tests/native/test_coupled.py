@@ -56,12 +56,12 @@ def test_every_instruction_set_gives_the_numbers_of_torch(monkeypatch, isa, dtyp
     np.testing.assert_array_equal(out.reshape(expected.shape), matrix(weights, x, y, mean=mean, isa=isa))
 
 
-def graded(weights, x, y, first, second, scales, *, mean, threads=1, isa=None, budget=1 << 28):
-    """Distances, then the gradients of Σ scales · distances by x, y and the weights."""
+def graded(weights, x, y, first, second, scales, *, mean, gate_scales=None, threads=1, isa=None, budget=1 << 28):
+    """Distances, then the gradients of Σ scales · distances + Σ gate_scales · gates by x, y and the weights."""
     out, given = np.empty(len(first), x.values.dtype), (*weights, mean, *x, *y, first, second)
     kept = kernels.coupled_rows(*given, keep=True, threads=threads, out=out, report=None, isa=isa)
     found = [np.zeros_like(part) for part in (x.values, y.values, *weights)]
-    how = {"budget": budget, "threads": threads, "report": None, "isa": isa}
+    how = {"gate_scales": gate_scales, "budget": budget, "threads": threads, "report": None, "isa": isa}
     kernels.coupled_gradients(*given, scales, kept, *found, **how)
     return out, *found
 
@@ -73,14 +73,15 @@ def padded(steps):
     return torch.from_numpy(out).requires_grad_()
 
 
-def graded_in_torch(weights, x, y, first, second, scales, mean):
+def graded_in_torch(weights, x, y, first, second, scales, mean, gate_scales=None):
     sides, parts = (padded(x), padded(y)), [torch.from_numpy(part).requires_grad_() for part in weights]
     chosen = [
         twin.Side(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
         for values, steps, pairs in zip(sides, (x, y), (first, second), strict=True)
     ]
-    out = twin.distances(coupled.Cell(*parts), *chosen, mean=mean)
-    (out * torch.from_numpy(scales)).sum().backward()
+    out, gates = twin.rolled(coupled.Cell(*parts), *chosen, mean=mean)
+    by_gates = 0.0 if gate_scales is None else (gates * torch.from_numpy(gate_scales)).sum()
+    ((out * torch.from_numpy(scales)).sum() + by_gates).backward()
     packed = [
         np.concatenate([grad[i, :n] for i, n in enumerate(steps.lengths)])
         for grad, steps in ((side.grad.numpy(), steps) for side, steps in zip(sides, (x, y), strict=True))
@@ -101,6 +102,30 @@ def test_every_instruction_set_gives_the_gradients_of_torch(isa, dtype, hidden, 
     share = 1e-10 if dtype is np.float64 else 1e-4
     for ours, theirs in zip(found, graded_in_torch(weights, x, y, first, second, scales, mean), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=share, atol=share * max(1, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("hidden", [1, 5, 20])
+def test_every_instruction_set_gives_the_mean_gates_of_torch_and_their_gradients(isa, dtype, hidden):
+    weights = cell(hidden, dtype)
+    x, y = inputs((5, 1, 32, 9, 70), hidden, dtype), inputs((4, 33, 64, 1, 7, 12, 65, 2), hidden, dtype, seed=1)
+    first, second = np.divmod(np.arange(40)[::-1].copy(), 8)
+    out, gates = np.empty((2, 40), dtype)
+    kernels.coupled_rows(*weights, False, *x, *y, first, second, threads=1, out=out, gates=gates, report=None, isa=isa)
+    sides = [
+        twin.Side(padded(steps).detach(), torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
+        for steps, pairs in ((x, first), (y, second))
+    ]
+    expected = twin.rolled(coupled.Cell(*map(torch.from_numpy, weights)), *sides, mean=False).gates
+    np.testing.assert_allclose(gates, expected.numpy(), **TOLERANCE[dtype])
+    scales, gate_scales = np.random.default_rng(2).standard_normal((2, 40)).astype(dtype)
+    share = 1e-10 if dtype is np.float64 else 1e-4
+    for some in (scales, np.zeros_like(scales)):  # with the distances, and alone
+        given = weights, x, y, first, second, some
+        found = graded(*given, mean=False, gate_scales=gate_scales, isa=isa)
+        for ours, theirs in zip(found, graded_in_torch(*given, False, gate_scales), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=share, atol=share * max(1, np.abs(theirs).max()))
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
@@ -181,7 +206,7 @@ def test_nothing_has_no_pairs():
     weights, x = cell(4, np.float32), inputs((3, 2), 4, np.float32)
     none = Steps(x.values, x.starts[:0], x.lengths[:0])
     coupled.matrix(weights, none, x, mean=False, symmetric=False, threads=1, out=np.empty((0, 2), np.float32))
-    assert coupled.rows(weights, x, x, x.starts[:0], x.starts[:0], mean=False, threads=1).shape == (0,)
+    assert coupled.rows(weights, x, x, x.starts[:0], x.starts[:0], mean=False, threads=1).distances.shape == (0,)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

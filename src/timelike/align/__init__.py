@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .gallery import Gallery as Gallery, Matches as Matches
     from .gdtw import GDTW as GDTW
     from .matching import Spring as Spring, SubsequenceMatch as SubsequenceMatch, subsequence as subsequence
+    from .noise import NoiseCurve as NoiseCurve
     from .soft_dtw import SoftDTW as SoftDTW
     from .transport import OPW as OPW, OT as OT, TCOT as TCOT, Entropic as Entropic, Sinkhorn as Sinkhorn
 
@@ -30,6 +31,7 @@ if not TYPE_CHECKING:
             "FittedMetric",
             "Gallery",
             "Metric",
+            "NoiseCurve",
             "SubsequenceMatch",
             "Warp",
         ),

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences import Sequences, as_one, as_sequences
-from ..sequences.arguments import whole
+from ..sequences.arguments import RandomState, whole
+from ..sequences.doors import read_targets
 from .alignment import Alignment
 from .cluster import over_cluster
 from .gallery import Gallery, Ids, Matches
@@ -26,6 +27,7 @@ from .matrix import (
     refuse_nonfinite,
     threads_of,
 )
+from .noise import LEVELS, NoiseCurve, noise_curve
 
 
 class Metric(abc.ABC):
@@ -115,6 +117,38 @@ class Metric(abc.ABC):
         collection = as_sequences(X, "X")
         self._refuse(collection, None, ("X", "X"))
         return Gallery(self, collection, self._known(collection, threads_of(None)))
+
+    def against_noise(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        levels: Any = LEVELS,
+        n_repeats: int = 1,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> NoiseCurve:
+        """Mean distances of all pairs of X when white noise is added to every value, for each of the `levels`.
+
+            m(σ) = mean of d(x_i + σ ε_i, x_j + σ ε_j) over i ≠ j,   ε standard normal
+
+        With classes, those of X unless y is given, pairs of one class (`positive`) and of two (`negative`) are told
+        apart: where their curves meet, the metric no longer knows the classes. `levels` are standard deviations, in
+        the unit of the values; ε is the same for all of them, and another in each of `n_repeats`.
+
+        >>> import timelike as tl
+        >>> X = [[0.0, 0.0, 0.0], [0.0, 0.1, 0.0], [3.0, 3.0, 3.0], [3.0, 3.1, 3.0]]
+        >>> curve = tl.DTW(root=True).against_noise(X, [0, 0, 1, 1], levels=[0.0, 20.0], random_state=0)
+        >>> curve.positive[0, 0].round(2), curve.negative[0, 0].round(2)
+        (np.float64(0.1), np.float64(5.2))
+        >>> curve.margin[1] < curve.positive[0, 1]  # by now noise is most of any distance
+        np.True_
+        """
+        x = as_sequences(X, "X")
+        self._refuse(x, None, ("X", "X"))
+        classes = x.labels if y is None else read_targets(self, x, y, "class")
+        given = None if classes is None else np.asarray(classes)
+        return noise_curve(self, x, given, levels, n_repeats, random_state, n_jobs)
 
     def _refuse_search(self, collection: Sequences, asked: Sequences, k: int) -> None:
         self._refuse(asked, collection, ("queries", "X"))

@@ -1,13 +1,15 @@
-"""Curves over the steps of a training: losses, rates and scores."""
+"""Curves: losses, rates and scores over the steps of a training, and distances over a level of noise."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import COLORS, plain
+from .signals import COLORS, literal, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +37,26 @@ def training(losses: Curve, rates: Curve, scores: Curve | None = None, *, best: 
             axes[1].axvline(best, color=COLORS[6], linewidth=0.8, linestyle="--")
     for one in axes:
         plain(one)
+    return whole
+
+
+def against_noise(levels: NDArray[Any], metrics: Mapping[str, Mapping[str, NDArray[Any]]]) -> Figure:
+    """Mean distances (repeat, level) over the level of noise: each metric has a colour, each curve a kind of line."""
+    from matplotlib.figure import Figure
+
+    whole = Figure(figsize=(6.5, 4.2), layout="constrained")
+    axes = whole.subplots()
+    for color, (metric, kinds) in zip(itertools.cycle(COLORS), metrics.items(), strict=False):
+        for style, (kind, values) in zip(itertools.cycle(("-", "--", ":")), kinds.items(), strict=False):
+            words = literal(", ".join(filter(None, (metric, kind))))
+            axes.plot(levels, values.mean(axis=0), style, color=color, label=words)
+            if len(values) > 1:
+                axes.fill_between(levels, values.min(axis=0), values.max(axis=0), color=color, alpha=0.15, linewidth=0)
+    axes.set(xlabel="standard deviation of white noise", ylabel="mean distance")
+    if all(values.min() >= 0 for kinds in metrics.values() for values in kinds.values()):  # some divergences are not
+        axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, fontsize="small")
+    plain(axes, counts=False)
     return whole
 
 

@@ -8,7 +8,12 @@ if TYPE_CHECKING:  # the public names, a line each
     from . import losses as losses
     from .aligned_frames.estimator import AlignedFrames as AlignedFrames
     from .aligned_frames.network import Aligned as Aligned
-    from .comparer import Aligning as Aligning, Comparer as Comparer, Features as Features
+    from .comparer import (
+        Aligning as Aligning,
+        Compared as Compared,
+        Comparer as Comparer,
+        Features as Features,
+    )
     from .coupled.estimator import CoupledGRU as CoupledGRU
     from .coupled.network import CoupledNetwork as CoupledNetwork
     from .ground.deep_rvsml import DeepRVSML as DeepRVSML
@@ -35,6 +40,7 @@ if not TYPE_CHECKING:
             "AlignedFrames",
             "Aligning",
             "AugmentedBatch",
+            "Compared",
             "Comparer",
             "CoupledNetwork",
             "DeepRVSML",

@@ -32,6 +32,15 @@ class Features:
         return Features(self.values[items], self.lengths[items])
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Distances as training sees them: with what is added to a loss of them, and what is worth noting of the step."""
+
+    distances: Tensor
+    penalty: Tensor | float
+    readings: dict[str, Tensor | float]
+
+
 class Comparer(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
@@ -69,12 +78,19 @@ class Comparer(nn.Module, abc.ABC):
         return 1 + x_time + y_time
 
     def penalty(self) -> Tensor | float:
-        """What is added to a loss."""
+        """What is added to a loss, whatever is compared."""
         return 0.0
 
     def readings(self) -> dict[str, Tensor | float]:
-        """What is worth noting after every step of training."""
+        """What is worth noting after every step of training, whatever was compared."""
         return {}
+
+    def compared(self, x: Features, y: Features, *, rows: bool = False) -> Compared:
+        """The distances of all pairs, or of `rows`, for a step of training.
+
+        A network whose penalty or readings depend on what it compares replaces this method.
+        """
+        return Compared(self.rows(x, y) if rows else self.matrix(x, y), self.penalty(), self.readings())
 
     def forward(self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None) -> Tensor:
         """The distance of each x and its y, (item,), of x (item, time, channel) and y (item, time, channel)."""

@@ -321,6 +321,7 @@ def coupled_rows(
     keep: bool = False,
     threads: int,
     out: _Array,
+    gates: _Array | None = None,
     report: _Report,
     isa: str | None = None,
 ) -> _Array | None: ...
@@ -348,6 +349,7 @@ def coupled_gradients(
     by_coupling_bias: _Array,
     /,
     *,
+    gate_scales: _Array | None = None,
     budget: int,
     threads: int,
     report: _Report,

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ...models import options
-from ...sequences import as_one
+from ...sequences import Sequences, as_one
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
@@ -34,7 +35,10 @@ class CoupledGRU(LearnedMetric):
     coupling_bias : float
         b_hc at the start: 0 is the strongest coupling (c ≈ ½), large negative values none.
     coupling_penalty : float
-        Weight of ‖W_hc‖ in the loss.
+        Weight of the coupling in the loss, so that the two are coupled only where it pays.
+    penalized : {"gate", "norm"}
+        What of the coupling: the mean gate, that is c_t averaged over units, common steps and pairs; or ‖W_hc‖, as in
+        the paper, which says little of it: with `coupling_bias=0`, W_hc = 0 is c = ½.
     sync : {"last", "mean"}
         Whether the distance is that of the last states or the mean over time.
     loss, per_class, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, \
@@ -46,7 +50,8 @@ progress, accelerator, devices, precision, random_state
     network_ : CoupledNetwork
         The torch module.
     history_ : History
-        Losses, validation scores, and the norm of the coupling (`history_["coupling"]`).
+        Losses, validation scores, and of every step the mean gate of its pairs (`history_["coupling"]`) and ‖W_hc‖
+        (`history_["coupling_norm"]`), both with the weights that it began with.
 
     Examples
     --------
@@ -59,11 +64,14 @@ progress, accelerator, devices, precision, random_state
     0.0
     >>> metric.synchronization(X[0], X[9]).shape
     (20,)
+    >>> 0 < metric.coupling(X[0], X[9]) < 1
+    True
     """
 
     hidden = options.whole(1)
     coupling_bias = options.real()
     coupling_penalty = options.real(0)
+    penalized = options.one_of("gate", "norm", role="training")
     sync = options.one_of("last", "mean")
 
     network_: CoupledNetwork
@@ -74,6 +82,7 @@ progress, accelerator, devices, precision, random_state
         hidden: int = 20,
         coupling_bias: float = 0.0,
         coupling_penalty: float = 0.01,
+        penalized: Literal["gate", "norm"] = "gate",
         sync: Literal["last", "mean"] = "last",
         loss: Any = "structural",
         per_class: int = 6,
@@ -98,17 +107,32 @@ progress, accelerator, devices, precision, random_state
             hidden=self.hidden,
             coupling_bias=self.coupling_bias,
             coupling_penalty=self.coupling_penalty,
+            penalized=self.penalized,
             sync=self.sync,
         )
 
+    def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
+        # checkpoints of before there was a choice say a number only: the loss and the readings were others
+        weighed = {"coupling_penalty": f"{float(self.coupling_penalty)} of the {self.penalized}"}
+        return super()._settings(sequences, targets) | weighed
+
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
         """How far the two states are from each other at every time, up to the end of the longer one."""
+        with torch.no_grad():
+            found = self.network_.synchronization(*self._pair(x, y))[0]
+        return np.asarray(found.numpy(), np.float64)
+
+    def coupling(self, x: Any, y: Any) -> float:
+        """The mean gate of two sequences: 0 is no coupling, ½ the strongest, in which both have the same new state."""
+        with torch.no_grad():
+            return float(self.network_.gates(*self._pair(x, y)))
+
+    def _pair(self, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Two sequences as the network takes them, and their lengths."""
         first, second = as_one(x, "x"), as_one(y, "y")
         self._refuse(first, second, ("x", "y"))
-        (a, a_lengths), (b, b_lengths) = (self._ready(side).tensor() for side in (first, second))
-        with torch.no_grad():
-            found = self.network_.synchronization(a, b, a_lengths, b_lengths)[0]
-        return np.asarray(found.numpy(), np.float64)
+        (a, n), (b, m) = (self._ready(side).tensor() for side in (first, second))
+        return a, b, n, m
 
     def lyapunov(self, *, steps: int = 1000, random_state: RandomState = 0) -> float:
         """The largest Lyapunov exponent of the map that the network makes without input; above 0 it is chaotic.

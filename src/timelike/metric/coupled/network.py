@@ -10,14 +10,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ...align.layers.padded import checked_lengths
-from ...native.coupled import Cell, graded
+from ...native.coupled import Cell, Rolled, graded
 from ...native.coupled.twin import Side, apart, states
 from ...sequences.arguments import one_of, real, whole
 from ...sequences.sampling import RandomState
-from ..comparer import Comparer, Features
+from ..comparer import Compared, Comparer, Features
 from .dynamics import gru_map, largest_exponent
 
 Sync = Literal["last", "mean"]
+Penalized = Literal["gate", "norm"]
 
 
 class CoupledNetwork(Comparer):
@@ -45,7 +46,10 @@ class CoupledNetwork(Comparer):
     sync : {"last", "mean"}
         Which of the distances over time is the distance.
     coupling_penalty : float
-        `penalty()` is this times ‖W_hc‖.
+        Weight of what is `penalized` in a loss.
+    penalized : {"gate", "norm"}
+        The mean gate: c_t averaged over units, over the steps in which both sequences run, and over the pairs compared.
+        Or ‖W_hc‖, as in the paper, which says little of the coupling: W_hc = 0 is c = σ(b_hc), and c = ½ with b_hc = 0.
 
     >>> import torch
     >>> network = CoupledNetwork(3, hidden=8)
@@ -62,11 +66,13 @@ class CoupledNetwork(Comparer):
         coupling_bias: float = 0.0,
         sync: Sync = "last",
         coupling_penalty: float = 0.01,
+        penalized: Penalized = "gate",
     ) -> None:
         super().__init__()
         self.n_channels, self.hidden = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
         self.sync: str = one_of(sync, "sync", ("last", "mean"))
         self.coupling_penalty = real(coupling_penalty, "coupling_penalty", 0)
+        self.penalized: str = one_of(penalized, "penalized", ("gate", "norm"))
         within = self.hidden**-0.5  # as torch's GRU starts
 
         def uniform(*shape: int) -> nn.Parameter:
@@ -103,8 +109,7 @@ class CoupledNetwork(Comparer):
 
     def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
-        with self._own_precision():
-            return graded.rows(self._cell(), _inputs(x), _inputs(y), mean=self._mean)
+        return self._rolled(x, y, rows=True).distances
 
     def matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
@@ -115,14 +120,34 @@ class CoupledNetwork(Comparer):
         """A number for a pair, or some of its states where a gradient will be asked for; in torch its gates."""
         return graded.footprint(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
 
-    def penalty(self) -> Tensor:
-        """`coupling_penalty` · ‖W_hc‖, so that the twins couple only where it pays."""
+    def compared(self, x: Features, y: Features, *, rows: bool = False) -> Compared:
+        """The distances with `coupling_penalty` · the mean gate, so that the twins couple only where it pays."""
+        found = self._rolled(x, y, rows=rows)
+        gate = found.gates.mean() if len(found.gates) else found.gates.sum()  # a sequence alone is coupled to nothing
+        penalty = self.coupling_penalty * gate if self.penalized == "gate" else self.penalty()
+        return Compared(found.distances, penalty, {"coupling": gate.detach(), **self.readings()})
+
+    def penalty(self) -> Tensor | float:
+        """`coupling_penalty` · ‖W_hc‖ where that is `penalized`; the mean gate is that of pairs, see `compared`."""
+        if self.penalized == "gate":
+            return 0.0
         norm: Tensor = torch.linalg.vector_norm(self.weight_hc)
         return self.coupling_penalty * norm
 
     def readings(self) -> dict[str, Tensor | float]:
-        """The norm of the coupling."""
-        return {"coupling": self.coupling_norm}
+        """The norm of W_hc."""
+        return {"coupling_norm": self.coupling_norm}
+
+    def gates(self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None) -> Tensor:
+        """The mean gate of each x and its y, (item,): c_t over units, and over the steps in which both run.
+
+        0 is two GRUs apart, ½ the strongest coupling, in which both have the same new state; 1 exchanges them.
+
+        >>> network = CoupledNetwork(1, hidden=4, coupling_bias=-100.0)
+        >>> network.gates(torch.zeros(1, 6, 1), torch.ones(1, 8, 1)).item() < 1e-6
+        True
+        """
+        return self._rolled(*self._both(x, y, x_lengths, y_lengths), rows=True).gates
 
     @property
     def coupling_norm(self) -> float:
@@ -140,10 +165,7 @@ class CoupledNetwork(Comparer):
         >>> error.shape, bool(torch.isclose(error[0, -1], network(x, y)[0]))
         (torch.Size([1, 8]), True)
         """
-        sides = (
-            self.features(x, checked_lengths(x_lengths, x, "x")),
-            self.features(y, checked_lengths(y_lengths, y, "y")),
-        )
+        sides = self._both(x, y, x_lengths, y_lengths)
         return torch.stack([apart(*pair) for pair in self._states(*sides)], -1)
 
     def lyapunov(
@@ -178,6 +200,18 @@ class CoupledNetwork(Comparer):
 
     def _cell(self) -> Cell[Tensor]:
         return Cell(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
+
+    def _both(
+        self, x: Tensor, y: Tensor, x_lengths: Tensor | None, y_lengths: Tensor | None
+    ) -> tuple[Features, Features]:
+        lengths = checked_lengths(x_lengths, x, "x"), checked_lengths(y_lengths, y, "y")
+        return self.features(x, lengths[0]), self.features(y, lengths[1])
+
+    def _rolled(self, x: Features, y: Features, *, rows: bool) -> Rolled[Tensor]:
+        with self._own_precision():
+            if rows:
+                return graded.rows(self._cell(), _inputs(x), _inputs(y), mean=self._mean)
+            return graded.crossed(self._cell(), _inputs(x), None if y is x else _inputs(y), mean=self._mean)
 
     def _states(self, x: Features, y: Features) -> Iterator[tuple[Tensor, Tensor]]:
         return states(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths))

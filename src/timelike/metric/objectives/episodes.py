@@ -76,12 +76,16 @@ class Episodes(Comparing):
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""
-        return self._lost(batch, self.n_way) + self.module.penalty()
+        found, penalty = self._lost(batch, self.n_way)
+        return found + penalty
 
-    def _lost(self, batch: Batch, n_way: int) -> Tensor:
+    def _lost(self, batch: Batch, n_way: int) -> tuple[Tensor, Tensor | float]:
+        """Of a task with so many classes, and the network's penalty beside it."""
         queries, support = self._features(batch), self._features(batch, "support")
-        codes = batch["labels"], batch["support_labels"]
-        return episode_loss(self.module, queries, codes[0], support, codes[1], n_way, dual=self.dual)
+        there = self.module.compared(queries, support)
+        known = batch["support_labels"]
+        scores = _scores(self.module, there.distances, queries, support, known, n_way, dual=self.dual)
+        return F.cross_entropy(scores, batch["labels"]), there.penalty
 
     def part(self, batch: Batch, rank: int, world: int) -> Batch:
         """Some of the queries, and all of the support."""
@@ -145,7 +149,7 @@ class JudgedEpisodes(Episodes):
         found = []
         for task, n_way in self.judged:
             batch = task.like(self.module)
-            found.append((float(self._lost(batch, n_way)), len(batch)))
+            found.append((float(self._lost(batch, n_way)[0]), len(batch)))
         return mean_of(found)
 
 
@@ -164,7 +168,13 @@ def class_scores(
     tensor([[ 0., -2.],
             [-2.,  0.]])
     """
-    there = network.matrix(queries, support)
+    return _scores(network, network.matrix(queries, support), queries, support, labels, n_way, dual=dual)
+
+
+def _scores(
+    network: Comparer, there: Tensor, queries: Features, support: Features, labels: Tensor, n_way: int, *, dual: bool
+) -> Tensor:
+    """The same, where the distances from the queries to the support are known."""
     if dual:
         there = 2 * there if network.symmetric else there + network.matrix(support, queries).mT
     return -there @ F.one_hot(labels, n_way).to(there.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,11 @@ class ByPairs(Comparing):
             sides = {"x": first[0], "lengths": first[1], "other": second[0], "other_lengths": second[1]}
             yield Batch(chosen, **sides, same=self.same[chosen])
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
         """The loss of the pairs of the batch."""
-        distances = self.module.rows(self._features(batch), self._features(batch, "other"))
-        return self.metric_loss.pairs(distances, batch["same"]) + self.module.penalty()
+        found = self.module.compared(self._features(batch), self._features(batch, "other"), rows=True)
+        metric = self.metric_loss.pairs(found.distances, batch["same"])
+        return {"loss": metric + found.penalty, **found.readings}
 
 
 def checked_pairs(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

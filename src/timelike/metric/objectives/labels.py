@@ -121,15 +121,16 @@ class Supervised(Comparing):
             valid = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
         else:
             queries = self._features(batch, "new")
-        distances = self.module.matrix(queries, gallery)
-        metric = self.metric_loss(distances, labels, labels, valid=valid)
+        found = self.module.compared(queries, gallery)
+        metric = self.metric_loss(found.distances, labels, labels, valid=valid)
         if not metric.requires_grad:
-            metric = metric + 0 * distances.sum()  # nothing to learn from this batch, and yet a step must be possible
-        total = metric + self.module.penalty()
+            # nothing to learn from this batch, and yet a step must be possible
+            metric = metric + 0 * found.distances.sum()
+        total = metric + found.penalty
         if self.augmentation is None or self.consistency == 0:
-            return {"loss": total, "metric": metric.detach(), **self.module.readings()}
+            return {"loss": total, "metric": metric.detach(), **found.readings}
         alike = consistency(self.module, queries, gallery, batch["alignment"], **self.terms)
-        parts = {"metric": metric.detach(), "consistency": alike.detach(), **self.module.readings()}
+        parts = {"metric": metric.detach(), "consistency": alike.detach(), **found.readings}
         weight = 1 / len(labels) if self.consistency == "paper" else self.consistency
         return {"loss": total + weight * alike, **parts}
 

@@ -38,6 +38,16 @@ class Cell(NamedTuple, Generic[Values]):
 Weights = Cell[NDArray[Any]]
 
 
+class Rolled(NamedTuple, Generic[Values]):
+    """What a rollout says of every pair: how far apart the twins are, and how much they were coupled.
+
+    `gates` are means of c_t over the units and over the steps in which both twins run.
+    """
+
+    distances: Values
+    gates: Values
+
+
 def matrix(
     cell: Weights,
     x: Steps,
@@ -64,7 +74,7 @@ def matrix(
             within = slice(i, i + rows), slice(j, j + columns)
             first, second = (np.arange(len(side.lengths))[cut] for side, cut in zip((x, y), within, strict=True))
             pairs = np.repeat(first, len(second)), np.tile(second, len(first))
-            out[within] = _rolled(cell, x, y, *pairs, mean=mean).reshape(len(first), len(second))
+            out[within] = _rolled(cell, x, y, *pairs, mean=mean).distances.reshape(len(first), len(second))
         if report is not None:
             report(min(i + rows, len(x.lengths)), len(x.lengths))
 
@@ -79,26 +89,29 @@ def rows(
     mean: bool,
     threads: int,
     report: Report = None,
-) -> NDArray[Any]:
-    """The distances of x[first[p]] and y[second[p]], (pair,)."""
-    out = np.empty(len(first), x.values.dtype)
+) -> Rolled[NDArray[Any]]:
+    """The distances of x[first[p]] and y[second[p]], and their mean gates, (pair,)."""
+    out, gates = np.empty((2, len(first)), x.values.dtype)
     if len(out) and use_kernels():
-        kernels.coupled_rows(*cell, mean, *x, *y, first, second, threads=threads, out=out, report=report)
-        return out
+        given = (*cell, mean, *x, *y, first, second)
+        kernels.coupled_rows(*given, threads=threads, out=out, gates=gates, report=report)
+        return Rolled(out, gates)
     for p in range(0, len(first), _PAIRS):
-        out[p : p + _PAIRS] = _rolled(cell, x, y, first[p : p + _PAIRS], second[p : p + _PAIRS], mean=mean)
-    return out
+        some = slice(p, p + _PAIRS)
+        out[some], gates[some] = _rolled(cell, x, y, first[some], second[some], mean=mean)
+    return Rolled(out, gates)
 
 
 def keep(
     cell: Weights, x: Steps, y: Steps, first: NDArray[np.int64], second: NDArray[np.int64], *, mean: bool, threads: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The distances, as of `rows`, and the states from which `gradients` begin. Kernels only."""
-    out = np.empty(len(first), x.values.dtype)
+) -> tuple[Rolled[NDArray[Any]], NDArray[Any]]:
+    """As `rows`, and the states from which `gradients` begin. Kernels only."""
+    out, gates = np.empty((2, len(first)), x.values.dtype)
     if not len(out):
-        return out, out
+        return Rolled(out, gates), out
     given = (*cell, mean, *x, *y, first, second)
-    return out, np.asarray(kernels.coupled_rows(*given, keep=True, threads=threads, out=out, report=None))
+    kept = kernels.coupled_rows(*given, keep=True, threads=threads, out=out, gates=gates, report=None)
+    return Rolled(out, gates), np.asarray(kept)
 
 
 def gradients(
@@ -107,27 +120,27 @@ def gradients(
     y: Steps,
     first: NDArray[np.int64],
     second: NDArray[np.int64],
-    scales: NDArray[Any],
+    scales: Rolled[NDArray[Any]],
     kept: NDArray[Any],
     *,
     mean: bool,
     threads: int,
 ) -> tuple[NDArray[Any], NDArray[Any] | None, Weights]:
-    """The gradient of Σ scales · distances by the values of x and of y and by the cell, with what `keep` kept.
+    """The gradient of Σ scales · (distances, gates) by the values of x and of y and by the cell, with what `keep` kept.
 
     Where y is x, the gradient by both is the first, and the second None. Sequences must not overlap. Kernels only.
     """
     by_x, by_y = np.zeros_like(x.values), None if y is x else np.zeros_like(y.values)
     by_cell = Cell(*map(np.zeros_like, cell))
     if len(first):
-        given = (*cell, mean, *x, *y, first, second, scales, kept, by_x, by_y, *by_cell)
-        kernels.coupled_gradients(*given, budget=_BUDGET, threads=threads, report=None)
+        given = (*cell, mean, *x, *y, first, second, scales.distances, kept, by_x, by_y, *by_cell)
+        kernels.coupled_gradients(*given, gate_scales=scales.gates, budget=_BUDGET, threads=threads, report=None)
     return by_x, by_y, by_cell
 
 
 def _rolled(
     cell: Weights, x: Steps, y: Steps, first: NDArray[np.int64], second: NDArray[np.int64], *, mean: bool
-) -> NDArray[Any]:
+) -> Rolled[NDArray[Any]]:
     import torch
 
     from . import twin
@@ -139,5 +152,5 @@ def _rolled(
 
     weights = Cell(*map(torch.from_numpy, cell))
     with torch.no_grad():
-        found = twin.distances(weights, side(x, first), side(y, second), mean=mean)
-    return np.asarray(found.numpy())
+        found = twin.rolled(weights, side(x, first), side(y, second), mean=mean)
+    return Rolled(*(part.numpy() for part in found))

@@ -14,9 +14,9 @@ template <class T>
 inline vec<T> where(Mask<T> mask, vec<T> value) { return (vec<T>)((Mask<T>)value & mask); }
 
 // Of one step, gates become gradients by what goes into them; `g` is the gradient by the states after it, then what of it goes
-// straight to the states before.
+// straight to the states before. `by_gate` is the gradient by each gate of the coupling itself, beside that through the states.
 template <bool Masked, class T>
-inline void through_gates(int64_t hidden, const vec<T>* h, vec<T>* gates, vec<T>* g, const Running<T>& runs) {
+inline void through_gates(int64_t hidden, const vec<T>* h, vec<T>* gates, vec<T>* g, vec<T> by_gate, const Running<T>& runs) {
     vec<T>* const of_y = gates + 4 * hidden;
     for (int64_t u = 0; u < hidden; u++) {
         const vec<T> inner_x = gates[u], reset_x = gates[hidden + u], update_x = gates[2 * hidden + u], new_x = gates[3 * hidden + u];
@@ -40,7 +40,7 @@ inline void through_gates(int64_t hidden, const vec<T>* h, vec<T>* gates, vec<T>
         of_y[hidden + u] = by_new_y * inner_y * fused(-reset_y, reset_y, reset_y);
         gates[2 * hidden + u] = by_update_x, of_y[2 * hidden + u] = by_update_y;
         gates[3 * hidden + u] = by_new_x, of_y[3 * hidden + u] = by_new_y;
-        gates[8 * hidden + u] = -between * apart * fused(-c, c, c);
+        gates[8 * hidden + u] = fused(-between, apart, by_gate) * fused(-c, c, c);  // 0 where the gate is shut
         g[u] = straight_x, g[hidden + u] = straight_y;
     }
 }
@@ -65,8 +65,9 @@ inline void through_weights(int64_t hidden, const T* weights, int64_t state, con
 }
 
 template <bool Masked, class T>
-inline void step_back(int64_t hidden, const T* weights, const vec<T>* h, vec<T>* gates, vec<T>* g, const Running<T>& runs) {
-    through_gates<Masked, T>(hidden, h, gates, g, runs);
+inline void step_back(int64_t hidden, const T* weights, const vec<T>* h, vec<T>* gates, vec<T>* g, vec<T> by_gate,
+                      const Running<T>& runs) {
+    through_gates<Masked, T>(hidden, h, gates, g, by_gate, runs);
     int64_t state = 0;
     for (; state + width <= hidden; state += width) through_weights<width, T>(hidden, weights, state, gates, g);
     for (; state < hidden; state++) through_weights<1, T>(hidden, weights, state, gates, g);

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .. import coupled
 from ..machine import Steps, compiled
-from . import Cell, twin
+from . import Cell, Rolled, twin
 
 
 class Inputs(NamedTuple):
@@ -24,31 +24,35 @@ class Inputs(NamedTuple):
     lengths: Tensor
 
 
-def rows(cell: Cell[Tensor], x: Inputs, y: Inputs, *, mean: bool) -> Tensor:
-    """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
+def rows(cell: Cell[Tensor], x: Inputs, y: Inputs, *, mean: bool) -> Rolled[Tensor]:
+    """The distances and mean gates of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
     if not _compiles(cell, x, y):
-        return twin.distances(cell, twin.Side(*x), twin.Side(*y), mean=mean)
+        return twin.rolled(cell, twin.Side(*x), twin.Side(*y), mean=mean)
     every = torch.arange(len(x.values))
-    if _graded(cell, x, y):
-        return _listed(cell, x, y, every, every, mean=mean)
-    sides, ids = (_steps(*x), _steps(*y)), every.numpy()
-    return torch.from_numpy(coupled.rows(_arrays(cell), *sides, ids, ids, mean=mean, threads=torch.get_num_threads()))
+    return _listed(cell, x, y, every, every, mean=mean)
 
 
 def matrix(cell: Cell[Tensor], x: Inputs, y: Inputs | None, *, mean: bool) -> Tensor:
     """The distances of all pairs, (item of x, item of y); where y is None it is x, and each pair is rolled out once."""
     other = x if y is None else y
-    graded, compiles = _graded(cell, x, other), _compiles(cell, x, other)
-    if compiles and not graded:
-        return _plain_matrix(cell, x, y, mean=mean)
+    if _compiles(cell, x, other) and not _graded(cell, x, other):
+        return _plain_matrix(cell, x, y, mean=mean)  # which need not tell the gates
+    return crossed(cell, x, y, mean=mean).distances
+
+
+def crossed(cell: Cell[Tensor], x: Inputs, y: Inputs | None, *, mean: bool) -> Rolled[Tensor]:
+    """As `matrix`, with the mean gate of every pair rolled out, (pair,): where y is None, of every two once."""
+    other = x if y is None else y
     if y is None and len(x.values):
         return _triangle(cell, x, mean=mean)
     n, m = len(x.values), len(other.values)
-    if compiles:
+    if _compiles(cell, x, other):
         first, second = torch.arange(n).repeat_interleave(m), torch.arange(m).repeat(n)
-        return _listed(cell, x, other, first, second, mean=mean).reshape(n, m)
+        distances, gates = _listed(cell, x, other, first, second, mean=mean)
+        return Rolled(distances.reshape(n, m), gates)
     sides = twin.Side(x.values[:, None], x.lengths[:, None]), twin.Side(other.values[None], other.lengths[None])
-    return twin.distances(cell, *sides, mean=mean)
+    distances, gates = twin.rolled(cell, *sides, mean=mean)
+    return Rolled(distances, gates.flatten())
 
 
 def footprint(hidden: int, time: int, *, cpu: bool) -> int:
@@ -72,19 +76,19 @@ def _plain_matrix(cell: Cell[Tensor], x: Inputs, y: Inputs | None, *, mean: bool
     return torch.from_numpy(out)
 
 
-def _triangle(cell: Cell[Tensor], x: Inputs, *, mean: bool) -> Tensor:
+def _triangle(cell: Cell[Tensor], x: Inputs, *, mean: bool) -> Rolled[Tensor]:
     """One half is computed and mirrored; on the diagonal distances and their gradients are 0."""
     count = len(x.values)
     first, second = torch.tril_indices(count, count, -1, device=x.values.device)
     out = x.values.new_zeros(count, count)
     if not len(first):
-        return out
+        return Rolled(out, out[0, :0])
     if _compiles(cell, x, x):
         found = _listed(cell, x, None, first, second, mean=mean)
     else:
         found = _rolled(cell, x.values, x.values, _Listing(x.lengths, x.lengths, first, second, mean))
-    below = out.index_put((first, second), found)
-    return below + below.T
+    below = out.index_put((first, second), found.distances)
+    return Rolled(below + below.T, found.gates)
 
 
 def _graded(cell: Cell[Tensor], x: Inputs, y: Inputs) -> bool:
@@ -116,57 +120,64 @@ class _Listing(NamedTuple):
         return one, one if y is None else _steps(y, self.y_lengths)
 
 
-def _rolled(cell: Cell[Tensor], x: Tensor, y: Tensor, pairs: _Listing) -> Tensor:
+def _rolled(cell: Cell[Tensor], x: Tensor, y: Tensor, pairs: _Listing) -> Rolled[Tensor]:
     sides = twin.Side(x, pairs.x_lengths, pairs.first), twin.Side(y, pairs.y_lengths, pairs.second)
-    return twin.distances(cell, *sides, mean=pairs.mean)
+    return twin.rolled(cell, *sides, mean=pairs.mean)
 
 
-def _listed(cell: Cell[Tensor], x: Inputs, y: Inputs | None, first: Tensor, second: Tensor, *, mean: bool) -> Tensor:
-    """With gradients; where y is x, it is None."""
+def _listed(
+    cell: Cell[Tensor], x: Inputs, y: Inputs | None, first: Tensor, second: Tensor, *, mean: bool
+) -> Rolled[Tensor]:
+    """Through the arrays' door, with gradients where they are asked for; where y is x, it is None."""
     pairs = _Listing(x.lengths, x.lengths if y is None else y.lengths, first, second, mean)
-    found = _Distances.apply(x.values, None if y is None else y.values, *cell, pairs)  # type: ignore[no-untyped-call]
-    distances: Tensor = found[0]
-    return distances
+    values = x.values, None if y is None else y.values
+    if _graded(cell, x, x if y is None else y):
+        distances, gates, _ = _Pairs.apply(*values, *cell, pairs)  # type: ignore[no-untyped-call]
+        return Rolled(distances, gates)
+    given = _arrays(cell), *pairs.sides(*values), *pairs.ids()
+    found = coupled.rows(*given, mean=mean, threads=torch.get_num_threads())
+    return Rolled(*map(torch.from_numpy, found))
 
 
-class _Distances(torch.autograd.Function):
-    """Distances (pair,) by the kernels, and the states from which the way back begins."""
+class _Pairs(torch.autograd.Function):
+    """Distances and mean gates (pair,) by the kernels, and the states from which the way back begins."""
 
     @staticmethod
-    def forward(x: Tensor, y: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor]:
+    def forward(x: Tensor, y: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
         pairs: _Listing = rest[-1]
         given = _arrays(Cell(*rest[:-1])), *pairs.sides(x, y), *pairs.ids()
         found, kept = coupled.keep(*given, mean=pairs.mean, threads=torch.get_num_threads())
-        return torch.from_numpy(found), torch.from_numpy(kept)
+        distances, gates, states = map(torch.from_numpy, (*found, kept))
+        return distances, gates, states
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
         ctx.pairs, ctx.threads = inputs[-1], torch.get_num_threads()
-        ctx.save_for_backward(*inputs[:-1], output[1])
-        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs[:-1], output[2])
+        ctx.mark_non_differentiable(output[2])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         x, y, *weights, kept = ctx.saved_tensors
         if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
-            return (*_gradients_by_twin(ctx, gradients[0]), None)
+            return (*_gradients_by_twin(ctx, gradients[:2]), None)
         pairs: _Listing = ctx.pairs
-        scales, states = np.ascontiguousarray(gradients[0].numpy(force=True)), kept.numpy()
+        scales = Rolled(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients[:2]))
         given = _arrays(Cell(*weights)), *pairs.sides(x, y), *pairs.ids()
-        by_x, by_y, by_cell = coupled.gradients(*given, scales, states, mean=pairs.mean, threads=ctx.threads)
+        by_x, by_y, by_cell = coupled.gradients(*given, scales, kept.numpy(), mean=pairs.mean, threads=ctx.threads)
         found = (None if part is None else torch.from_numpy(part) for part in (by_x, by_y, *by_cell))
         parts = zip((x, y, *weights), found, strict=True)
         return (*(None if gradient is None else gradient.view(part.shape) for part, gradient in parts), None)
 
 
-def _gradients_by_twin(ctx: Any, gradient: Tensor) -> list[Tensor | None]:
+def _gradients_by_twin(ctx: Any, gradients: tuple[Tensor, ...]) -> list[Tensor | None]:
     with torch.enable_grad():
         # views, because one tensor may be given twice
         given: list[Any] = [None if part is None else part.view_as(part) for part in ctx.saved_tensors[:-1]]
         x, y, *weights = given
         found = _rolled(Cell(*weights), x, x if y is None else y, ctx.pairs)
         asked = [part for part, needed in zip(given, ctx.needs_input_grad, strict=False) if needed]
-        by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=True))
+        by_asked = iter(torch.autograd.grad(found, asked, gradients, create_graph=True))
     return [next(by_asked) if needed else None for needed in ctx.needs_input_grad[:-1]]
 
 

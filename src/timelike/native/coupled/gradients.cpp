@@ -1,4 +1,4 @@
-// The gradients of distances by coupled GRUs. The pairs are cut into chunks that depend on nothing but the pairs; each adds up its own
+// The gradients of distances by coupled GRUs, and of their mean gates. The pairs are cut into chunks that depend on nothing but the pairs; each adds up its own
 // part, and the parts are added in order, so that neither threads nor luck change a bit.
 #include <cstring>
 
@@ -87,14 +87,14 @@ struct Return {
     Return(int lanes, int64_t hidden)
         : pairs(lanes, hidden), states(zeros((coupled_stretch + 1) * 2 * hidden + coupled_slack, lanes)),
           gates(zeros(coupled_stretch * 9 * hidden + coupled_slack, lanes)), onward(zeros(2 * hidden, lanes)), scales(zeros(1, lanes)),
-          into(size_t(lanes)) {}
+          by_gate(zeros(1, lanes)), into(size_t(lanes)) {}
     static Buffer<T> zeros(int64_t count, int lanes) {
         Buffer<T> made = buffer<T>(count * lanes);
         std::fill_n(made.get(), count * lanes, T(0));
         return made;
     }
     LanePairs<T> pairs;
-    Buffer<T> states, gates, onward, scales;
+    Buffer<T> states, gates, onward, scales, by_gate;
     std::vector<T*> into;
 };
 
@@ -104,7 +104,8 @@ struct Task {
     const Listed<T>& pairs;
     const Registers<T>& registers;
     const CoupledPairKernels<T>& kernels;
-    const T* scales;  // (pair)
+    const T* scales;       // (pair)
+    const T* gate_scales;  // (pair), or null
     const T* kept;
 };
 
@@ -116,7 +117,10 @@ void go_back(const Task<T>& task, const CoupledCell<T>& cell, const T* weights, 
     desk.pairs.take(task.pairs, task.registers, r);
     std::fill_n(desk.onward.get(), size, T(0));
     for (int l = 0; l < lanes; l++) {
-        const T scale = l < task.registers.used(r) ? task.scales[task.registers.pair(r, l)] : T(0);
+        const bool used = l < task.registers.used(r);
+        const T scale = used ? task.scales[task.registers.pair(r, l)] : T(0);
+        desk.by_gate[size_t(l)] =
+            used && task.gate_scales ? task.gate_scales[task.registers.pair(r, l)] / desk.pairs.gates(l, hidden) : T(0);
         desk.scales[size_t(l)] = cell.mean ? scale / T(std::max(desk.pairs.x.lengths[size_t(l)], desk.pairs.y.lengths[size_t(l)])) : scale;
     }
     for (int64_t part = (desk.pairs.steps - 1) / coupled_stretch; part >= 0 && !*stop; part--) {
@@ -124,8 +128,8 @@ void go_back(const Task<T>& task, const CoupledCell<T>& cell, const T* weights, 
         if (part) std::memcpy(desk.states.get(), task.kept + task.registers.begins[size_t(r)] + (part - 1) * size, size_t(size) * sizeof(T));
         else std::fill_n(desk.states.get(), size, T(0));
         task.kernels.backward(cell, desk.pairs.stretch(task.kernels, hidden, begin),
-                              {weights, desk.scales.get(), desk.states.get(), desk.gates.get(), desk.onward.get(), by_weights,
-                               by_weights + 4 * hidden * hidden});
+                              {weights, desk.scales.get(), desk.by_gate.get(), desk.states.get(), desk.gates.get(), desk.onward.get(),
+                               by_weights, by_weights + 4 * hidden * hidden});
         for (const bool of_y : {false, true}) {
             const LaneInputs<T>& side = of_y ? desk.pairs.y : desk.pairs.x;
             for (int l = 0; l < lanes; l++)
@@ -191,8 +195,8 @@ template <class T>
 void gradients_python(Array2<const T> recurrent, Array2<const T> coupling, Array1<const T> candidate, Array1<const T> coupling_bias,
                       bool mean, Array2<const T> x, Ids x_starts, Ids x_lengths, Array2<const T> y, Ids y_starts, Ids y_lengths,
                       Ids first, Ids second, Array1<const T> scales, Array1<const T> kept, Array2<T> by_x, std::optional<Array2<T>> by_y,
-                      Array2<T> by_recurrent, Array2<T> by_coupling, Array1<T> by_candidate, Array1<T> by_coupling_bias, int64_t budget,
-                      int threads, nb::object report, Isa isa) {
+                      Array2<T> by_recurrent, Array2<T> by_coupling, Array1<T> by_candidate, Array1<T> by_coupling_bias,
+                      std::optional<Array1<const T>> gate_scales, int64_t budget, int threads, nb::object report, Isa isa) {
     const Parameters<T> p{recurrent.data(), coupling.data(), candidate.data(), coupling_bias.data(), int64_t(candidate.size()), mean};
     const Listed<T> pairs{collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), first.data(), second.data(),
                           int64_t(first.size())};
@@ -201,7 +205,7 @@ void gradients_python(Array2<const T> recurrent, Array2<const T> coupling, Array
     const CoupledPairKernels<T>& kernels = pair_kernels<T>(isa);
     const Registers<T> registers(pairs, kernels.lanes, p.hidden);
     if (int64_t(kept.size()) != registers.begins.back()) throw std::invalid_argument("the states kept are of other pairs");
-    const Task<T> task{p, pairs, registers, kernels, scales.data(), kept.data()};
+    const Task<T> task{p, pairs, registers, kernels, scales.data(), gate_scales ? gate_scales->data() : nullptr, kept.data()};
     Watch{report, {}}.over([&](const Poll& poll) { all_gradients(task, into, budget, threads, poll); });
 }
 
@@ -210,7 +214,7 @@ void define_for(nb::module_& module) {
     const auto fixed = nb::arg().noconvert();
     module.def("coupled_gradients", &gradients_python<T>, fixed, fixed, fixed, fixed, nb::arg(), fixed, fixed, fixed, fixed, fixed, fixed,
                fixed, fixed, fixed, fixed, fixed, nb::arg().noconvert().none(), fixed, fixed, fixed, fixed, nb::kw_only(),
-               nb::arg("budget"), nb::arg("threads"), nb::arg("report").none(), nb::arg("isa") = nb::none());
+               nb::arg("gate_scales").noconvert().none() = nb::none(), nb::arg("budget"), nb::arg("threads"), nb::arg("report").none(), nb::arg("isa") = nb::none());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Coupled GRUs over a list of pairs: the distances and, if a gradient will be asked for, the states between stretches of steps.
+// Coupled GRUs over a list of pairs: the distances, the mean gates and, if a gradient will be asked for, the states between stretches of
+// steps.
 #include "coupled/listed.hpp"
 
 #include <cstring>
@@ -14,16 +15,16 @@ template <class T>
 struct Walk {
     Walk(int lanes, int64_t hidden)
         : pairs(lanes, hidden), states(buffer<T>(2 * hidden * lanes)), scratch(buffer<T>(2 * hidden * lanes)), totals(buffer<T>(lanes)),
-          distances(size_t(lanes)) {}
+          gates(buffer<T>(lanes)), distances(size_t(lanes)) {}
     LanePairs<T> pairs;
-    Buffer<T> states, scratch, totals;
+    Buffer<T> states, scratch, totals, gates;
     std::vector<T> distances;
 };
 
-// `kept`, where given, has room for the states before every stretch but the first.
+// `gates`, where given, is (pair); `kept`, where given, has room for the states before every stretch but the first.
 template <class T>
 void listed_pairs(const Parameters<T>& p, const Listed<T>& pairs, const Registers<T>& registers, const CoupledPairKernels<T>& kernels,
-                  int threads, T* out, T* kept, const Poll& poll) {
+                  int threads, T* out, T* gates, T* kept, const Poll& poll) {
     const Packed<T> packed(p, kernels.block);
     const int64_t size = 2 * p.hidden * kernels.lanes;
     threads = wanted(threads, double(pairs.count), double(std::max(longest(pairs.x), longest(pairs.y))), double(p.hidden));
@@ -34,15 +35,18 @@ void listed_pairs(const Parameters<T>& p, const Listed<T>& pairs, const Register
         Walk<T>& walk = walks[size_t(worker)];
         walk.pairs.take(pairs, registers, r);
         std::fill_n(walk.states.get(), size, T(0)), std::fill_n(walk.totals.get(), kernels.lanes, T(0));
+        std::fill_n(walk.gates.get(), kernels.lanes, T(0));
         T* keep = kept ? kept + registers.begins[size_t(r)] : nullptr;
         for (int64_t begin = 0; begin < walk.pairs.steps && !stop; begin += coupled_stretch) {
             if (keep && begin) std::memcpy(keep, walk.states.get(), size_t(size) * sizeof(T)), keep += size;
             kernels.forward(packed.cell, walk.pairs.stretch(kernels, p.hidden, begin), walk.states.get(), walk.scratch.get(),
-                            walk.totals.get());
+                            walk.totals.get(), walk.gates.get());
         }
         kernels.tell(packed.cell, walk.states.get(), walk.totals.get(), walk.pairs.x.lengths.data(), walk.pairs.y.lengths.data(),
                      walk.distances.data());
         for (int l = 0; l < registers.used(r); l++) out[registers.pair(r, l)] = walk.distances[size_t(l)];
+        for (int l = 0; gates && l < registers.used(r); l++)
+            gates[registers.pair(r, l)] = walk.gates[size_t(l)] / walk.pairs.gates(l, p.hidden);
     };
     run_tasks(registers.count, threads, work, [&](int64_t done) { return poll(done, registers.count); }, &stop);
 }
@@ -50,7 +54,8 @@ void listed_pairs(const Parameters<T>& p, const Listed<T>& pairs, const Register
 template <class T>
 nb::object rows_python(Array2<const T> recurrent, Array2<const T> coupling, Array1<const T> candidate, Array1<const T> coupling_bias,
                        bool mean, Array2<const T> x, Ids x_starts, Ids x_lengths, Array2<const T> y, Ids y_starts, Ids y_lengths,
-                       Ids first, Ids second, bool keep, int threads, Array1<T> out, nb::object report, Isa isa) {
+                       Ids first, Ids second, bool keep, int threads, Array1<T> out, std::optional<Array1<T>> gates, nb::object report,
+                       Isa isa) {
     const Parameters<T> p{recurrent.data(), coupling.data(), candidate.data(), coupling_bias.data(), int64_t(candidate.size()), mean};
     const Listed<T> pairs{collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), first.data(), second.data(),
                           int64_t(first.size())};
@@ -59,7 +64,7 @@ nb::object rows_python(Array2<const T> recurrent, Array2<const T> coupling, Arra
     const size_t size[1] = {keep ? size_t(registers.begins.back()) : 0};
     Buffer<T> kept = buffer<T>(int64_t(size[0]));
     Watch{report, {}}.over([&](const Poll& poll) {
-        listed_pairs(p, pairs, registers, kernels, threads, out.data(), keep ? kept.get() : nullptr, poll);
+        listed_pairs(p, pairs, registers, kernels, threads, out.data(), gates ? gates->data() : nullptr, keep ? kept.get() : nullptr, poll);
     });
     if (!keep) return nb::none();
     T* const memory = kept.release();
@@ -71,8 +76,8 @@ template <class T>
 void define_for(nb::module_& module) {
     const auto fixed = nb::arg().noconvert();
     module.def("coupled_rows", &rows_python<T>, fixed, fixed, fixed, fixed, nb::arg(), fixed, fixed, fixed, fixed, fixed, fixed, fixed,
-               fixed, nb::kw_only(), nb::arg("keep") = false, nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("report").none(),
-               nb::arg("isa") = nb::none());
+               fixed, nb::kw_only(), nb::arg("keep") = false, nb::arg("threads"), nb::arg("out").noconvert(),
+               nb::arg("gates").noconvert().none() = nb::none(), nb::arg("report").none(), nb::arg("isa") = nb::none());
 }
 
 }  // namespace

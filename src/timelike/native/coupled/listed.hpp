@@ -20,6 +20,7 @@ template <class T>
 struct CoupledReturn {
     const T* weights;  // as CoupledCell's with states and units exchanged, `width` states at a time, gates n r z c
     const T* scales;   // (lane) the gradient by the distance, in the mean by the distance of every step
+    const T* by_gate;  // (lane) the gradient by every gate of the coupling, where both run
     T* states;         // (steps + 1, 2 × hidden, lane), the first are given
     T* gates;          // (steps, 9 × hidden, lane), scratch; in the end the gradients by what goes into the gates: of x new state from
                        // states, reset, update, new state from inputs, then those of y, then the coupling
@@ -33,8 +34,9 @@ struct CoupledPairKernels {
     int lanes, block, width;
     // values[l] (counts[l]) of every lane into (count, lane), zeros where a lane has less
     void (*lay)(const T* const* values, const int64_t* counts, int64_t count, T* into);
-    // the states (2 × hidden, lane) and the sums over time (lane) of the steps before become those after; scratch as the states
-    void (*forward)(const CoupledCell<T>&, const CoupledStretch<T>&, T* states, T* scratch, T* totals);
+    // the states (2 × hidden, lane) and the sums over time (lane), of distances and of gates, of the steps before become those after;
+    // scratch as the states
+    void (*forward)(const CoupledCell<T>&, const CoupledStretch<T>&, T* states, T* scratch, T* totals, T* gates);
     void (*tell)(const CoupledCell<T>&, const T* states, const T* totals, const int64_t* x_lengths, const int64_t* y_lengths, T* distances);
     // `states` and `gates` have room for `slack` registers more than they hold
     void (*backward)(const CoupledCell<T>&, const CoupledStretch<T>&, const CoupledReturn<T>&);

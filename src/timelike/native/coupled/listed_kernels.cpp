@@ -51,20 +51,21 @@ void lay(const T* const* values, const int64_t* counts, int64_t count, T* into) 
 }
 
 template <class T>
-void forward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, T* states, T* scratch, T* totals) {
+void forward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, T* states, T* scratch, T* totals, T* gates) {
     const int64_t hidden = cell.hidden, stride = 3 * hidden * lanes<T>;
     const int64_t common = extent(stretch.x_lengths, stretch.y_lengths, lanes<T>).common;
     vec<T>*now = reinterpret_cast<vec<T>*>(states), *next = reinterpret_cast<vec<T>*>(scratch);
-    vec<T> total = load_aligned(totals);
+    vec<T> total = load_aligned(totals), coupling{};  // of the stretch: a sum of many small numbers in parts loses less
+    const Summed<T> notes(&coupling);
     for (int64_t s = 0; s < stretch.steps; s++) {
         const States<T> h{now, now + hidden, next, next + hidden};
         const T *x = stretch.x + s * stride, *y = stretch.y + s * stride;
         if (stretch.begin + s < common) {
-            step<false, false>(cell, x, y, h, Running<T>{});
+            step<false, false>(cell, x, y, h, Running<T>{}, notes);
             if (cell.mean) total += apart<T>(next, next + hidden, hidden);
         } else {
             const Running<T> runs = running<T>(stretch.begin + s, stretch.x_lengths, stretch.y_lengths);
-            step<false, true>(cell, x, y, h, runs);
+            step<false, true>(cell, x, y, h, runs, notes);
             if (cell.mean) total += where<T>(runs.x | runs.y, apart<T>(next, next + hidden, hidden));
         }
         vec<T>* const swapped = now;
@@ -73,6 +74,7 @@ void forward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, T* st
     if (stretch.steps % 2)
         for (int64_t k = 0; k < 2 * hidden; k++) next[k] = now[k];
     *reinterpret_cast<vec<T>*>(totals) = total;
+    *reinterpret_cast<vec<T>*>(gates) += coupling;
 }
 
 template <class T>
@@ -132,7 +134,7 @@ void backward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, cons
     const auto [common, last] = extent(stretch.x_lengths, stretch.y_lengths, lanes<T>);
     vec<T>*states = reinterpret_cast<vec<T>*>(back.states), *gates = reinterpret_cast<vec<T>*>(back.gates);
     vec<T>* const g = reinterpret_cast<vec<T>*>(back.onward);
-    const vec<T> scales = load_aligned(back.scales);
+    const vec<T> scales = load_aligned(back.scales), by_gate = load_aligned(back.by_gate);
     for (int64_t s = 0; s < stretch.steps; s++) {
         vec<T>* const now = states + s * 2 * hidden;
         const States<T> h{now, now + hidden, now + 2 * hidden, now + 3 * hidden};
@@ -147,8 +149,8 @@ void backward(const CoupledCell<T>& cell, const CoupledStretch<T>& stretch, cons
         const bool masked = stretch.begin + s >= common;
         const Running<T> runs = masked ? running<T>(stretch.begin + s, stretch.x_lengths, stretch.y_lengths) : Running<T>{};
         if (cell.mean) add_direction<T>(hidden, h + 2 * hidden, masked ? where<T>(runs.x | runs.y, scales) : scales, g);
-        if (masked) step_back<true, T>(hidden, back.weights, h, gates + s * 9 * hidden, g, runs);
-        else step_back<false, T>(hidden, back.weights, h, gates + s * 9 * hidden, g, runs);
+        if (masked) step_back<true, T>(hidden, back.weights, h, gates + s * 9 * hidden, g, by_gate, runs);
+        else step_back<false, T>(hidden, back.weights, h, gates + s * 9 * hidden, g, by_gate, runs);
     }
     add_products<false, T>(gates, states, stretch.steps, 3 * hidden, hidden, back.by_weights);
     add_products<true, T>(gates + 8 * hidden, states, stretch.steps, hidden, hidden, back.by_weights + 3 * hidden * hidden);

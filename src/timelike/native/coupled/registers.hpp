@@ -98,6 +98,9 @@ struct LanePairs {
                 begin, count};
     }
 
+    // how many gates a pair has while both of its sequences run
+    T gates(int lane, int64_t hidden) const { return T(std::min(x.lengths[size_t(lane)], y.lengths[size_t(lane)]) * hidden); }
+
     LaneInputs<T> x, y;
     int64_t steps = 0;  // of the longest
 };

@@ -58,11 +58,20 @@ inline void in_pairs(vec<T> (&values)[Units]) {
 // of y, then the coupling.
 struct Nowhere {
     template <class V> void put(int64_t, const V&) const {}
+    template <class V> void put_coupling(int64_t, const V&) const {}
 };
 template <class T>
 struct Noted {
     vec<T>* gates;
     void put(int64_t at, const vec<T>& value) const { gates[at] = value; }
+    void put_coupling(int64_t at, const vec<T>& value) const { gates[at] = value; }
+};
+// Of the gates only the coupling is asked for, and of it the sum.
+template <class T>
+struct Summed : Nowhere {
+    vec<T>* coupling;
+    explicit Summed(vec<T>* coupling) : coupling(coupling) {}
+    void put_coupling(int64_t, const vec<T>& value) const { *coupling += value; }
 };
 
 template <int Units, bool Shared, bool Masked, class T, class Notes>
@@ -104,7 +113,7 @@ inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const 
         vec<T> c = couple[u];
         if constexpr (Masked) c = (vec<T>)((Mask<T>)c & runs.x & runs.y);  // a twin alone is a plain GRU
         notes.put(3 * hidden + unit + u, new_x[u]), notes.put(7 * hidden + unit + u, new_y[u]);
-        notes.put(8 * hidden + unit + u, c);
+        notes.put_coupling(8 * hidden + unit + u, c);
         const vec<T> blend_x = fused(c, new_y[u] - new_x[u], new_x[u]), blend_y = fused(c, new_x[u] - new_y[u], new_y[u]);
         const vec<T> old_x = h.x[unit + u], old_y = h.y[unit + u];
         const vec<T> next_x = fused(update_x[u], old_x - blend_x, blend_x), next_y = fused(update_y[u], old_y - blend_y, blend_y);

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import Cell
+from . import Cell, Rolled
 
 
 class Side(NamedTuple):
@@ -40,8 +40,21 @@ class Side(NamedTuple):
         return self.lengths if self.chosen is None else self.lengths[self.chosen]
 
 
+class Step(NamedTuple):
+    """The states of both twins after a step, and the gate by which they were coupled in it, each (..., hidden)."""
+
+    first: Tensor
+    second: Tensor
+    couple: Tensor
+
+
 def states(cell: Cell[Tensor], x: Side, y: Side) -> Iterator[tuple[Tensor, Tensor]]:
-    """The states (..., hidden) of both twins after every step.
+    """The states (..., hidden) of both twins after every step."""
+    return ((step.first, step.second) for step in steps(cell, x, y))
+
+
+def steps(cell: Cell[Tensor], x: Side, y: Side) -> Iterator[Step]:
+    """One after the other, until the longer sequence is over.
 
     A twin whose sequence is over holds its state, and the other goes on as a GRU of its own.
     """
@@ -64,7 +77,7 @@ def states(cell: Cell[Tensor], x: Side, y: Side) -> Iterator[tuple[Tensor, Tenso
                 torch.where(runs, torch.lerp(torch.lerp(new, other_new, couple), first, update), first),
                 torch.where(other_runs, torch.lerp(torch.lerp(other_new, new, couple), second, other_update), second),
             )
-        yield first, second
+        yield Step(first, second, couple)
 
 
 def _both_ends(x: Side, y: Side) -> tuple[Tensor, Tensor]:
@@ -91,12 +104,17 @@ def apart(first: Tensor, second: Tensor) -> Tensor:
 
 def distances(cell: Cell[Tensor], x: Side, y: Side, *, mean: bool) -> Tensor:
     """How far apart the twins are at the end, or in the mean over the steps of the longer sequence."""
-    if not mean:
-        for pair in states(cell, x, y):
-            last = pair
-        return apart(*last)
-    ends = torch.maximum(*_both_ends(x, y))
-    total = x.inputs.new_zeros(ends.shape)
-    for t, pair in enumerate(states(cell, x, y)):
-        total = total + apart(*pair) * (t < ends)
-    return total / ends
+    return rolled(cell, x, y, mean=mean).distances
+
+
+def rolled(cell: Cell[Tensor], x: Side, y: Side, *, mean: bool) -> Rolled[Tensor]:
+    """The distances, and the mean over units of the gates of the steps in which both twins run."""
+    both = _both_ends(x, y)
+    common, ends = torch.minimum(*both), torch.maximum(*both)
+    total = gates = x.inputs.new_zeros(ends.shape)
+    for t, step in enumerate(steps(cell, x, y)):
+        gates = gates + step.couple.mean(-1)  # 0 where one is over
+        if mean:
+            total = total + apart(step.first, step.second) * (t < ends)
+    found = total / ends if mean else apart(step.first, step.second)
+    return Rolled(found, gates / common)
