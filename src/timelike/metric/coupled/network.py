@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...align.layers.padded import checked_lengths
 from ...native.coupled import Cell, graded
 from ...native.coupled.twin import Side, apart, states
 from ...sequences.arguments import one_of, real, whole
+from ...sequences.padding import own_precision, valid
 from ...sequences.sampling import RandomState
 from ..comparer import Comparer, Features
 from .dynamics import gru_map, largest_exponent
@@ -64,7 +65,8 @@ class CoupledNetwork(Comparer):
         coupling_penalty: float = 0.01,
     ) -> None:
         super().__init__()
-        self.n_channels, self.hidden = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
+        self.n_channels = n_channels = whole(n_channels, "n_channels", 1)
+        self.hidden = hidden = whole(hidden, "hidden", 1)
         self.sync: str = one_of(sync, "sync", ("last", "mean"))
         self.coupling_penalty = real(coupling_penalty, "coupling_penalty", 0)
         within = self.hidden**-0.5  # as torch's GRU starts
@@ -75,7 +77,7 @@ class CoupledNetwork(Comparer):
         self.weight_ih, self.weight_hh = uniform(3 * hidden, n_channels), uniform(3 * hidden, hidden)
         self.bias_ih, self.bias_hh = uniform(3 * hidden), uniform(3 * hidden)
         self.weight_hc = nn.Parameter(0.1 * torch.randn(hidden, hidden))
-        self.bias_hc = nn.Parameter(torch.full((hidden,), float(coupling_bias)))
+        self.bias_hc = nn.Parameter(torch.full((hidden,), real(coupling_bias, "coupling_bias")))
 
     @classmethod
     def from_gru(cls, gru: nn.GRU, **options: Any) -> CoupledNetwork:
@@ -96,8 +98,8 @@ class CoupledNetwork(Comparer):
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
-        within = torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
-        clean = torch.where(within[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
+        inside = valid(lengths, x.shape[1], x.device)
+        clean = torch.where(inside[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
         with self._own_precision():
             return Features(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
 
@@ -129,9 +131,7 @@ class CoupledNetwork(Comparer):
         """‖W_hc‖, the Frobenius norm."""
         return float(torch.linalg.vector_norm(self.weight_hc.detach()))
 
-    def synchronization(
-        self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None
-    ) -> Tensor:
+    def synchronization(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
         """‖h_t − h'_t‖ of each x and its y, (item, time); held where both are over.
 
         >>> network = CoupledNetwork(1, hidden=4)
@@ -140,11 +140,7 @@ class CoupledNetwork(Comparer):
         >>> error.shape, bool(torch.isclose(error[0, -1], network(x, y)[0]))
         (torch.Size([1, 8]), True)
         """
-        sides = (
-            self.features(x, checked_lengths(x_lengths, x, "x")),
-            self.features(y, checked_lengths(y_lengths, y, "y")),
-        )
-        return torch.stack([apart(*pair) for pair in self._states(*sides)], -1)
+        return torch.stack([apart(*pair) for pair in self._states(*self.sides(x, y, x_lengths, y_lengths))], -1)
 
     def lyapunov(
         self, *, steps: int = 1000, discard: int = 100, starts: int = 16, random_state: RandomState = None
@@ -164,9 +160,9 @@ class CoupledNetwork(Comparer):
             random_state=random_state,
         )
 
-    def _own_precision(self) -> torch.autocast:
+    def _own_precision(self) -> AbstractContextManager[Any]:
         """Mixed precision would give states of one kind and gates of another, which no step can mix."""
-        return torch.autocast(self.weight_hh.device.type, enabled=False)
+        return own_precision(self.weight_hh.device)
 
     def _input_bias(self) -> Tensor:
         """Of every bias what does not act inside the reset: the rest of `bias_hh` is the cell's."""
