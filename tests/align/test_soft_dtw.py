@@ -150,7 +150,7 @@ class TestTheModule:
             (ValueError, r"y_lengths\[1\] is 6: expected 1 to 5", lambda: loss(x, y, None, [5, 6])),
             (ValueError, r"x_lengths\[0\] is 0", lambda: loss(x, y, torch.tensor([0, 1]))),
             (ValueError, r"x_lengths is int64 of shape \(1,\): expected 2 integers", lambda: loss(x, y, [3])),
-            (ValueError, "x_lengths is float32 of shape", lambda: loss(x, y, [1.5, 2.0])),
+            (ValueError, "x_lengths is float64 of shape", lambda: loss(x, y, [1.5, 2.0])),
             (ValueError, "window=1 admits no path between lengths 4 and 2", lambda: loss(x, y, None, [5, 2])),
             (ValueError, "too large for torch.float32", lambda: loss(x + 1e30, y)),
         ):

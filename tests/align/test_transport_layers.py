@@ -167,7 +167,7 @@ X = torch.zeros(2, 5, 3)
         ((X, X.to("meta")), ValueError, "x and y differ in device, cpu and meta"),
         ((X, X, [5, 6]), ValueError, r"x_lengths\[1\] is 6: expected 1 to 5"),
         ((X, X, None, [0, 5]), ValueError, r"y_lengths\[0\] is 0: expected 1 to 5"),
-        ((X, X, [5.0, 5.0]), ValueError, "x_lengths is float32"),
+        ((X, X, [5.0, 5.0]), ValueError, "x_lengths is float64"),
         ((X, X, [5]), ValueError, r"of shape \(1,\): expected 2 integers"),
         ((X / 0, X), ValueError, r"x\[0, 0, 0\] is nan: expected finite numbers"),
         ((X.double() + 1e200, X.double()), ValueError, "too large"),

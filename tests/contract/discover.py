@@ -4,6 +4,7 @@ import inspect
 from functools import cache
 
 import numpy as np
+import torch
 from sklearn.base import is_regressor
 
 import timelike as tl
@@ -25,6 +26,23 @@ BUDGETS = {"max_epochs": 1, "max_steps": 2, "max_iterations": 2, "n_init": 1, "r
 SMALL = SIZES | FEATURES | BUDGETS
 MATRICES = ("pairwise", "norm_ratio")  # an answer for every pair
 VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "mean_pooled", *MATRICES)
+
+
+# the torch modules; what all of them must be told, by the name of the argument
+MODULES = [kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module)]
+CHANNELS = 2
+NEEDED = {"n_channels": CHANNELS, "frame": (1, 1, CHANNELS)}
+
+
+def module(kind, **more):
+    """A small torch module, the same every time."""
+    known = {} if kind.__init__ is torch.nn.Module.__init__ else inspect.signature(kind).parameters
+    others = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
+    options = {
+        name: value for name, value in (SMALL | NEEDED).items() if name in known or (others and name in FEATURES)
+    }
+    torch.manual_seed(0)
+    return kind(**options | more)
 
 
 def small(kind, **more):

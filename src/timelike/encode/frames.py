@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from torch import Tensor, nn
 
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store
+from ..sequences.arguments import store, whole
 from ..sequences.moments import Moments
+from ..sequences.padding import for_network, read_lengths, valid
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, StandardizedStream
@@ -33,7 +35,9 @@ class FrameNetwork(nn.Module):
 
     def __init__(self, frame: tuple[int, int, int], *, filters: int = 16, n_seen: int = 32, **causal: Any) -> None:
         super().__init__()
-        self.frame, self.n_seen = frame, n_seen
+        self.frame = frame = _image(frame)
+        self.n_seen = n_seen = whole(n_seen, "n_seen", 1)
+        whole(filters, "filters", 1)
         self.look = nn.Sequential(
             nn.Conv2d(frame[0], filters, 3, stride=2, padding=1),
             nn.LeakyReLU(),
@@ -49,13 +53,21 @@ class FrameNetwork(nn.Module):
         found: Tensor = self.look(x.reshape(-1, *self.frame))
         return found.reshape(*x.shape[:2], -1)
 
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, pixel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        x = for_network(self, x, "x", math.prod(self.frame))
         if lengths is not None:
-            beyond = torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None]
-            x = x.masked_fill(beyond[..., None], 0.0)
+            lengths = read_lengths(lengths, x.shape, "lengths")
+            x = x.masked_fill(~valid(lengths, x.shape[1], x.device)[..., None], 0.0)
         features: Tensor = self.causal(self.seen(x), lengths)
         return features
+
+
+def _image(frame: Any) -> tuple[int, int, int]:
+    if not isinstance(frame, tuple | list) or len(frame) != 3:
+        raise ValueError(f"frame={frame!r}: expected (channel, height, width)")
+    channels, height, width = (whole(size, f"frame[{axis}]", 1) for axis, size in enumerate(frame))
+    return channels, height, width
 
 
 class FrameEncoder(TLossEncoder):

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..models import options
-from ..sequences.arguments import store
+from ..sequences.arguments import one_of, store, whole
+from ..sequences.padding import for_network, own_precision, read_lengths
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, StandardizedStream
@@ -34,16 +35,18 @@ class RecurrentNetwork(nn.Module):
         self, n_channels: int, *, n_features: int = 320, hidden: int = 256, layers: int = 2, cell: Cell = "lstm"
     ) -> None:
         super().__init__()
-        kind = nn.LSTM if cell == "lstm" else nn.GRU
-        self.cells = kind(n_channels, int(hidden), num_layers=int(layers), batch_first=True)
-        self.linear = nn.Linear(hidden, n_features)
+        kind = nn.LSTM if one_of(cell, "cell", get_args(Cell)) == "lstm" else nn.GRU
+        self.n_channels, size = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
+        self.cells = kind(self.n_channels, size, num_layers=whole(layers, "layers", 1), batch_first=True)
+        self.linear = nn.Linear(size, whole(n_features, "n_features", 1))
 
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
-        steps: Any = x
+        steps: Any = for_network(self, x, "x", self.n_channels)
         if lengths is not None:
-            steps = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        with torch.autocast(x.device.type, enabled=False):  # CPUs have no cells of mixed precision
+            known = read_lengths(lengths, x.shape, "lengths")
+            steps = nn.utils.rnn.pack_padded_sequence(steps, known, batch_first=True, enforce_sorted=False)
+        with own_precision(x.device):  # CPUs have no cells of mixed precision
             state = self.cells(steps)[1]
         return self.read(state)
 

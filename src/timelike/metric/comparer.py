@@ -5,12 +5,12 @@ from __future__ import annotations
 import abc
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from ..align.layers.padded import checked_lengths
+from ..sequences.padding import for_network, read_lengths, refuse_meta, refuse_unlike
 from .pairs import tiled
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Comparer(nn.Module, abc.ABC):
     """
 
     symmetric: bool = True  # whether exchanging the two changes nothing
+    n_channels: int | None = None  # of the sequences, where only so many will do
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """What is compared of sequences (item, time, channel) with these lengths (item,)."""
@@ -92,10 +93,17 @@ class Comparer(nn.Module, abc.ABC):
         """
         return Compared(self.rows(x, y) if rows else self.matrix(x, y), self.penalty(), self.readings())
 
-    def forward(self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
         """The distance of each x and its y, (item,), of x (item, time, channel) and y (item, time, channel)."""
-        lengths = checked_lengths(x_lengths, x, "x"), checked_lengths(y_lengths, y, "y")
-        return self.rows(self.features(x, lengths[0]), self.features(y, lengths[1]))
+        return self.rows(*self.sides(x, y, x_lengths, y_lengths))
+
+    def sides(self, x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> tuple[Features, Features]:
+        """The features of both sides of pairs, whose shapes, dtypes and lengths are checked first."""
+        first, second = (for_network(self, side, name, self.n_channels) for side, name in ((x, "x"), (y, "y")))
+        refuse_unlike(first, second)
+        refuse_meta(first, "x", "give it on a device that computes")
+        lengths = read_lengths(x_lengths, x.shape, "x_lengths"), read_lengths(y_lengths, y.shape, "y_lengths")
+        return self.features(first, lengths[0]), self.features(second, lengths[1])
 
 
 class Aligning(Comparer):

@@ -9,7 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..sequences.arguments import whole
+from ..align.layers.costs import frame_costs
+from ..sequences.arguments import flag, whole
+from ..sequences.padding import valid
 
 Between = Callable[[Tensor, Tensor], Tensor]
 """How sequences of x meet those of y: `rowwise` or `crosswise`."""
@@ -86,7 +88,7 @@ def _euclidean(x: Tensor, y: Tensor) -> Tensor:
     if exact_enough(x) is not x:
         return _euclidean(exact_enough(x), exact_enough(y)).to(x.dtype)
     if x.dtype != torch.float32 or finest(x) == torch.float32:
-        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+        return frame_costs("euclidean", x, y)
     # a product of matrices is many times faster than differences; in double precision it cancels no digit that counts
     a, b = x.double(), y.double()
     sizes = a.square().sum(-1)[..., :, None] + b.square().sum(-1)[..., None, :]
@@ -120,8 +122,10 @@ class Transformation(nn.Module):
         self_attention: bool = False,
     ) -> None:
         super().__init__()
-        whole(n_channels, "n_channels", 1)
+        self.n_channels = whole(n_channels, "n_channels", 1)
         whole(hidden, "hidden", 1)
+        for name, given in (("normalize", normalize), ("transform", transform), ("self_attention", self_attention)):
+            flag(given, name)
         if n_outputs is not None and not transform and n_outputs != n_channels:
             raise ValueError(f"n_outputs={n_outputs} with transform=False: the frames keep their {n_channels} channels")
         least = 2 if normalize and transform else 1
@@ -134,7 +138,7 @@ class Transformation(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Frames (item, time, channel) → (item, time, output), 0 past the lengths (item,)."""
-        steps = torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
+        steps = valid(lengths, x.shape[1], x.device)
         found = x.masked_fill(~steps[..., None], 0.0)  # a nan in the padding would reach the gradients of the weights
         if self.perceptron is not None:
             found = self.perceptron(found)

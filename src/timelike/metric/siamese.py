@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from ..align.layers.costs import frame_costs
 from ..models import options
 from ..sequences.arguments import one_of, store, whole
 from ..sequences.sampling import RandomState
@@ -120,7 +121,8 @@ class SiameseNetwork(Comparer):
     def __init__(self, n_channels: int, *, hidden: int = 20, cell: RecurrentCell = "gru", n_layers: int = 1) -> None:
         super().__init__()
         one_of(cell, "cell", ("gru", "lstm"))
-        sizes = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
+        self.n_channels = whole(n_channels, "n_channels", 1)
+        sizes = self.n_channels, whole(hidden, "hidden", 1)
         kind = nn.LSTM if cell == "lstm" else nn.GRU
         self.cells = kind(*sizes, num_layers=whole(n_layers, "n_layers", 1), batch_first=True)
 
@@ -129,7 +131,7 @@ class SiameseNetwork(Comparer):
         packed = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
         _, state = self.cells(packed)
         last = (state[0] if isinstance(state, tuple) else state)[-1]
-        return Features(last[:, None], torch.ones_like(lengths))
+        return Features(last[:, None], torch.ones_like(lengths, device=x.device))
 
     def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
@@ -138,9 +140,8 @@ class SiameseNetwork(Comparer):
 
     def matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where one is zero, so is its gradient."""
-        # the other mode loses the small distances in large products
         first, second = (exact_enough(side.values[:, 0]) for side in (x, y))
-        return torch.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist")
+        return frame_costs("euclidean", first, second)
 
     def footprint(self, x_time: int, y_time: int) -> int:
         """One number for a pair, and as much for its gradient."""

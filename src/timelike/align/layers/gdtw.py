@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...native import warp as warps
+from ...sequences.arguments import flag
+from ...sequences.padding import valid
 from ..gdtw import pair, search
 from ..warp_problem import conflict_message, pair_constraints
 from .first_order import without_derivative
 from .knots import Clock, per_knot, refuse_constraints
-from .padded import PaddedPairs, padded_pairs, valid
+from .padded import PaddedPairs, padded_pairs
 
 Number = float | Tensor
 
@@ -80,7 +82,7 @@ class DecDTW(nn.Module):
         ends = (None, None) if bounds is None else pair(bounds, "bounds")
         self.bound_min: Number | None = ends[0]
         self.bound_max: Number | None = ends[1]
-        self.search = search(penalty, delta, subsequence, refinements, grid)
+        self.search = search(penalty, delta, flag(subsequence, "subsequence"), refinements, grid)
 
     def forward(
         self,

@@ -9,8 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...sequences.padding import valid
 from ..warp_problem import Clocks, step_numbers, unit_clocks
-from .padded import PaddedPairs, valid
+from .padded import PaddedPairs
 
 
 class Clock:

@@ -9,6 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...sequences.padding import read_lengths, refuse_meta, refuse_shape, refuse_unlike, valid
+
 _HALF = (torch.float16, torch.bfloat16)
 
 
@@ -30,10 +32,11 @@ class PaddedPairs(NamedTuple):
 
 def padded_pairs(x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> PaddedPairs:
     """Both sides, checked; padding may hold anything, even inf and nan, and takes no part in values or gradients."""
-    refuse_shape(x, "x")
-    refuse_shape(y, "y")
+    for side, name in ((x, "x"), (y, "y")):
+        refuse_shape(side, name)
     refuse_unlike(x, y)
-    lengths = checked_lengths(x_lengths, x, "x"), checked_lengths(y_lengths, y, "y")
+    refuse_meta(x, "x", "give it on a device that computes")
+    lengths = read_lengths(x_lengths, x.shape, "x_lengths"), read_lengths(y_lengths, y.shape, "y_lengths")
     sides = cleared(x, lengths[0], "x"), cleared(y, lengths[1], "y")
     return PaddedPairs(*sides, *lengths)
 
@@ -47,61 +50,14 @@ def padded_sides(x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padded
 
 def valid_steps(side: Padded) -> Tensor:
     """Which steps (item, time) are no padding."""
-    return valid(torch.from_numpy(side.lengths), side.values.shape[1]).to(side.values.device)
-
-
-def refuse_shape(side: Any, name: str) -> None:
-    """An error unless it is a floating tensor (item, time, channel)."""
-    if not isinstance(side, Tensor):
-        raise TypeError(
-            f"{name} is a {type(side).__name__}: expected a torch tensor; torch.as_tensor({name}) makes one"
-        )
-    if side.ndim != 3 or 0 in side.shape[1:]:
-        raise ValueError(
-            f"{name} has shape {tuple(side.shape)}: expected (item, time, channel) with steps and channels; "
-            f"{name}[None] adds an item and {name}[..., None] a channel"
-        )
-    if not side.is_floating_point():
-        raise TypeError(f"{name} is {_plain(side.dtype)}: expected floating point numbers; {name}.float() makes them")
-
-
-def refuse_unlike(x: Tensor, y: Tensor) -> None:
-    """An error unless both have the same items, channels, dtype and device."""
-    for what, one, two, way in (
-        ("items", x.shape[0], y.shape[0], "expand() the one that is to be compared with all"),
-        ("channels", x.shape[2], y.shape[2], "the last axis is the channels"),
-        ("dtype", _plain(x.dtype), _plain(y.dtype), "y.to(x.dtype) makes them alike"),
-        ("device", x.device, y.device, "y.to(x.device) brings them together"),
-    ):
-        if one != two:
-            raise ValueError(f"x and y differ in {what}, {one} and {two}: expected the same; {way}")
-
-
-def checked_lengths(lengths: Any, side: Tensor, name: str) -> Tensor:
-    """Lengths (item,), all of the padded length where none are given."""
-    n_items, longest = side.shape[:2]
-    if longest < 1:
-        raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, time, channel) with steps")
-    if lengths is None:
-        return torch.full((n_items,), longest)
-    given = torch.as_tensor(lengths).detach().cpu()
-    if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool or given.shape != (n_items,):
-        raise ValueError(
-            f"{name}_lengths is {_plain(given.dtype)} of shape {tuple(given.shape)}: expected {n_items} integers, "
-            "one for every item"
-        )
-    wrong = torch.nonzero((given < 1) | (given > longest))
-    if len(wrong):
-        at = int(wrong[0])
-        raise ValueError(f"{name}_lengths[{at}] is {int(given[at])}: expected 1 to {longest}, the time axis of {name}")
-    return given.long()
+    return valid(torch.from_numpy(side.lengths), side.values.shape[1], side.values.device)
 
 
 def cleared(side: Tensor, lengths: Tensor, name: str) -> Tensor:
     """The same with zeros for padding; an error if what is not padding holds inf or nan."""
     clean = side
     if bool((lengths < side.shape[1]).any()):
-        inside = valid(lengths, side.shape[1]).to(side.device)
+        inside = valid(lengths, side.shape[1], side.device)
         clean = torch.where(inside[..., None], side, 0.0)  # padding may be nan, and 0 · nan is nan
     if not finite(clean):
         item, time, channel = torch.nonzero(~torch.isfinite(clean.detach()))[0].tolist()
@@ -119,12 +75,3 @@ def finite(values: Tensor) -> bool:
     # not by torch: its threads stay awake for a while after an operation, and take the processors from the kernels
     array = values.detach().numpy()
     return array.size == 0 or bool(np.isfinite(array.max()) and np.isfinite(array.min()))
-
-
-def valid(lengths: Tensor, longest: int) -> Tensor:
-    """Where there are steps and not padding, (item, time)."""
-    return torch.arange(longest) < lengths[:, None]
-
-
-def _plain(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

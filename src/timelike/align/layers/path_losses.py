@@ -8,6 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...sequences.arguments import flag
+from ...sequences.padding import read_lengths, refuse_meta
+
 Map = Callable[[Tensor], Tensor]
 
 
@@ -84,7 +87,7 @@ class MaxError(nn.Module):
 
     def __init__(self, *, squared: bool = False) -> None:
         super().__init__()
-        self.squared = squared
+        self.squared = flag(squared, "squared")
 
     def forward(
         self,
@@ -261,19 +264,7 @@ def _counted(lengths: Tensor | None, shape: Any, device: torch.device, least: in
         if knots < least:
             raise ValueError(f"phi has {knots} knot: expected {least} or more, there is no time between fewer")
         return torch.full((batch,), knots, device=device)
-    count = torch.as_tensor(lengths, device=device)
-    if count.dtype.is_floating_point or count.dtype == torch.bool:
-        raise TypeError(f"lengths has dtype {count.dtype}: expected whole numbers, for example lengths.long()")
-    if count.shape != (batch,):
-        raise ValueError(f"lengths has shape {tuple(count.shape)}: expected ({batch},), one per pair")
-    outside = ((count < least) | (count > knots)).nonzero()
-    if len(outside):
-        which = int(outside[0, 0])
-        raise ValueError(
-            f"lengths[{which}]={int(count[which])}: expected {least} to {knots}, the padded size; count only the knots "
-            "that are no padding"
-        )
-    return count.long()
+    return read_lengths(lengths, shape, "lengths", least=least).to(device)
 
 
 def _timed(times: Tensor | None, shape: Any, dtype: torch.dtype, device: torch.device, count: Tensor) -> Tensor:
@@ -309,6 +300,7 @@ def _refuse_other_than_floats(value: Any, name: str) -> None:
         raise TypeError(f"{name} is {_named(value)}: expected a torch tensor, for example torch.as_tensor({name})")
     if not value.dtype.is_floating_point:
         raise TypeError(f"{name} has dtype {value.dtype}: expected floating point numbers; use {name}.float()")
+    refuse_meta(value, name, "give it on a device that computes")
 
 
 def _named(value: Any) -> str:

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 
 from ... import native
 from ...native import Cost, transport as kernels
+from ...sequences.padding import valid
 from .. import transport as aligners
+from .costs import frame_costs
 from .first_order import without_derivative
-from .padded import PaddedPairs, padded_pairs, valid
+from .padded import PaddedPairs, padded_pairs
 
 
 class Transport(NamedTuple):
@@ -169,14 +171,6 @@ class TCOT(Entropic):
         self.aligner = aligners.TCOT(
             weight=weight, regularization=regularization, cost=cost, max_iter=max_iter, tolerance=tolerance
         )
-
-
-def frame_costs(cost: Cost, x: Tensor, y: Tensor) -> Tensor:
-    """Costs of all frames, (item, n, m), differentiable; where two frames are equal, roots have the gradient 0."""
-    if cost == "manhattan":
-        return torch.cdist(x, y, p=1.0)
-    plain = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")  # products would cancel digits
-    return plain if cost == "euclidean" else plain.square()
 
 
 def _total(shares: Tensor, padded: PaddedPairs) -> Tensor:

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from ...sequences.arguments import whole
+from ...sequences.padding import for_network, read_lengths, valid
 from ...train.trained import torch_threads
 
 _ROWS, _COLUMNS = 64, 8  # for every thread so many rows at least, and a multiple of so many columns: see `product`
@@ -42,7 +43,11 @@ class CausalNetwork(nn.Module):
         kernel: int = 3,
     ) -> None:
         super().__init__()
-        widths = [n_channels, *[channels] * depth, reduced]
+        self.n_channels, depth = whole(n_channels, "n_channels", 1), whole(depth, "depth", 0)
+        whole(n_features, "n_features", 1)
+        whole(kernel, "kernel", 1)
+        inner, last = whole(channels, "channels", 1), whole(reduced, "reduced", 1)
+        widths = [self.n_channels, *[inner] * depth, last]
         self.blocks = nn.ModuleList(
             CausalBlock(widths[i], widths[i + 1], kernel=kernel, dilation=2**i) for i in range(depth + 1)
         )
@@ -61,12 +66,13 @@ class CausalNetwork(nn.Module):
             x = block(x)
         return x
 
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        x = for_network(self, x, "x", self.n_channels)
         if lengths is None:
             found = self.outputs(x)
         else:
-            beyond = (torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None])[..., None]
+            beyond = ~valid(read_lengths(lengths, x.shape, "lengths"), x.shape[1], x.device)[..., None]
             # a NaN in the padding reaches no value, but its product with a gradient of zero would be NaN
             found = self.outputs(x.masked_fill(beyond, 0.0)).masked_fill(beyond, -torch.inf)
         return linear(self.linear, found.amax(dim=1))
@@ -135,10 +141,11 @@ class _Convolution(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Any:
         x, weight, out = ctx.saved_tensors
         dilation, slope = ctx.given
+        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+            return _gradients(x, weight, torch.where(out > 0, gradient, slope * gradient), dilation, ctx)
         taps, width = weight.shape[:2]
         flat, by_x = weight.flatten(0, 1), torch.zeros_like(x) if ctx.needs_input_grad[0] else None
         by_weight, by_bias = torch.zeros_like(flat), torch.zeros_like(weight[0, 0])
@@ -155,6 +162,17 @@ class _Convolution(torch.autograd.Function):
                 if begin < stop:
                     by_x[items, begin:stop] += columns[:, begin - stop :, k * width : (k + 1) * width]
         return by_x, by_weight.view_as(weight), by_bias, None, None
+
+
+def _gradients(x: Tensor, weight: Tensor, inner: Tensor, dilation: int, ctx: Any) -> tuple[Tensor | None, ...]:
+    """The same in steps that torch can differentiate again, of which it keeps each: for gradients of gradients."""
+    x, weight = x.view_as(x), weight.view_as(weight)
+    shifted = (F.pad(x, (0, 0, k * dilation, 0))[:, : x.shape[1]] for k in range(len(weight)))
+    found = torch.stack([seen @ weight[k] for k, seen in enumerate(shifted)]).sum(0)
+    wanted = [part for part, needed in zip((x, weight), ctx.needs_input_grad, strict=False) if needed]
+    given = iter(torch.autograd.grad(found, wanted, inner, create_graph=True) if wanted else ())
+    by_x, by_weight = (next(given) if needed else None for needed in ctx.needs_input_grad[:2])
+    return by_x, by_weight, inner.sum((0, 1)), None, None
 
 
 def _pieces(n_items: int, time: int) -> Iterator[tuple[slice, slice]]:

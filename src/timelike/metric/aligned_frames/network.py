@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ... import align
 from ...align.layers import OPW, OT, TCOT, Sinkhorn, SoftDTW, Transport
+from ...sequences.arguments import flag
 from ..comparer import Aligning, Comparer, Features
 from ..frames import Transformation
 from ..tap.network import TAPNetwork
@@ -73,6 +74,9 @@ class Aligned(Aligning):
         super().__init__()
         if isinstance(aligner, str) and aligner not in ALIGNERS:
             raise ValueError(f"aligner={aligner!r}: expected a module or one of {', '.join(map(repr, ALIGNERS))}")
+        if not isinstance(aligner, (str, nn.Module, *LAYERS)):
+            known = ", ".join(kind.__name__ for kind in LAYERS)
+            raise TypeError(f"aligner={aligner!r}: expected a module, a word, or one of {known}, which have gradients")
         self.transformation = Transformation(
             n_channels,
             hidden=hidden,
@@ -83,7 +87,8 @@ class Aligned(Aligning):
         )
         n = self.transformation.n_outputs
         self.aligner: nn.Module = ALIGNERS[aligner](n) if isinstance(aligner, str) else _layer(aligner)
-        self.symmetric = _symmetric(self.aligner) if symmetric is None else symmetric
+        self.n_channels = self.transformation.n_channels
+        self.symmetric = _symmetric(self.aligner) if symmetric is None else flag(symmetric, "symmetric")
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """h of every frame, and what the aligner does with each sequence alone."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...align.layers.padded import checked_lengths
 from ...native.coupled import Cell, Rolled, graded
 from ...native.coupled.twin import Side, apart, states
 from ...sequences.arguments import one_of, real, whole
+from ...sequences.padding import own_precision, valid
 from ...sequences.sampling import RandomState
 from ..comparer import Compared, Comparer, Features
 from .dynamics import gru_map, largest_exponent
@@ -69,7 +70,8 @@ class CoupledNetwork(Comparer):
         penalized: Penalized = "gate",
     ) -> None:
         super().__init__()
-        self.n_channels, self.hidden = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
+        self.n_channels = n_channels = whole(n_channels, "n_channels", 1)
+        self.hidden = hidden = whole(hidden, "hidden", 1)
         self.sync: str = one_of(sync, "sync", ("last", "mean"))
         self.coupling_penalty = real(coupling_penalty, "coupling_penalty", 0)
         self.penalized: str = one_of(penalized, "penalized", ("gate", "norm"))
@@ -81,7 +83,7 @@ class CoupledNetwork(Comparer):
         self.weight_ih, self.weight_hh = uniform(3 * hidden, n_channels), uniform(3 * hidden, hidden)
         self.bias_ih, self.bias_hh = uniform(3 * hidden), uniform(3 * hidden)
         self.weight_hc = nn.Parameter(0.1 * torch.randn(hidden, hidden))
-        self.bias_hc = nn.Parameter(torch.full((hidden,), float(coupling_bias)))
+        self.bias_hc = nn.Parameter(torch.full((hidden,), real(coupling_bias, "coupling_bias")))
 
     @classmethod
     def from_gru(cls, gru: nn.GRU, **options: Any) -> CoupledNetwork:
@@ -102,8 +104,8 @@ class CoupledNetwork(Comparer):
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
-        within = torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
-        clean = torch.where(within[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
+        inside = valid(lengths, x.shape[1], x.device)
+        clean = torch.where(inside[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
         with self._own_precision():
             return Features(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
 
@@ -138,7 +140,7 @@ class CoupledNetwork(Comparer):
         """The norm of W_hc."""
         return {"coupling_norm": self.coupling_norm}
 
-    def gates(self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None) -> Tensor:
+    def gates(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
         """The mean gate of each x and its y, (item,): c_t over units, and over the steps in which both run.
 
         0 is two GRUs apart, ½ the strongest coupling, in which both have the same new state; 1 exchanges them.
@@ -147,16 +149,14 @@ class CoupledNetwork(Comparer):
         >>> network.gates(torch.zeros(1, 6, 1), torch.ones(1, 8, 1)).item() < 1e-6
         True
         """
-        return self._rolled(*self._both(x, y, x_lengths, y_lengths), rows=True).gates
+        return self._rolled(*self.sides(x, y, x_lengths, y_lengths), rows=True).gates
 
     @property
     def coupling_norm(self) -> float:
         """‖W_hc‖, the Frobenius norm."""
         return float(torch.linalg.vector_norm(self.weight_hc.detach()))
 
-    def synchronization(
-        self, x: Tensor, y: Tensor, x_lengths: Tensor | None = None, y_lengths: Tensor | None = None
-    ) -> Tensor:
+    def synchronization(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
         """‖h_t − h'_t‖ of each x and its y, (item, time); held where both are over.
 
         >>> network = CoupledNetwork(1, hidden=4)
@@ -165,8 +165,7 @@ class CoupledNetwork(Comparer):
         >>> error.shape, bool(torch.isclose(error[0, -1], network(x, y)[0]))
         (torch.Size([1, 8]), True)
         """
-        sides = self._both(x, y, x_lengths, y_lengths)
-        return torch.stack([apart(*pair) for pair in self._states(*sides)], -1)
+        return torch.stack([apart(*pair) for pair in self._states(*self.sides(x, y, x_lengths, y_lengths))], -1)
 
     def lyapunov(
         self, *, steps: int = 1000, discard: int = 100, starts: int = 16, random_state: RandomState = None
@@ -186,9 +185,9 @@ class CoupledNetwork(Comparer):
             random_state=random_state,
         )
 
-    def _own_precision(self) -> torch.autocast:
+    def _own_precision(self) -> AbstractContextManager[Any]:
         """Mixed precision would give states of one kind and gates of another, which no step can mix."""
-        return torch.autocast(self.weight_hh.device.type, enabled=False)
+        return own_precision(self.weight_hh.device)
 
     def _input_bias(self) -> Tensor:
         """Of every bias what does not act inside the reset: the rest of `bias_hh` is the cell's."""
@@ -200,12 +199,6 @@ class CoupledNetwork(Comparer):
 
     def _cell(self) -> Cell[Tensor]:
         return Cell(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
-
-    def _both(
-        self, x: Tensor, y: Tensor, x_lengths: Tensor | None, y_lengths: Tensor | None
-    ) -> tuple[Features, Features]:
-        lengths = checked_lengths(x_lengths, x, "x"), checked_lengths(y_lengths, y, "y")
-        return self.features(x, lengths[0]), self.features(y, lengths[1])
 
     def _rolled(self, x: Features, y: Features, *, rows: bool) -> Rolled[Tensor]:
         with self._own_precision():

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ...native.convolve import Stack, Tables
 from ...native.convolve.graded import convolved
-from ...sequences.arguments import whole
+from ...sequences.arguments import flag, one_of, whole
 from ..comparer import Aligning, Features
 from ..frames import Between, Table, Transformation, crosswise, finest, rowwise
 from ..pairs import tiled
@@ -70,8 +70,9 @@ class TAPNetwork(Aligning):
         self_attention: bool = False,
     ) -> None:
         super().__init__()
-        if variant not in get_args(Variant):
-            raise ValueError(f"variant={variant!r}: expected one of {', '.join(map(repr, get_args(Variant)))}")
+        one_of(variant, "variant", get_args(Variant))
+        flag(last_relu, "last_relu")
+        whole(kernels, "kernels", 1)
         self.transformation = Transformation(
             n_channels,
             hidden=hidden,
@@ -80,12 +81,13 @@ class TAPNetwork(Aligning):
             transform=transform,
             self_attention=self_attention,
         )
+        self.n_channels = self.transformation.n_channels
         self.scores: Scores = (
             Attention(self.transformation.n_outputs)
             if variant == "attention"
             else Convolutions(SIZES[variant], kernels=kernels, last_relu=last_relu)
         )
-        self.symmetric = symmetrize
+        self.symmetric = flag(symmetrize, "symmetrize")
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """h of every frame, and what else the prediction needs of each."""
