@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.mutation import report
 from benchmarks.mutation.mutants import ROOMS, Mutant, per_room_of, sampled, site_of
 from benchmarks.mutation.reach import Reach
-from benchmarks.mutation.workshop import Workshop
+from benchmarks.mutation.workshop import LIMIT, Workshop
 from benchmarks.papers.results import Found
 from benchmarks.papers.resumable import Program
 
@@ -39,6 +39,7 @@ class Mutation(Program[Mutant]):
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
         parser.set_defaults(results=RESULTS)
+        parser.add_argument("--seconds", type=float, default=LIMIT, help="of tests for a mutant, at most")
         parser.add_argument("--again", action="store_true", help="run those once more that survived")
 
     def planned(self) -> Iterable[Mutant]:
@@ -62,8 +63,8 @@ class Mutation(Program[Mutant]):
         site, reach = site_of(row), self.reaches[row.room]
         if not reach.tests:
             reach.record(self.workshop)
-        tests = reach.cheapest(site)
-        found = self.workshop.tested(site, tests) if tests else {"outcome": "survived", "passed": 0}
+        tests, expected = reach.cheapest(site, self.given.seconds)
+        found = self.workshop.tested(site, tests, expected) if tests else {"outcome": "survived", "passed": 0}
         before = self.earlier.get(row.key, {}).get("outcome", found["outcome"])
         return {"room": row.room, "line": site.lines[0], "at_first": before, "by": "", "how": ""} | found
 

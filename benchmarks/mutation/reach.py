@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from benchmarks.mutation.mutants import ROOT, SOURCES, Site
-from benchmarks.mutation.workshop import LIMIT, Workshop
+from benchmarks.mutation.mutants import Site
+from benchmarks.mutation.workshop import Workshop
 
 Tests = dict[str, dict[str, Any]]  # lines by file, and seconds
 
@@ -23,8 +23,8 @@ class Reach:
 
     def record(self, workshop: Workshop) -> None:
         """Read what is known, and run what has changed since."""
-        for name, files in self._groups.items():
-            kept = self.folder / f"{self.room}-{name}-{self._print(files)}.json"
+        for name, files in self._groups(workshop.folder).items():
+            kept = self.folder / f"{self.room}-{name}-{_print(workshop.folder, files)}.json"
             if not kept.exists():
                 print(f"{self.room}/{name}: looking which lines its tests reach", flush=True)
                 found = workshop.recorded(files)
@@ -34,15 +34,15 @@ class Reach:
                 kept.write_text(json.dumps(found), encoding="utf-8")
             self.tests |= json.loads(kept.read_text(encoding="utf-8")).get("tests", {})
 
-    def cheapest(self, site: Site) -> list[str]:
-        """The tests that reach a mutant, those first that take least, as many as there is time for."""
+    def cheapest(self, site: Site, seconds: float) -> tuple[list[str], float]:
+        """The tests that reach a mutant, those first that take least, as many as there is time for; and their time."""
         chosen, total = [], 0.0
         for test in sorted(self._reaching(site), key=self._seconds):
-            total += self._seconds(test)
-            if total > LIMIT:  # recorded with a tracer, so that without one there is time to spare
+            if total + self._seconds(test) > seconds:
                 break
+            total += self._seconds(test)
             chosen.append(test)
-        return chosen
+        return chosen, total
 
     def _reaching(self, site: Site) -> list[str]:
         lines = site.lines if site.inside else site.function  # a default is evaluated where no test is seen to do it
@@ -57,18 +57,19 @@ class Reach:
     def _seconds(self, test: str) -> float:
         return float(self.tests[test]["seconds"] + self.tests[test]["processes"])
 
-    @property
-    def _groups(self) -> dict[str, list[str]]:
-        tests = sorted((ROOT / "tests" / self.room).glob("test_*.py"))
-        groups = {path.stem: [path.relative_to(ROOT).as_posix()] for path in tests}
-        examples = [path for path in sorted((SOURCES / self.room).rglob("*.py")) if ">>>" in path.read_text("utf-8")]
-        return groups | {"examples": [path.relative_to(ROOT).as_posix() for path in examples]}
+    def _groups(self, root: Path) -> dict[str, list[str]]:
+        groups = {path.stem: [path] for path in sorted((root / "tests" / self.room).glob("test_*.py"))}
+        sources = sorted((root / "src" / "timelike" / self.room).rglob("*.py"))
+        groups["examples"] = [path for path in sources if ">>>" in path.read_text("utf-8")]
+        return {name: [path.relative_to(root).as_posix() for path in paths] for name, paths in groups.items()}
 
-    def _print(self, files: list[str]) -> str:
-        """What a record depends on: the tests, what they share, and the library."""
-        shared = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
-        paths = [*sorted(SOURCES.rglob("*.py")), *sorted(shared), *(ROOT / file for file in files)]
-        return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
+
+def _print(root: Path, files: list[str]) -> str:
+    """What a record depends on: the tests, what they share, and the library."""
+    shared = [path for path in (root / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    library = (root / "src" / "timelike").rglob("*.py")
+    paths = [*sorted(library), *sorted(shared), *(root / file for file in files)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
 
 
 def _meets(reached: list[int] | None, lines: range | None) -> bool:
