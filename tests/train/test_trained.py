@@ -13,7 +13,8 @@ import timelike as tl
 from timelike import native
 from timelike.models import options
 from timelike.sequences.arguments import store
-from timelike.train import Batch, Objective, Trained
+from timelike.train import Batch, Objective, Trained, checkpoints, fit
+from timelike.train.processes import Processes
 from timelike.train.trained import exact, torch_threads
 
 
@@ -206,3 +207,21 @@ def test_calls_that_overlap_in_several_threads_leave_the_number_of_threads_as_it
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(overlap, [2, 3])) == [before, before]
     assert torch.get_num_threads() == before
+
+
+# --- what a training does beside
+
+
+def test_a_training_is_silent_unless_it_is_asked_for_a_bar(capsys):
+    fit(ToTheMean(nn.Linear(2, 1), X, False), max_steps=2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_no_process_looks_for_a_checkpoint_before_the_first_has_tidied_up(tmp_path, monkeypatch):
+    said = []
+    waiting, reading = Processes.wait, checkpoints._latest
+    monkeypatch.setattr(Processes, "wait", lambda self: said.append("waited") or waiting(self))
+    monkeypatch.setattr(checkpoints, "_clear", lambda folder: said.append("cleared"))
+    monkeypatch.setattr(checkpoints, "_latest", lambda folder: said.append("read") or reading(folder))
+    fit(ToTheMean(nn.Linear(2, 1), X, False), max_steps=1, checkpoint=tmp_path, resume=False)
+    assert said[:4] == ["cleared", "waited", "read", "waited"]
