@@ -1,0 +1,130 @@
+"""The mutants as Markdown: shares by room and by operator, who survived, and who cannot be caught."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from benchmarks.mutation.excluded import BLOCKS
+from benchmarks.mutation.mutants import ROOMS
+from benchmarks.papers.markdown import table
+from benchmarks.papers.results import Found, Rows, having, told
+
+_ABOUT = """\
+A mutant is the library with one small change: a comparison, a sign, a number, a statement left out. It is caught when a
+test fails. Each mutant is put into a copy of the tree and run against the tests of its room only: its folder in
+`tests/` and the examples in its docstrings, of these what reaches the changed line (of a test with many parameters four
+of them), for at most 30 seconds of processor time. Tests of other rooms and the contract of `tests/contract/`, which
+would catch more, are not asked. A mutant that makes a test run for ever counts as caught. *Equivalent* are those that
+change nothing anybody could see, each with its reason below: the last column is the share caught of all others. Not
+changed at all are strings, what an error or a `repr` says, annotations, decorators, assertions, what only the contract
+asks for (`_small`), and how much is done at a time (last list).
+"""
+_SAMPLES = [
+    "First sample: tests were written for what survived",
+    "Second sample: drawn after that, with another seed, no mutant of the first",
+]
+
+
+def body(rows: Rows) -> str:
+    """The page below its command."""
+    samples = sorted({row["sample"] for row in rows.values()})
+    parts = [_ABOUT, *(_sample(rows, sample) for sample in samples)]
+    parts += [_equivalents(rows), _blocks(), told(rows)]
+    return "\n\n".join(part.rstrip() for part in parts if part) + "\n"
+
+
+def _sample(rows: Rows, sample: int) -> str:
+    mutants = having(rows, sample=sample)
+    heading = f"## {_SAMPLES[min(sample, 1)]}"
+    rooms = [(room, [m for m in mutants if m["room"] == room]) for room in ROOMS]
+    operators = [
+        (name, [m for m in mutants if m["operator"] == name]) for name in sorted({m["operator"] for m in mutants})
+    ]
+    return "\n\n".join([heading, _shares("room", rooms), _shares("operator", operators), _survivors(mutants)])
+
+
+def _shares(what: str, groups: list[tuple[str, list[Found]]]) -> str:
+    everything = [mutant for _, mutants in groups for mutant in mutants]
+    head = [
+        what,
+        "mutants",
+        "caught",
+        "of them hung",
+        "survived",
+        "equivalent",
+        "caught at first",
+        "of all",
+        "of all but equivalent",
+    ]
+    return table(head, [_line(name, mutants) for name, mutants in [*groups, ("all", everything)] if mutants])
+
+
+def _line(name: str, mutants: list[Found]) -> list[str]:
+    caught, equivalent = [m for m in mutants if _caught(m)], [m for m in mutants if not _caught(m) and reason(m)]
+    hung = [m for m in mutants if m["outcome"] == "hung"]
+    first = [m for m in mutants if m["at_first"] != "survived"]
+    left = len(mutants) - len(caught) - len(equivalent)
+    counts = [len(mutants), len(caught), len(hung), left, len(equivalent)]
+    shares = [_share(first, mutants), _share(caught, mutants), _share(caught, range(len(mutants) - len(equivalent)))]
+    return [name, *map(str, counts), *shares]
+
+
+def _caught(mutant: Found) -> bool:
+    return bool(mutant["outcome"] != "survived")
+
+
+def _share(some: list[Found], of: list[Found] | range) -> str:
+    return f"{100 * len(some) / len(of):.1f} %" if len(of) else "–"
+
+
+def name(mutant: Found) -> str:
+    """As in `equivalent.toml`."""
+    return "/".join(str(mutant[field]) for field in ("file", "function", "operator", "was", "becomes", "nth"))
+
+
+@cache
+def reasons() -> dict[str, str]:
+    """Why mutants cannot be told from the library, by name."""
+    path = Path(__file__).with_name("equivalent.toml")
+    return dict(tomllib.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def reason(mutant: Found) -> str:
+    return reasons().get(name(mutant), "")
+
+
+def _survivors(mutants: list[Found]) -> str:
+    left = [mutant for mutant in mutants if not _caught(mutant) and not reason(mutant)]
+    if not left:
+        return "None is left."
+    return "### Survived\n\n" + "\n".join(_told(mutant) for mutant in _ordered(left))
+
+
+def _equivalents(rows: Rows) -> str:
+    known = [mutant for mutant in rows.values() if not _caught(mutant) and reason(mutant)]
+    lines = [f"{_told(mutant)}: {reason(mutant)}" for mutant in _ordered(known)]
+    return "## Equivalent\n\n" + "\n".join(lines) if lines else ""
+
+
+def _blocks() -> str:
+    lines = [
+        f"- `{file}`: " + ", ".join(f"`{name}` ({why})" for name, why in names.items())
+        for file, names in BLOCKS.items()
+    ]
+    return "## Never changed: how much is done at a time\n\n" + "\n".join(lines)
+
+
+def _told(mutant: Found) -> str:
+    place = f"`{mutant['file']}` {mutant['line']}" + (f", `{mutant['function']}`" if mutant["function"] else "")
+    return f"- {place}: {_code(mutant['was'])} → {_code(mutant['becomes'])}"
+
+
+def _code(text: str) -> str:
+    return "`" + " ".join(text.split()) + "`"
+
+
+def _ordered(mutants: Iterable[Found]) -> list[Found]:
+    return sorted(mutants, key=lambda mutant: (ROOMS.index(mutant["room"]), mutant["file"], mutant["line"]))

@@ -1,0 +1,35 @@
+"""Defaults as they were published: a changed one is a breaking change (docs/stability.md), made here on purpose."""
+
+import inspect
+
+import pytest
+
+from timelike import encode
+
+# Franceschi, Dieuleveut and Jaggi (2019), supplementary material S2: the same numbers for all of the UCR archive
+THESIS = {"n_features": 320, "channels": 40, "depth": 10, "reduced": 160, "kernel": 3}
+TRAINING = {"n_negatives": 10, "batch_size": 10, "learning_rate": 0.001}
+PUBLISHED = {
+    "CausalNetwork": THESIS,
+    "CausalEncoder": THESIS | TRAINING,
+    "RecurrentNetwork": {"n_features": 320, "hidden": 256, "layers": 2},
+    "RecurrentEncoder": {"n_features": 320, "hidden": 256, "layers": 2} | TRAINING,
+    "FrameNetwork": {"filters": 16, "n_seen": 32},
+    "FrameEncoder": {"filters": 16, "n_seen": 32, "n_features": 160, "channels": 40, "depth": 6, "reduced": 80}
+    | {"kernel": 3, "n_negatives": 5, "batch_size": 10, "learning_rate": 0.001},
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_defaults_are_those_that_were_published(name):
+    given = {key: one.default for key, one in inspect.signature(getattr(encode, name)).parameters.items()}
+    numbers = {k: v for k, v in given.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    assert {key: value for key, value in numbers.items() if key != "devices"} == PUBLISHED[name]
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if name.endswith("Encoder")])
+def test_an_encoder_standardizes_and_is_silent_unless_told_otherwise(name):
+    given = inspect.signature(getattr(encode, name)).parameters
+    assert given["standardize"].default is True
+    assert given["progress"].default is False
+    assert given["devices"].default == 1

@@ -1,0 +1,75 @@
+"""How crops of many lengths become a few batches, and products whose rounding does not depend on company."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from timelike.encode.causal import network as convolution
+from timelike.encode.causal.network import linear, product, rounds_alike
+from timelike.encode.tloss import Crops, cut, groups
+
+
+def padded_steps(lengths, parts):
+    return sum((part.stop - part.start) * max(lengths[part]) for part in parts)
+
+
+def best_cuts(lengths, most=6, worth=0.05):
+    """The same greedy cuts, found by trying every one of them."""
+    parts = [slice(0, len(lengths))]
+    while len(parts) < most:
+        tried = [
+            [*parts[:n], slice(part.start, where), slice(where, part.stop), *parts[n + 1 :]]
+            for n, part in enumerate(parts)
+            for where in range(part.start + 1, part.stop)
+        ]
+        best = min(tried, key=lambda some: padded_steps(lengths, some), default=parts)
+        if padded_steps(lengths, parts) - padded_steps(lengths, best) <= worth * sum(lengths):
+            return parts
+        parts = best
+    return parts
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_cut_is_the_one_that_saves_most_padding(seed):
+    rng = np.random.default_rng(seed)
+    # so large that no two cuts save the same
+    lengths = sorted((rng.pareto(1.0, rng.integers(2, 40)) * 1e6 + 1).astype(int).tolist())
+    assert padded_steps(lengths, groups(lengths)) == padded_steps(lengths, best_cuts(lengths))
+
+
+def test_one_crop_is_one_group():
+    assert groups([7]) == [slice(0, 1)]
+
+
+def test_a_crop_is_followed_by_zeros_whatever_comes_after_it_in_the_series():
+    steps = torch.arange(1.0, 11.0)[:, None]
+    found = cut(steps, Crops(np.array([2, 7]), np.array([3, 1])))
+    assert found[..., 0].tolist() == [[3.0, 4.0, 5.0], [8.0, 0.0, 0.0]]
+    nested = cut(steps, Crops(np.array([[0, 4]]), np.array([[2, 2]])))
+    assert nested[..., 0].tolist() == [[[1.0, 2.0], [5.0, 6.0]]]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 8), (70, 5), (64, 16)])
+def test_a_product_is_the_matrix_product_for_any_number_of_rows_and_columns(rows, columns):
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(rows, 4), torch.randn(4, columns), torch.randn(columns)
+    found = product(x, weight, bias)
+    assert found.shape == (rows, columns)
+    torch.testing.assert_close(found, x @ weight + bias)
+    layer = nn.Linear(4, columns)
+    torch.testing.assert_close(linear(layer, x.view(1, rows, 4)), layer(x)[None])
+
+
+def test_whether_products_round_alike_is_found_by_looking(monkeypatch):
+    def row_by_row(x, weight, bias):
+        return torch.stack([(row[:, None] * weight).sum(0) + bias for row in x])
+
+    def by_their_number(x, weight, bias):
+        return x @ weight + bias + 1e-3 * len(x)
+
+    for way, expected in ((row_by_row, True), (by_their_number, False)):
+        monkeypatch.setattr(convolution, "product", way)
+        rounds_alike.cache_clear()
+        assert rounds_alike(3, 2, 1) is expected
+    rounds_alike.cache_clear()

@@ -1,0 +1,63 @@
+"""Defaults as they were published: a changed one is a breaking change (docs/stability.md), made here on purpose."""
+
+import inspect
+
+import pytest
+
+from timelike import metric
+from timelike.metric import losses
+
+FRAMES = {
+    "hidden": 1024,
+    "normalize": True,
+    "self_attention": False,
+}  # TAP: one hidden layer of 1024, vectors of length 1
+LEARNED = {"learning_rate": 0.0001, "weight_decay": 0.0001, "patience": 10, "validation": 0.2, "standardize": True}
+TASKS = {"per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": True}
+TWINS = {"hidden": 20, "per_class": 6, "learning_rate": 0.001, "weight_decay": 0.0001, "patience": 20}
+PUBLISHED = {
+    "TAPNetwork": FRAMES | {"kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},
+    "TAP": FRAMES | LEARNED | TASKS | {"kernels": 30, "last_relu": False, "symmetrize": False},
+    "Aligned": FRAMES | {"transform": True},
+    "AlignedFrames": FRAMES | LEARNED | TASKS,
+    "SiameseNetwork": {"hidden": 20, "n_layers": 1},
+    "SiameseGRU": TWINS | {"validation": 0.2, "standardize": True},
+    "CoupledGRU": TWINS | {"validation": 0.2, "standardize": True},
+    "RVSML": {"virtual": 4, "max_iterations": 20, "standardize": True},
+    "DeepRVSML": {"virtual": 4, "hidden": 1024, "learning_rate": 0.0001, "max_epochs": 20, "standardize": True},
+    "ElementWise": {"hidden": 1024, "per_class": 6, "learning_rate": 0.0001, "max_steps": 2000, "standardize": True},
+    "Episodes": {"n_way": 5, "k_shot": 1, "n_query": 5, "n_episodes": 100, "learning_rate": 0.001, "weight_decay": 0.0},
+    "Supervised": {"batch_size": 64, "learning_rate": 0.0001, "weight_decay": 0.0001},
+    "SelfSupervised": {"distance": 1.0, "alignment": 1.0, "dual": True, "joint": False, "batch_size": 64},
+    "consistency": {"distance": 1.0, "alignment": 1.0, "dual": True},
+}
+# each from the paper that its docstring names
+LOSSES = {
+    "Binomial": {"alpha": 40.0, "beta": 2.0, "margin": 0.1, "threshold": 0.5},
+    "Contrastive": {"margin": 1.0, "power": 2.0},
+    "Lifted": {"alpha": 40.0, "beta": 2.0},
+    "MultiSimilarity": {"alpha": 2.0, "beta": 50.0, "margin": 0.1, "threshold": 0.5},
+    "Structural": {"scale": 4.0, "hardness": 1.0, "margin": 1.0, "balance": 0.1},
+    "Triplet": {"margin": 0.1},
+}
+
+
+def defaults(thing):
+    return {name: one.default for name, one in inspect.signature(thing).parameters.items()}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_defaults_are_those_that_were_published(name):
+    found = defaults(getattr(metric, name))
+    assert {option: found[option] for option in PUBLISHED[name]} == PUBLISHED[name]
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_defaults_of_a_loss_are_those_that_were_published(name):
+    found = defaults(getattr(losses, name))
+    assert {option: found[option] for option in LOSSES[name]} == LOSSES[name]
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if "standardize" in PUBLISHED[name]])
+def test_an_estimator_is_silent_unless_told_otherwise(name):
+    assert defaults(getattr(metric, name)).get("progress", False) is False

@@ -1,0 +1,22 @@
+"""Defaults as they were published: a changed one is a breaking change (docs/stability.md), made here on purpose."""
+
+import inspect
+from datetime import timedelta
+
+from timelike import train
+
+
+def defaults(thing):
+    return {name: one.default for name, one in inspect.signature(thing).parameters.items()}
+
+
+def test_a_training_has_the_defaults_that_were_published():
+    found = defaults(train.fit)
+    assert (found["devices"], found["progress"], found["resume"]) == (1, False, "auto")
+    assert found["checkpoint_every"] == timedelta(minutes=1)
+
+
+def test_schedules_have_the_defaults_that_were_published():
+    assert train.Plateau() == train.Plateau(patience=10, by=0.5, least=0.0, watch="auto")
+    assert train.Cosine(steps=9) == train.Cosine(steps=9, warmup=0, final=0.0)
+    assert train.Steps(every=3) == train.Steps(every=3, by=0.1)
