@@ -35,21 +35,18 @@ def verdict(rows: Rows, halves: tuple[tuple[str, ...], tuple[str, ...]], weights
     kept = best == BEFORE or second[best] >= second[BEFORE]
     said = f"Best where it is chosen: {best} ({first[best]:.4f}; {BEFORE}: {first[BEFORE]:.4f})."
     beside = f"On the other half it has {second[best]:.4f}, {BEFORE} has {second[BEFORE]:.4f}"
-    return (
-        f"{said} {beside}: the default is **{best if kept else BEFORE}**. {_wins(rows, halves, best, weights, steps)}"
-    )
+    wins = _wins(rows, halves, best, weights, steps)
+    return f"{said} {beside}: the default is **{best if kept else BEFORE}**. {wins}"
 
 
 def _wins(rows: Rows, halves: tuple[tuple[str, ...], ...], best: str, weights: tuple[str, ...], steps: int) -> str:
     """On how many data sets the chosen one is ahead of each of the others."""
     sets = [name for half in halves for name in half]
     means = {weight: [mean(found(rows, (name,), weight, steps, "map")) for name in sets] for weight in weights}
-    ahead = {
-        other: sum(one > two for one, two in zip(means[best], means[other], strict=True))
-        for other in weights
-        if other != best
-    }
-    return ", ".join(f"of {other} on {n}" for other, n in ahead.items())
+    others = [weight for weight in weights if weight != best]
+    ahead = [sum(one > two for one, two in zip(means[best], means[other], strict=True)) for other in others]
+    counts = " and ".join(f"of {other} on {n}" for other, n in zip(others, ahead, strict=True))
+    return f"With it MAP is ahead {counts} of the {len(sets)} data sets."
 
 
 def body(
