@@ -17,8 +17,8 @@ REVERSED = """\
 of DecDTW on both kinds of music. DecDTW's epochs had been judged at the λ of training and its features scored at a λ
 chosen again, so that it stayed at its second epoch; then the rule was changed: every epoch is judged at its own best λ.
 The rule was tried on validation only, and is the same for all methods that are judged under GDTW; but of those that
-learn this is DecDTW alone, so nothing changed for DILATE. Who does not grant the change reads the columns of the first
-run.
+learn this is DecDTW alone, so for DILATE there is no difference but seeds: the first run had one. Who does not grant
+the change reads the columns of the first run.
 """
 
 TUNED = """\
