@@ -1,35 +1,32 @@
-"""Figures 2 and 3 of the CGRU paper, drawn from rows that are finished and the distances that they left."""
+"""Figures 2 and 3 of the CGRU paper, drawn from rows that are finished."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from benchmarks.papers.canvas import blank
-from benchmarks.papers.cgru.data import positions
+from benchmarks.papers.cgru.findings import COUPLED, falling, improved
 from benchmarks.papers.cgru.methods import METHODS, TEST, Part
 from benchmarks.papers.cgru.workshop import Workshop
 from benchmarks.papers.results import Rows
-from numpy.typing import NDArray
 
 import timelike as tl
+from timelike.draw import curves
 
-NOISE = np.linspace(0.0, 2.0, 9)
-COUPLED = ("coupled", "coupled-3")
-Floats = NDArray[np.float64]
+COMPARED = ("siamese", "coupled")
+KINDS = ("positive", "negative")
 
 
 def draw(rows: Rows, workshop: Workshop, folder: Path) -> None:
-    """All that there are rows and fitted distances for, as PNG."""
+    """All that there are rows for, as PNG."""
     folder.mkdir(parents=True, exist_ok=True)
     known = {name: rows[key] for name in COUPLED if (key := Part(name, TEST, 0).key) in rows}
     if known:
         coupling(known, folder / "cgru_coupling.png")
-    saved = {name: workshop.model(Part(name, TEST, 0)) for name in ("siamese", "coupled")}
-    if all(path.exists() for path in saved.values()):
-        metrics = {name: tl.load_model(path) for name, path in saved.items()}
-        noise(metrics, workshop, folder / "cgru_noise.png")
+    measure_noise(rows, workshop)
+    if all("noise" in rows.get(Part(name, TEST, 0).key, {}) for name in COMPARED):
+        noise(rows, folder / "cgru_noise.png")
 
 
 def coupling(known: Rows, path: Path) -> None:
@@ -55,50 +52,23 @@ def coupling(known: Rows, path: Path) -> None:
     figure.savefig(path)
 
 
-def improved(scores: Floats) -> NDArray[np.intp]:
-    """Positions of the scores that are better than all before.
-
-    >>> improved(np.array([0.5, 0.4, 0.6, 0.6]))
-    array([0, 2])
-    """
-    before = np.concatenate([[-np.inf], np.maximum.accumulate(scores)[:-1]])
-    return np.flatnonzero(scores > before)
-
-
-def falling(losses: Floats) -> slice:
-    """The first part, in which nine tenths of the fall happen; two epochs at least.
-
-    >>> falling(np.array([10.0, 5.0, 1.0, 0.5, 0.2, 0.0]))
-    slice(0, 3, None)
-    """
-    low = losses[0] - 0.9 * (losses[0] - losses.min())
-    return slice(0, max(2, int(np.argmax(losses <= low)) + 1))
-
-
-def noise(metrics: dict[str, Any], workshop: Workshop, path: Path) -> None:
+def noise(rows: Rows, path: Path) -> None:
     """Figure 3: mean distances of positive and of negative pairs of the test part, the more noise is added to it."""
-    test = workshop.whole.queries
-    some = test[positions(test, 0, workshop.per_class)]
-    figure, (axes,) = blank(6, 4.2)
-    for i, (name, metric) in enumerate(metrics.items()):
-        near, far = apart(metric, some)
-        axes.plot(NOISE, near, "-", color=f"C{i}", label=f"{METHODS[name].title}, positive")
-        axes.plot(NOISE, far, "--", color=f"C{i}", label=f"{METHODS[name].title}, negative")
-    axes.set(xlabel="standard deviation of white noise", ylabel="mean distance", ylim=(0, None))
-    axes.legend(frameon=False)
-    figure.savefig(path)
+    known = {METHODS[name].title: rows[Part(name, TEST, 0).key]["noise"] for name in COMPARED}
+    levels = np.array(next(iter(known.values()))["levels"])
+    kinds = {title: {kind: np.array([found[kind]]) for kind in KINDS} for title, found in known.items()}
+    curves.against_noise(levels, kinds).savefig(path, dpi=120)
 
 
-def apart(metric: Any, test: tl.Sequences) -> tuple[list[float], list[float]]:
-    """Mean distance of positive and of negative pairs, for every level of noise."""
-    labels, rng = np.asarray(test.labels), np.random.default_rng(0)
-    white = rng.standard_normal(test.values.shape).astype(np.float32)
-    same = labels[:, None] == labels[None, :]
-    other, same = ~same, same & ~np.eye(len(labels), dtype=bool)
-    near, far = [], []
-    for deviation in NOISE:
-        noisy = tl.Sequences.from_packed(test.values + np.float32(deviation) * white, test.offsets)
-        distances = metric.pairwise(noisy, n_jobs=1)
-        near.append(float(distances[same].mean()))
-        far.append(float(distances[other].mean()))
-    return near, far
+def measure_noise(rows: Rows, workshop: Workshop) -> None:
+    """Into the rows of seed 0 that were finished before they told it, from the distances that they left."""
+    for name in COMPARED:
+        part = Part(name, TEST, 0)
+        row = rows.get(part.key, {"noise": None})
+        if "noise" in row or not workshop.model(part).exists():
+            continue
+        metric = tl.load_model(workshop.model(part))
+        if metric.history_["epoch_loss"].round(5).tolist() != row["epoch loss"]:  # left by another training
+            continue
+        known, place = list(row.items()), list(row).index("accuracy")
+        rows[part.key] = dict([*known[:place], ("noise", workshop.noise(metric)), *known[place:]])

@@ -23,6 +23,8 @@ from benchmarks.papers.cgru.methods import (
 )
 from benchmarks.papers.cgru.scores import scores
 
+NOISES = 3  # repeats of the noise
+
 
 class Workshop:
     """Works rows out; the fitted distances of the test rows stay in a scratch folder, for the figures."""
@@ -47,11 +49,21 @@ class Workshop:
         found |= {"training seconds": trained - began} | scores(distances, given)
         if row.method in NETWORKS:
             found |= training(metric)
+        if row.part == TEST and row.method in NETWORKS:
+            found["noise"] = self.noise(metric)
         if row.part == TEST:
             queries, gallery = (positions(side, row.seed, self.per_class) for side in (given.queries, given.gallery))
             small = Problem(given.gallery[gallery], given.queries[queries])
             found["sample"] = scores(distances[np.ix_(queries, gallery)], small)
         return found
+
+    def noise(self, metric: Any) -> dict[str, Any]:
+        """Figure 3: mean distances within and between classes of a sample of the test part, the more noise there is."""
+        test = self.whole.queries
+        some = test[positions(test, 0, self.per_class)]
+        curve = metric.against_noise(some, n_repeats=NOISES, random_state=0, n_jobs=1)
+        means = {name: values.mean(axis=0).round(5).tolist() for name, values in curve.kinds.items()}
+        return {"levels": curve.levels.tolist(), "repeats": NOISES, **means}
 
     def fitted(self, row: Part, given: Problem) -> Any:
         """The distance, learned; from where it was interrupted, if it was. That of a test row is saved.
@@ -101,8 +113,11 @@ def training(metric: Any) -> dict[str, Any]:
     history = metric.history_
     steps = history.steps("epoch_loss")
     best = int(np.searchsorted(steps, history.best_step)) + 1
-    norms = history["coupling"]  # of every step; the first is that of the start
-    coupling = norms[[0, *(steps - 1)]].round(5).tolist() if len(norms) else None
+
+    def by_epoch(track: str) -> list[float] | None:
+        noted = history[track]  # of every step; the first is that of the start
+        return noted[[0, *(steps - 1)]].round(5).tolist() if len(noted) else None
+
     return {
         "training seconds": history.seconds,  # without pauses
         "epochs": len(steps),
@@ -111,5 +126,6 @@ def training(metric: Any) -> dict[str, Any]:
         "stopped": history.stopped,
         "epoch loss": history["epoch_loss"].round(5).tolist(),
         "epoch score": history["score"].round(5).tolist(),
-        "coupling": coupling,
+        "coupling": by_epoch("coupling_norm"),
+        "gate": by_epoch("coupling"),
     }
