@@ -136,6 +136,8 @@ class Unpacker:
         """The object behind one entry, by whose name an error is known."""
         try:
             return self.value(words, records)
+        except (ImportError, MemoryError):
+            raise  # of which no entry is guilty
         except Exception as error:  # whatever a constructor makes of words that are not what it wrote
             what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else error
             raise ValueError(f"{name}: {what}") from error

@@ -126,6 +126,8 @@ def load_model(folder: str | Path) -> Any:
         if isinstance(model, Model) and not model.__sklearn_is_fitted__():
             raise ValueError("nothing that it learned is there")
         return model
+    except (ImportError, MemoryError):
+        raise  # of which no folder is guilty
     except Exception as error:  # constructors are given words that anybody may have edited
         raise ValueError(f"{Path(folder) / CONFIG} and {TENSORS} make no {saved.method}: {error}") from error
 
