@@ -158,6 +158,19 @@ def test_what_is_no_path_is_named(folder):
             ask()
 
 
+@pytest.mark.parametrize("folder", ["x" * 5000, "a/" * 3000, "é" * 200, "nul\0byte"])
+def test_a_path_that_no_system_takes_is_named(folder, tmp_path):
+    for ask in (
+        lambda: write(folder),
+        lambda: tl.load_model(folder),
+        lambda: tl.CausalEncoder(checkpoint=folder).fit([[1]]),
+    ):
+        with pytest.raises(
+            ValueError, match=f"(folder|checkpoint)=.*, {len(folder)} characters: expected the path of a fo"
+        ):
+            ask()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -243,7 +256,7 @@ def test_a_newer_format_is_refused(saved):
         ({"learned": {"metric_": {"__kind__": "record", "record": "Moments", "fields": {}}}}, "'Moments' is not among"),
         ({"learned": {"metric_": {"__kind__": "magic"}}}, "'magic' is not among what save"),
         ({"learned": {"a_": {"__array__": [1], "dtype": "O"}}}, "dtype 'O' is not among what save"),
-        ({"learned": {"a_": {"__tensor__": "nowhere"}}}, "make no Neighbors: 'nowhere'"),
+        ({"learned": {"a_": {"__tensor__": "nowhere"}}}, "make no Neighbors: learned: 'nowhere' is missing"),
         ({"learned": [1, 2]}, "make no Neighbors"),
         ({"method": "DTW", "parameters": {}, "learned": {"a_": 1}}, "DTW learns nothing"),
         ({"__kind__": "pipeline"}, "has no 'steps': it is incomplete"),

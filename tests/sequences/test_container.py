@@ -385,3 +385,18 @@ def test_tables_are_sent_to_their_own_door():
         tl.Sequences([pandas.DataFrame({"a": [1.0]})])
     with pytest.raises(TypeError, match="use Sequences.from_xarray"):
         tl.Sequences(xarray.DataArray(np.zeros((2, 3))))
+
+
+def test_a_memoryview_is_read_like_the_array_it_shows():
+    block, clock = np.arange(12.0).reshape(2, 3, 2), np.arange(6.0).reshape(2, 3)
+    found = tl.Sequences(memoryview(block), labels=memoryview(np.array([1, 0])), times=memoryview(clock))
+    assert found.equals(tl.Sequences(block, labels=[1, 0], times=clock))
+    assert tl.Sequences([memoryview(block[0]), block[1]]).equals(tl.Sequences(block))
+    np.testing.assert_array_equal(tl.DTW().pairwise(memoryview(block)), tl.DTW().pairwise(block))
+    for wrong, error, message in (
+        (lambda: tl.Sequences(memoryview(b"abc")), ValueError, r"data has shape \(3,\)"),
+        (lambda: tl.Sequences(block, channel_names=memoryview(b"ab")), TypeError, "channel_names is a memoryview"),
+        (lambda: tl.concat(memoryview(block)), TypeError, r"parts\[0\] is a memoryview: expected Sequences"),
+    ):
+        with pytest.raises(error, match=message):
+            wrong()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +54,7 @@ class Packer:
         found = {"method": called, "parameters": self._parameters(parameters, f"{name}.parameters")}
         if fitted:
             found["learned"] = self.words(model._state(), f"{name}.learned", type(model)._kept())
+            found["learned_checksum"] = digest(found["learned"])
         return found
 
     def _parameters(self, parameters: dict[str, Any], name: str) -> dict[str, Any]:
@@ -118,13 +121,26 @@ class Unpacker:
     def method(self, words: Mapping[str, Any]) -> Any:
         """A model or a value, found by its name; what it learned is put back."""
         kind = registry.find(words["method"])
-        model = kind(**{name: self.value(value) for name, value in words["parameters"].items()})
+        model = kind(**{name: self._entry(f"parameters.{name}", value) for name, value in words["parameters"].items()})
+        if isinstance(model, _model()):
+            model._refuse_options()
         if words.get("learned") is not None:
             if registry.is_value(kind):
                 raise ValueError(f"{words['method']} learns nothing, so there is nothing to put back into it")
+            _refuse_edited(words)
             learner: Model = model
-            learner._take_up(self.value(words["learned"], kind._kept()))
+            learner._take_up(self._entry("learned", words["learned"], kind._kept()))
         return model
+
+    def _entry(self, name: str, words: Any, records: tuple[type[Any], ...] = ()) -> Any:
+        """The object behind one entry, by whose name an error is known."""
+        try:
+            return self.value(words, records)
+        except (ImportError, MemoryError):
+            raise  # of which no entry is guilty
+        except Exception as error:  # whatever a constructor makes of words that are not what it wrote
+            what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else error
+            raise ValueError(f"{name}: {what}") from error
 
     def _made(self, words: dict[str, Any], records: tuple[type[Any], ...]) -> Any:
         if words.keys() >= {"method", "parameters"}:
@@ -152,6 +168,17 @@ class Unpacker:
         if kind == "record" and words["record"] in known:
             return made_of(known[words["record"]], self.value(words["fields"]))
         raise ValueError(f"{words.get('record', kind)!r} is not among what save() writes here")
+
+
+def digest(words: Any) -> str:
+    """The SHA-256 of words, however they are laid out in a file."""
+    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
+
+
+def _refuse_edited(words: Mapping[str, Any]) -> None:
+    """What was learned is nobody's to edit: there is no declaration by which it could be checked, as options have."""
+    if words.get("learned_checksum", (found := digest(words["learned"]))) != found:
+        raise ValueError("learned: it is not what save() wrote (its checksum is another); save the model again")
 
 
 def _model() -> type[Model]:

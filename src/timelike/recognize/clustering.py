@@ -24,9 +24,21 @@ def _random_state(value: Any, name: str) -> Any:
     return value
 
 
-def _word(init: Any, name: str, choices: tuple[str, ...]) -> Any:
-    """A word among the choices; anything else is looked at together with the sequences."""
-    return one_of(init, name, choices) if isinstance(init, str) else init
+def _positions(init: Any, name: str) -> Any:
+    """A word, or positions; whether there are as many sequences is known when there are sequences."""
+    if isinstance(init, str):
+        return one_of(init, name, get_args(Seeds))
+    if np.ndim(init) != 1 or np.asarray(init).dtype.kind not in "iu":
+        raise ValueError(f"{name}={init!r:.80}: expected a word, or k different positions, one for each medoid")
+    return init
+
+
+def _centers(init: Any, name: str) -> Any:
+    """A word, or sequences."""
+    if isinstance(init, str):
+        return one_of(init, name, ("k-means++", "random"))
+    as_sequences(init, name)
+    return init
 
 
 def _legacy(random_state: Any) -> Any:
@@ -91,7 +103,7 @@ class KMedoids(_Clusters):
     """
 
     metric = named.option()
-    init = options.Option(lambda value, name: _word(value, name, get_args(Seeds)), "training")
+    init = options.Option(_positions, "training")
 
     def __init__(
         self,
@@ -167,7 +179,7 @@ class KMeans(_Clusters):
     """
 
     metric = named.option(aligner=True)
-    init = options.Option(lambda value, name: _word(value, name, ("k-means++", "random")), "training")
+    init = options.Option(_centers, "training")
     length = options.maybe(options.whole(1, "training"))
     barycenter_iter = options.whole(1, "training")
     tolerance = options.real(0, role="training")

@@ -8,14 +8,14 @@ import json
 import os
 import ssl
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Any
 
-from .atomic import replacing
+from .atomic import replacing, scratch
+from .formats.limits import megabytes
 
 BASE_URL = "https://timeseriesclassification.com/aeon-toolkit"
 LIMIT_MB = 500  # of a download; TIMELIKE_DOWNLOAD_LIMIT_MB overrides it
@@ -52,11 +52,11 @@ def fetch(name: str) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DownloadError(f"the cache {cache} cannot be made ({error}): set TIMELIKE_CACHE to a folder") from None
-    with tempfile.TemporaryDirectory(dir=cache, prefix=".part-") as scratch:
-        zipped = Path(scratch) / "data.zip"
+    with scratch(cache / name) as temporary:
+        zipped = temporary / "data.zip"
         digest = _download(name, zipped)
         _compare(name, digest, cache)
-        unpacked = Path(scratch) / name
+        unpacked = temporary / name
         _unpack(name, zipped, unpacked)
         folder = cache / name
         try:
@@ -69,11 +69,7 @@ def fetch(name: str) -> Path:
 
 
 def _limit() -> int:
-    given = os.environ.get("TIMELIKE_DOWNLOAD_LIMIT_MB", str(LIMIT_MB))
-    try:
-        return int(float(given) * 1e6)
-    except (ValueError, OverflowError):
-        raise ValueError(f"TIMELIKE_DOWNLOAD_LIMIT_MB={given!r}: expected a number of megabytes") from None
+    return megabytes("TIMELIKE_DOWNLOAD_LIMIT_MB", LIMIT_MB)
 
 
 def _download(name: str, target: Path) -> str:

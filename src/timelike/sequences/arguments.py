@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+LONGEST = 255  # bytes in the name of a file or a folder
+_PATH = 4000  # characters of a path
+
 RandomState = None | int | np.random.Generator
 
 
@@ -88,9 +91,24 @@ def folder(value: Any, name: str) -> Path:
     """The path of a folder; nothing at all would be the current one, which is rarely meant."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name}={value!r}: expected the path of a folder")
-    if not os.fspath(value):
+    given = os.fspath(value)
+    if not given:
         raise ValueError(f"{name}={value!r}: expected the path of a folder; the current one is '.'")
-    return Path(value)
+    if not isinstance(given, str):
+        raise TypeError(f"{name}={value!r:.60}: expected the path of a folder as text")
+    if "\0" in given or too_long(given):
+        raise ValueError(f"{name}={given[:40]!r}…, {len(given)} characters: expected the path of a folder")
+    return Path(given)
+
+
+def too_long(path: str) -> bool:
+    """Whether a path, or a name in it, is longer than operating systems take.
+
+    >>> too_long("x" * 256), too_long("x/" * 256)
+    (True, False)
+    """
+    parts = path.replace(os.sep, "/").split("/")
+    return len(path) > _PATH or max(len(os.fsencode(part)) for part in parts) > LONGEST
 
 
 def store(owner: object, given: Mapping[str, Any]) -> None:

@@ -1,16 +1,23 @@
-"""Files and folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all; what a killed writer left is removed by the next one."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
+import re
+import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 UNFINISHED = ".part"  # how the name of something ends that is being written, or was when its writer died
+_WRITER = re.compile(r"\..*\.([0-9a-f]{8})-(\d{1,10})\.\w+" + re.escape(UNFINISHED), re.DOTALL)
+_SHOWN = 40  # letters of a name that its unfinished twin has: with all else they fit into what systems take
+_own: set[str] = set()  # what this process is writing now
 
 
 @contextmanager
@@ -29,19 +36,15 @@ def replacing(path: Path) -> Iterator[Path]:
         raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first, or save elsewhere")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: expected the name of a file")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=UNFINISHED)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with _beside(path) as temporary:
+        temporary.touch(0o600, exist_ok=False)
         yield temporary
         temporary.chmod(_mode(path))
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _mode(path: Path) -> int:
-    """Who may read and write: as before, or as for any new file (mkstemp makes files for the owner only)."""
+    """Who may read and write: as before, or as for any new file (while it is written it is the owner's only)."""
     if path.exists():
         return stat.S_IMODE(path.stat().st_mode)
     return 0o666 & ~_mask()
@@ -60,8 +63,7 @@ def appearing(folder: Path) -> Iterator[Path]:
     What is in it is on the disk before the name is, so that a power cut leaves no half of it. A folder of that name is
     replaced: for a moment there are both, the old one under a hidden name.
     """
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:80]}.", suffix=UNFINISHED))
-    try:
+    with scratch(folder) as temporary:
         yield temporary
         _open_to_others(temporary)
         for file in temporary.iterdir():
@@ -69,15 +71,22 @@ def appearing(folder: Path) -> Iterator[Path]:
         _flush(temporary)
         _take_place(temporary, folder)
         _flush(folder.parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def scratch(beside: Path) -> Iterator[Path]:
+    """A temporary folder next to `beside` that vanishes when the block ends, if it is still there."""
+    with _beside(beside) as temporary:
+        temporary.mkdir(0o700)
+        yield temporary
 
 
 def _take_place(temporary: Path, folder: Path) -> None:
+    aside = previous(folder)
     if not folder.exists():
         temporary.rename(folder)
+        shutil.rmtree(aside, ignore_errors=True)  # a save was cut off between its two renames
         return
-    aside = previous(folder)
     shutil.rmtree(aside, ignore_errors=True)
     folder.rename(aside)  # no system call that Python has can exchange two folders
     try:
@@ -94,13 +103,82 @@ def previous(folder: Path) -> Path:
 
 
 def clear_unfinished(parent: Path) -> None:
-    """Remove what a writer left that was killed."""
+    """Remove everything unfinished from a folder that has one writer, unless that one lives."""
     for folder in (*parent.glob(f".*{UNFINISHED}"), *parent.glob(".*.previous")):
-        shutil.rmtree(folder, ignore_errors=True)
+        if not _is_writing(folder.name):
+            _remove(folder)
+
+
+def sweep(parent: Path) -> None:
+    """Remove what writers left in a folder that are dead: killed, or gone with the power.
+
+    The name says who writes. Of another machine, or another container, it is not known who lives: theirs stays.
+    """
+    with suppress(OSError):  # whoever may write a file here need not be allowed to list the others
+        with os.scandir(parent) as entries:
+            left = [entry.name for entry in entries if entry.name.endswith(UNFINISHED) and _is_left(entry.name)]
+        for name in left:
+            _remove(parent / name)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name next to `path` for what is being written, which says by whom; what has it at the end is removed."""
+    sweep(path.parent)
+    name = f".{path.name[:_SHOWN]}.{_here()}-{os.getpid()}.{secrets.token_hex(8)}{UNFINISHED}"
+    temporary = path.parent / name
+    _own.add(name)  # before it is there: another thread may be sweeping
+    try:
+        yield temporary
+    finally:
+        _remove(temporary)
+        _own.discard(name)
+
+
+def _remove(temporary: Path) -> None:
+    if temporary.is_dir() and not temporary.is_symlink():
+        shutil.rmtree(temporary, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _is_left(name: str) -> bool:
+    """Whether the writer is known to be dead."""
+    writer = _WRITER.fullmatch(name)
+    return writer is not None and writer[1] == _here() and not _is_writing(name)
+
+
+def _is_writing(name: str) -> bool:
+    """Whether the writer is a process of this machine that lives, or has lent its number to one."""
+    writer = _WRITER.fullmatch(name)
+    if writer is None or writer[1] != _here():
+        return False
+    if int(writer[2]) == os.getpid():  # in a container every run may have the same number
+        return name in _own
+    if os.name == "nt":
+        return True  # where signal 0 is Ctrl-C, nobody is asked
+    try:
+        os.kill(int(writer[2]), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True  # it lives, and is somebody else's
+    return True
+
+
+@cache
+def _here() -> str:
+    """Letters for what numbers processes: this machine, or the container on it."""
+    try:
+        numbers = str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        numbers = ""
+    return hashlib.blake2b(f"{platform.node()} {numbers}".encode(), digest_size=4).hexdigest()
 
 
 def _open_to_others(folder: Path) -> None:
-    """Who may read: as for any new folder (mkdtemp makes them for the owner only)."""
+    """Who may read: as for any new folder (while it is written it is the owner's only)."""
     folder.chmod(0o777 & ~_mask())
 
 

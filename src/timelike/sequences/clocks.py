@@ -25,6 +25,8 @@ def packed_times(times: Any, lengths: NDArray[np.int64]) -> NDArray[Any] | None:
     if times is None:
         return None
     n_items, total = len(lengths), int(lengths.sum())
+    if isinstance(times, memoryview):
+        times = np.asarray(times)  # of several axes it can neither be indexed nor gone through
     if _is_several(times):
         rows = [_clock(row, f"times[{i}]") for i, row in enumerate(times)]
         if len(rows) != n_items:

@@ -60,7 +60,11 @@ def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any],
         raise TypeError(f"{name} is text ({data!r:.60}): use timelike.load(path_or_name) to read a file")
     if hasattr(data, "toarray"):
         data = opened(data, name)
-    if hasattr(data, "detach") or (isinstance(data, np.ndarray) and data.dtype != object):
+    if (
+        hasattr(data, "detach")
+        or isinstance(data, memoryview)
+        or (isinstance(data, np.ndarray) and data.dtype != object)
+    ):
         return _packed_block(plain_array(data, name), layout, name)
     if not isinstance(data, Iterable):
         raise TypeError(

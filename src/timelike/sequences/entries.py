@@ -40,6 +40,8 @@ def names(value: Any, name: str, expected: int | None = None) -> tuple[str, ...]
         return None
     if isinstance(value, str):
         raise TypeError(f"{name} is the string {value!r}: expected a list of names")
+    if isinstance(value, bytes | memoryview):
+        raise TypeError(f"{name} is a {type(value).__name__}: expected a list of names")
     result = tuple(str(entry) for entry in value)
     if expected is not None and len(result) != expected:
         raise ValueError(f"{name} has {len(result)} names for {expected} channels")

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from . import archive, formats
+from .arguments import too_long
 from .container import Sequences
 from .formats import har
 
 _PART = re.compile(r"(.+)_(TRAIN|TEST)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
-_PATH = 4000  # characters, more than operating systems take
 
 Files = dict[str, Path]  # "train" and "test", or "all"
 
@@ -45,7 +45,7 @@ def load(name_or_path: str | os.PathLike[str], *, split: Literal["train", "test"
     given = os.fspath(name_or_path) if isinstance(name_or_path, os.PathLike) else name_or_path
     if not isinstance(given, str):
         raise TypeError(f"name_or_path={given!r:.80}: expected the name of a data set, or the path of a file or folder")
-    if given == "" or max(len(os.fsencode(part)) for part in given.split("/")) > formats.LONGEST or len(given) > _PATH:
+    if given == "" or too_long(given):
         what = f"{given[:40]!r}…, {len(given)} characters" if given else "''"
         raise ValueError(f"name_or_path={what}: expected the name of a data set, or the path of a file or folder")
     parts = _from_path(Path(given).expanduser()) if _is_path(name_or_path) else _from_name(given)

@@ -11,14 +11,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import LONGEST
 from .text import FormatError, wrong
 
 if TYPE_CHECKING:
     from ..container import Sequences
 
-__all__ = ["FORMATS", "LONGEST", "SUFFIXES", "Format", "FormatError", "holds", "read", "write"]
-
-LONGEST = 255  # bytes in the name of a file
+__all__ = ["FORMATS", "SUFFIXES", "Format", "FormatError", "holds", "read", "write"]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,12 @@ place for values of equal lengths and nothing else.
 
 from __future__ import annotations
 
+import io
+import math
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +22,11 @@ from ..atomic import replacing
 from ..container import Sequences
 from ..joining import joined
 from . import text
+from .limits import refuse_claim
 
+_HEAD = 1 << 16  # bytes that the head of an array may have; NumPy reads no head of more than 10 000
 _KNOWN: tuple[text.Lack, ...] = ("labels", "groups", "ids", "times", "channel_names", "class_names")
+_ARRAYS = ("values", "offsets", "split", *_KNOWN)
 LACKS: dict[str, tuple[text.Lack, ...]] = {".npz": (), ".npy": (*_KNOWN, "unequal lengths")}
 
 
@@ -40,14 +46,17 @@ def holds(path: Path) -> bool:
 
 def _read_npy(path: Path) -> dict[str, Sequences]:
     with path.open("rb") as file:
-        block = _one_array(file, path.stat().st_size, path, "the array")
+        header = _header(file, path.stat().st_size, path, "the array")
+        file.seek(0)
+        block = _one_array(file, header, path, "the array")
     if block.ndim < 2:
         raise text.wrong(path, f"holds an array of shape {block.shape}: expected (item, time) or (item, time, channel)")
     return {"all": Sequences(block)}
 
 
 def _read_npz(path: Path) -> dict[str, Sequences]:
-    arrays = _members(path)
+    arrays, names = members(path, _ARRAYS)
+    _refuse_foreign(names, path)
     known = {name: arrays[name] for name in _KNOWN if name in arrays}
     for name in ("channel_names", "class_names"):
         if name in known and (known[name].ndim != 1 or known[name].dtype.kind != "U"):
@@ -66,22 +75,30 @@ def _read_npz(path: Path) -> dict[str, Sequences]:
     return {name: whole[split == code] for code, name in enumerate(("train", "test")) if (split == code).any()}
 
 
-def _members(path: Path) -> dict[str, NDArray[Any]]:
+def members(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Those arrays of an .npz that are wanted and there, and the names of all that is in it."""
     arrays = {}
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-            for info in archive.infolist():
-                name = info.filename.removesuffix(".npy")
-                if name in ("values", "offsets", "split", *_KNOWN):
-                    with archive.open(info) as file:
-                        arrays[name] = _one_array(file, info.file_size, path, name)
+            found = {info: _array_name(info) for info in archive.infolist() if _array_name(info) in wanted}
+            headers = {}
+            for info, name in found.items():
+                with archive.open(info) as file:
+                    headers[info] = _header(file, info.file_size, path, name)
+            refuse_claim(path, sum(header.n_bytes for header in headers.values()))  # before anything is unpacked
+            for info, name in found.items():
+                with archive.open(info) as file:
+                    arrays[name] = _one_array(file, headers[info], path, name)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
             raise
         raise text.wrong(path, f"is not a whole .npz file ({error}): get it again") from None
-    _refuse_foreign(names, path)
-    return arrays
+    return arrays, names
+
+
+def _array_name(info: zipfile.ZipInfo) -> str:
+    return info.filename.removesuffix(".npy")
 
 
 def _refuse_foreign(members: list[str], path: Path) -> None:
@@ -95,31 +112,48 @@ def _refuse_foreign(members: list[str], path: Path) -> None:
         )
 
 
-def _one_array(file: IO[bytes], size: int, path: Path, name: str) -> NDArray[Any]:
-    """One array of the .npy format whose header agrees with the bytes that are there."""
+class _Header(NamedTuple):
+    """What the head of an array in the .npy format says, and where its numbers begin."""
+
+    shape: tuple[int, ...]
+    columns_first: bool
+    dtype: np.dtype[Any]
+    begin: int
+
+    @property
+    def n_bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize  # Python's integers do not overflow, whatever is claimed
+
+
+def _header(file: IO[bytes], size: int, path: Path, name: str) -> _Header:
+    """The head of an array, which must agree with the bytes that there are."""
+    head = io.BytesIO(file.read(_HEAD))  # the length of a head is a claim too
     try:
         npy: Any = np.lib.format  # untyped in NumPy's own stubs
-        header = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-        shape, columns_first, dtype = header(file)
+        read = npy.read_array_header_1_0 if npy.read_magic(head) == (1, 0) else npy.read_array_header_2_0
+        shape, columns_first, dtype = read(head)
     except (
         Exception
     ) as error:  # NumPy reads the header as Python text: a damaged one raises whatever the tokenizer does
         raise text.wrong(path, f"{name} is not in NumPy's format: {str(error)[:200]}") from None
+    found = _Header(shape, columns_first, dtype, head.tell())
     if dtype.hasobject:
         raise text.wrong(
             path, f"{name} holds pickled objects: nothing is ever unpickled; save it as numbers or strings"
         )
-    n_bytes = dtype.itemsize
-    for length in shape:  # Python's integers do not overflow, whatever the header claims
-        n_bytes *= length
-    if file.tell() + n_bytes != size:
-        raise text.wrong(
-            path, f"{name} has {size - file.tell()} bytes for shape {shape}, {dtype}: is the file cut short?"
-        )
+    if found.begin + found.n_bytes != size:
+        there = f"{size - found.begin} bytes for shape {found.shape}, {found.dtype}"
+        raise text.wrong(path, f"{name} has {there}: is the file cut short?")
+    return found
+
+
+def _one_array(file: IO[bytes], header: _Header, path: Path, name: str) -> NDArray[Any]:
     content = file.read()  # to the end, so that the checksum of the zip file is compared
-    if len(content) != n_bytes:
-        raise text.wrong(path, f"{name} ends after {len(content)} of {n_bytes} bytes: is the file cut short?")
-    return np.frombuffer(content, dtype).reshape(shape, order="F" if columns_first else "C")
+    if len(content) != header.begin + header.n_bytes:
+        there = max(0, len(content) - header.begin)
+        raise text.wrong(path, f"{name} ends after {there} of {header.n_bytes} bytes: is the file cut short?")
+    found = np.require(np.frombuffer(content, header.dtype, offset=header.begin), requirements="A")
+    return found.reshape(header.shape, order="F" if header.columns_first else "C")
 
 
 def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> None:

@@ -22,6 +22,7 @@ from .. import tables
 from ..atomic import replacing
 from ..container import Sequences
 from . import text
+from .limits import refuse_claim
 
 LACKS: dict[str, tuple[text.Lack, ...]] = {
     ".csv": ("frames", "other classes", "no ids", "dtypes"),
@@ -214,6 +215,7 @@ def _pyarrow() -> Any:
 def _read_parquet(path: Path) -> Sequences:
     pyarrow = _pyarrow()
     try:
+        refuse_claim(path, _claimed(pyarrow.parquet.read_metadata(path)))
         table = pyarrow.parquet.read_table(path, partitioning=None)
         table.validate(full=True)
     except (pyarrow.ArrowException, OSError) as error:
@@ -243,6 +245,13 @@ def _read_parquet(path: Path) -> Sequences:
     if meta.get("class_names") is not None:
         replaced |= {"labels": data.labels, "class_names": meta["class_names"]}
     return data.replace(**replaced) if replaced else data
+
+
+def _claimed(metadata: Any) -> int:
+    """Bytes that the columns take: numbers of a run, or of one page, are kept once in the file and often in memory."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    columns = [group.column(j) for group in groups for j in range(group.num_columns)]
+    return sum(max(8 * column.num_values, column.total_uncompressed_size) for column in columns)
 
 
 _ATTRIBUTES = ("labels", "groups", "ids", "times", "channel_names", "class_names")

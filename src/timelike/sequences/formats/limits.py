@@ -1,0 +1,41 @@
+"""How much memory a file may ask for: its headers are looked at first, and a few bytes may not claim a gigabyte."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .text import wrong
+
+VARIABLE = "TIMELIKE_LOAD_LIMIT_MB"
+LIMIT_MB = 500  # unless the variable says otherwise
+TIMES = 20  # the file's own size may be claimed in any case: numbers that are data are hardly packed tighter
+
+
+def refuse_claim(path: Path, claimed: int) -> None:
+    """An error where the numbers of a file would take more memory than is allowed."""
+    size, limit = path.stat().st_size, most(path)
+    if claimed > limit:
+        raise wrong(
+            path,
+            f"claims {claimed / 1e6:.1f} MB of numbers in {size / 1e6:.1f} MB, and the limit is {limit / 1e6:.1f} MB: "
+            f"if you trust the file, raise it with the environment variable {VARIABLE}",
+        )
+
+
+def most(path: Path) -> int:
+    """Bytes that a file may claim."""
+    return max(megabytes(VARIABLE, LIMIT_MB), TIMES * path.stat().st_size)
+
+
+def megabytes(variable: str, usual: float) -> int:
+    """Bytes, from an environment variable that counts megabytes.
+
+    >>> megabytes("TIMELIKE_NEVER_SET", 2.5)
+    2500000
+    """
+    given = os.environ.get(variable, str(usual))
+    try:
+        return int(float(given) * 1e6)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{variable}={given!r}: expected a number of megabytes") from None
