@@ -15,11 +15,12 @@ struct Chain {
     Numbers stiffness, span, least, most;
 
     Chain() = default;
-    explicit Chain(const WarpProblem& p) {
+    // where λ is 0, `instead` takes its place
+    explicit Chain(const WarpProblem& p, double instead = 0) {
         for (int64_t i = 0; i + 1 < p.m; i++) {
             const double width = p.t[i + 1] - p.t[i];
             span.push_back(width);
-            stiffness.push_back(2 * p.lambda[i] / width);
+            stiffness.push_back(2 * (p.lambda[i] > 0 ? p.lambda[i] : instead) / width);
             least.push_back(p.s_min[i] * width);
             most.push_back(p.s_max[i] * width);
         }
@@ -99,8 +100,8 @@ class Blocks {
                 b++;
                 continue;
             }
-            size_t end = b;
-            while (end < count() && !pinned_[end]) end++;
+            size_t end = b + 1;
+            while (end < count() && !pinned_[end] && chain.stiffness[first_[end] - 1] > 0) end++;
             solve_run(b, end, chain, curvature, v, moved);
             b = end;
         }

@@ -109,10 +109,22 @@ void close_in(const Bounds& first, const double* around, double share, Bounds& b
     }
 }
 
+// So little regularisation that it only decides between warps that fit equally well: for λ = 0, the straightest of them.
+double hardly_any(const WarpProblem& p) {
+    double range = 0;
+    for (int64_t c = 0; c < p.channels; c++) {
+        double low = p.y[c], high = p.y[c];
+        for (int64_t k = 0; k < p.n; k++)
+            low = std::min(low, p.y[k * p.channels + c]), high = std::max(high, p.y[k * p.channels + c]);
+        range = std::max(range, high - low);
+    }
+    return range > 0 ? 1e-10 * range * (p.penalty == Penalty::squared ? range : 1.0) : 1.0;
+}
+
 Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels, const Answer& answer,
                const volatile bool* stop) {
     const Signal signal(p);
-    const Chain chain(p);
+    const Chain chain(p, hardly_any(p));
     const Bounds bounds = given_bounds(p);
     Bounds tight = bounds;
     if (const Conflict found = tighten(chain, tight); found.knot >= 0) return found;
@@ -131,7 +143,7 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
         tighten(chain, box);
     }
     *answer.residual = o.polish ? polish.run(answer.phi, answer.state) : 0.0;
-    *answer.objective = polish.objective(answer.phi);
+    *answer.objective = polish.objective(answer.phi, Chain(p));
     return {};
 }
 

@@ -170,10 +170,11 @@ class Chain:
         self.rigid = most - least <= 1e-10
 
     @classmethod
-    def of(cls, problem: Problem) -> Chain:
-        """That of a problem's values."""
+    def of(cls, problem: Problem, instead: float = 0.0) -> Chain:
+        """That of a problem's values; where λ is 0, `instead` takes its place."""
         span = np.diff(problem.t)
-        return cls(span, 2 * problem.lambdas / span, problem.s_min * span, problem.s_max * span)
+        lambdas = np.where(problem.lambdas > 0, problem.lambdas, instead)
+        return cls(span, 2 * lambdas / span, problem.s_min * span, problem.s_max * span)
 
     def cost(self, phi: Floats) -> float:
         """The regularisation."""
