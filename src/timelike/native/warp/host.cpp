@@ -157,8 +157,7 @@ std::vector<int8_t> firm(const Signal& signal, const double* phi, const WarpStat
     std::vector<int8_t> found(s.pins, s.pins + m);
     auto own = [&](size_t i) { return 2 * signal.weight(int64_t(i)) * std::abs(signal.rate(s.segments[i], s.crossing[i])); };
     auto alike = [&](size_t i, size_t j) {
-        return s.pins[j] == on_crossing && s.segments[i] == s.segments[j] && s.crossing[i] == s.crossing[j] &&
-               std::abs(phi[i] - phi[j]) <= 10 * touching;
+        return s.pins[j] == on_crossing && s.crossing[i] == s.crossing[j] && std::abs(phi[i] - phi[j]) <= 10 * touching;
     };
     for (size_t begin = 0, end; begin < m; begin = end) {
         double total = 0;
@@ -189,9 +188,8 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
     std::vector<Piece> pieces;
     Numbers curvature(m), slopes(m), strength(m), v(of_phi, of_phi + m);
     for (size_t i = 0; i < m; i++) {
-        const double lo = p.tau[s.segments[i]], hi = p.tau[s.segments[i] + 1];
-        // seen from inside the segment the solution lies on
-        pieces.push_back(signal.piece(int64_t(i), phi[i], phi[i] - lo > hi - phi[i] ? -1 : 1));
+        // on a step of y, what is behind it, unless the bound is
+        pieces.push_back(signal.piece(int64_t(i), phi[i], s.pins[i] == at_most ? -1 : 1));
         curvature[i] = pieces[i].curvature, slopes[i] = pieces[i].slope;
         strength[i] = signal.piece(int64_t(i), phi[i], 1).slope - signal.piece(int64_t(i), phi[i], -1).slope;
     }

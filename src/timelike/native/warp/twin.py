@@ -231,11 +231,10 @@ def gradients(problems: Problems, options: Options, found: Warps, of_phi: Floats
 
 def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
-    phi, glues, segments = found.phi[knots], found.glues[knots][:-1], found.segments[knots]
+    phi, glues = found.phi[knots], found.glues[knots][:-1]
     signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
-    # seen from inside the segment the solution lies on
-    side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
-    pieces = signal.pieces(every, phi, side)
+    # on a step of y, what is behind it, unless the bound is
+    pieces = signal.pieces(every, phi, np.where(found.pins[knots] == AT_MOST, -1, 1))
     slopes = pieces.slope + chain.gradient(phi)
     strength = signal.pieces(every, phi, 1).slope - signal.pieces(every, phi, -1).slope
     strength[np.abs(strength) <= 1e-10 * max(np.abs(slopes).max(), np.abs(strength).max())] = 0.0
@@ -283,8 +282,7 @@ def _firm(signal: Signal, found: Warps, knots: slice, strength: Floats) -> NDArr
     firm = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
     for i in np.flatnonzero(pins == ON_CROSSING):
         alike = (pins == ON_CROSSING) & (block == block[i]) & (np.abs(phi - phi[i]) <= 10 * TOUCHING)
-        alike &= (segments == segments[i]) & (crossing == crossing[i])
-        if bound[i] or 2 * own[alike].sum() <= total[i]:
+        if bound[i] or 2 * own[alike & (crossing == crossing[i])].sum() <= total[i]:
             firm[i] = ON_KINK
     return firm.astype(np.int8)
 
