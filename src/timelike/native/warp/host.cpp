@@ -118,7 +118,7 @@ double hardly_any(const WarpProblem& p) {
             low = std::min(low, p.y[k * p.channels + c]), high = std::max(high, p.y[k * p.channels + c]);
         range = std::max(range, high - low);
     }
-    return range > 0 ? 1e-10 * range * (p.penalty == Penalty::squared ? range : 1.0) : 1.0;
+    return range > 0 ? 1e-7 * range * (p.penalty == Penalty::squared ? range : 1.0) : 1.0;
 }
 
 Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels, const Answer& answer,
@@ -184,7 +184,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
                    const WarpGradients& g) {
     const size_t m = size_t(p.m);
     const Signal signal(p);
-    const Chain chain(p);
+    const Chain given(p), chain(p, hardly_any(p));  // the warp that is moved is the one that was found
     std::vector<Piece> pieces;
     Numbers curvature(m), slopes(m), strength(m), v(of_phi, of_phi + m);
     for (size_t i = 0; i < m; i++) {
@@ -196,7 +196,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
     chain.add_gradient(phi, slopes);
     const std::vector<int8_t> pins = firm(signal, phi, s, slopes, strength);
     const Blocks blocks(pins.data(), s.glues, m);
-    const Numbers adjoint = blocks.solve(chain, curvature, v);
+    Numbers adjoint = blocks.solve(chain, curvature, v);
     Numbers worth(m), of_pins, of_differences;  // v − H·adjoint, and the objective's own slope
     for (size_t i = 0; i < m; i++) worth[i] = v[i] - curvature[i] * adjoint[i] + of_objective * slopes[i];
     for (size_t i = 0; i < chain.size(); i++) {
@@ -204,6 +204,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
         worth[i] += force, worth[i + 1] -= force;
     }
     blocks.distribute(worth, strength, p.t, of_pins, of_differences);
+    blocks.take_drift(given, curvature, adjoint);  // what nothing holds, signals would move by any amount
 
     for (size_t i = 0; i < m; i++) {
         const int64_t k = pieces[i].segment, channels = p.channels;

@@ -70,7 +70,7 @@ def _solve_pair(problem: Problem, found: Warps, pair: int, at: int) -> tuple[int
 def _hardly_any(p: Problem) -> float:
     """So little regularisation that it only decides between warps that fit equally well: for λ = 0, the straightest."""
     spread = float(np.ptp(p.y, axis=0).max())
-    return 1e-10 * spread * (spread if p.options.penalty == "squared" else 1.0) if spread > 0 else 1.0
+    return 1e-7 * spread * (spread if p.options.penalty == "squared" else 1.0) if spread > 0 else 1.0
 
 
 def _given_bounds(p: Problem) -> _Box:
@@ -232,7 +232,8 @@ def gradients(problems: Problems, options: Options, found: Warps, of_phi: Floats
 def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
     phi, glues = found.phi[knots], found.glues[knots][:-1]
-    signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
+    signal, every = Signal(p), np.arange(len(phi))
+    chain = Chain.of(p, _hardly_any(p))  # the warp that is moved is the one that was found
     # on a step of y, what is behind it, unless the bound is
     pieces = signal.pieces(every, phi, np.where(found.pins[knots] == AT_MOST, -1, 1))
     slopes = pieces.slope + chain.gradient(phi)
@@ -241,9 +242,9 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     pins = _firm(signal, found, knots, strength)
     blocks = Blocks(pins, glues)
     adjoint = blocks.solve(chain, pieces.curvature, v)
-    differences = np.diff(adjoint)
-    worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * differences) + of_objective * slopes
+    worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * np.diff(adjoint)) + of_objective * slopes
     of_pins, of_differences = blocks.distribute(worth, strength, p.t)
+    adjoint = blocks.without_drift(Chain.of(p), pieces.curvature, adjoint)
 
     k, w = pieces.segment, signal.weights[:, None]
     span = signal.spans[k, None]
@@ -258,7 +259,7 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     np.add.at(y, k, -(1 - share) * of_d - of_rise)
     np.add.at(y, k + 1, -share * of_d + of_rise)
     off = np.diff(phi) / chain.span - 1
-    lambdas = of_objective * chain.span * off * off - 2 * off * differences
+    lambdas = of_objective * chain.span * off * off - 2 * off * np.diff(adjoint)
     slopes_of = (np.where(glues == glue, of_differences * chain.span, 0.0) for glue in (SLOWEST, FASTEST))
     bounds_of = (np.where(pins == pin, of_pins, 0.0) for pin in (AT_LEAST, AT_MOST))
     return Gradients(of_d, y, lambdas, *slopes_of, *bounds_of)

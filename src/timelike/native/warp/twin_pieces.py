@@ -246,6 +246,16 @@ class Blocks:
         moved -= (floats * np.add.reduceat(moved * self.size, begin) / members)[run]
         return np.repeat(np.where(still, 0.0, moved), self.size)
 
+    def without_drift(self, chain: Chain, curvature: Floats, moved: Floats) -> Floats:
+        """`moved` without what moves runs of blocks as a whole that nothing anchors: signals would, by any amount."""
+        own, between = np.add.reduceat(curvature, self.first), chain.stiffness[self.first[1:] - 1]
+        held = own + np.append(0.0, between * self.pinned[:-1]) + np.append(between * self.pinned[1:], 0.0)
+        run = np.cumsum(np.append(0, (between == 0) | self.pinned[:-1] | self.pinned[1:]))
+        floats = (np.bincount(run, held) == 0)[run] & ~self.pinned
+        values = moved[self.first]
+        mean = (np.bincount(run, values * self.size) / np.bincount(run, self.size))[run]
+        return np.repeat(values - np.where(floats, mean, 0.0), self.size)
+
     def distribute(self, worth: Floats, strength: Floats, t: Floats) -> tuple[Floats, Floats]:
         """What a small change of each active constraint is worth, when a change of φ_i is worth worth[i].
 
