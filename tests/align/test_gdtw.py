@@ -1,12 +1,16 @@
 """Warps in continuous time are the best there are, and say so when there are none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 from scipy.optimize import minimize
 
 import timelike as tl
 from align.warp_problems import problems, solved
 from naive import warps as naive
+from timelike.models import save_model
 
 
 def slsqp(p, start):
@@ -174,15 +178,86 @@ class TestGDTW:
         np.testing.assert_allclose(found.plan @ np.arange(9), found.warp.values, atol=1e-9)
 
 
+class TestVectorsOverTime:
+    x, y = np.random.default_rng(8).normal(size=(2, 9)).cumsum(1)
+
+    @pytest.mark.parametrize("span", [8.0, 0.5])
+    def test_bounds_are_in_the_time_of_y(self, span):
+        """However long y's clock runs, and wherever it starts, the warp is the same one on it."""
+        numbers = (2.3, 4.6), (np.linspace(0, 5, 9), np.linspace(2, 7, 9))
+        for low, high in numbers:
+            steps = tl.GDTW(regularization=0.01, bounds=(low, high), subsequence=True).align(self.x, self.y).warp.values
+            clock = tl.Sequences([self.y], times=[10 + np.linspace(0, span, 9)])
+            bounds = (10 + low * span / 8, 10 + high * span / 8)
+            found = tl.GDTW(regularization=0.01, bounds=bounds, subsequence=True).align(self.x, clock).warp.values
+            np.testing.assert_allclose(found, 10 + steps * span / 8, atol=1e-9)
+            assert (np.isclose(steps, low, atol=1e-9) | np.isclose(steps, high, atol=1e-9)).any()
+            assert (steps >= np.subtract(low, 1e-9)).all()
+            assert (steps <= np.add(high, 1e-9)).all()
+
+    def test_equal_numbers_are_one_number(self):
+        one = tl.GDTW(regularization=0.01, slope=(0.3, 2.0), bounds=(1.3, 6.6), subsequence=True)
+        many = replace(one, slope=([0.3] * 8, np.full(8, 2.0)), bounds=([1.3] * 9, (6.6,) * 9))
+        np.testing.assert_array_equal(one.align(self.x, self.y).warp.values, many.align(self.x, self.y).warp.values)
+        X = tl.Sequences([self.x, self.y, self.x[::-1]])
+        np.testing.assert_array_equal(one.pairwise(X), many.pairwise(X))
+
+    def test_slopes_are_kept_interval_by_interval(self):
+        low, high = np.tile([0.9, 0.2], 4), np.tile([1.1, 3.0], 4)
+        slopes = tl.GDTW(regularization=0.001, slope=(low, high)).align(self.x, self.y).warp.slopes
+        assert (slopes >= low - 1e-8).all()
+        assert (slopes <= high + 1e-8).all()
+        assert slopes.max() > 1.2
+
+    def test_the_layer_finds_the_same(self):
+        band = np.arange(9) - 1.5, np.arange(9) + 1.5
+        found = tl.GDTW(regularization=0.01, bounds=band).align(self.x, self.y)
+        x, y = (torch.tensor(side)[None, :, None] for side in (self.x, self.y))
+        layer = tl.nn.DecDTW(regularization=0.01, bounds=tuple(torch.tensor(end) for end in band))
+        np.testing.assert_array_equal(layer(x, y).phi[0].numpy(), found.warp.values)
+
+    def test_it_stays_a_value(self, tmp_path):
+        given = {"slope": (np.full(8, 0.5), None), "bounds": ([0.0] * 9, 8.0), "regularization": 0}
+        one, two = tl.GDTW(**given), tl.GDTW(**given)
+        assert one == two
+        assert len({one, two}) == 1
+        assert eval(repr(one), {"GDTW": tl.GDTW}) == one
+        save_model(one, tmp_path / "m")
+        assert tl.load_model(tmp_path / "m") == one
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (
+                {"slope": ([0.5] * 9, None)},
+                r"slope\[0\] has 9 values for an x of 9 steps: expected 8, one for each inter",
+            ),
+            ({"slope": (0.0, [2.0] * 4)}, r"slope\[1\] has 4 values for an x of 9 steps: expected 8"),
+            (
+                {"bounds": ([0.0] * 8, 8.0)},
+                r"bounds\[0\] has 8 values for an x of 9 steps: expected 9, one for each step",
+            ),
+        ],
+    )
+    def test_a_vector_of_another_length_is_named(self, options, words):
+        with pytest.raises(ValueError, match=words):
+            tl.GDTW(**options).align(self.x, self.y)
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({"regularization": 0}, "regularization=0: expected a finite number greater than 0"),
+            ({"regularization": -1}, "regularization=-1: expected a finite number at least 0"),
             ({"regularization": np.nan}, "regularization=nan"),
             ({"slope": (2.0, 1.0)}, "the first at most the second"),
             ({"slope": (np.inf, None)}, r"slope\[0\]=inf"),
             ({"bounds": (3.0, 1.0)}, "the first at most the second"),
+            ({"bounds": ([0.0, 3.0], 2.0)}, "the first at most the second"),
+            ({"bounds": ([0.0, np.nan], 2.0)}, r"bounds\[0\]\[1\]=nan"),
+            ({"bounds": ([0.0, 1.0], [1.0, 2.0, 3.0])}, r"bounds\[0\] has 2 values and bounds\[1\] 3"),
+            ({"bounds": ([[0.0], [1.0]], 2.0)}, r"bounds\[0\] has shape \(2, 1\)"),
+            ({"slope": ([], None)}, r"slope\[0\] has shape \(0,\)"),
             ({"penalty": "cubed"}, "expected one of 'squared'"),
             ({"delta": -1.0}, "delta=-1.0"),
             ({"refinements": -1}, "refinements=-1"),

@@ -91,11 +91,11 @@ def direction(p, name, rng):
     return along
 
 
-def compared(p, seed):
-    """Every input of a problem: slope and differences along one direction."""
+def compared(p, seed, names=INPUTS):
+    """Inputs of a problem: slope and differences along one direction each."""
     rng = np.random.default_rng(seed)
     weights = torch.tensor(rng.normal(size=len(p.x)))
-    ways = {name: direction(p, name, rng) for name in INPUTS}
+    ways = {name: direction(p, name, rng) for name in names}
     ways = {name: along for name, along in ways.items() if along is not None}
     moved = {name: [p.moved(name, step * along) for step in SIDES] for name, along in ways.items()}
     room = {name: all(one.feasible() for one in some) for name, some in moved.items()}

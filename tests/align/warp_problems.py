@@ -1,4 +1,4 @@
-"""Random warp problems with every kind of constraint, in general position and where constraints coincide."""
+"""Random warp problems with every kind of constraint, in general position."""
 
 from typing import NamedTuple
 
@@ -94,39 +94,3 @@ def solved(p, **how):
         p.x, p.y, p.t, p.tau, one, one + len(p.x), one, one + len(p.y), one, one, one, *whole, p.b_min, p.b_max
     )
     return warps.solve(pairs, warps.Options(free_ends=p.free, **how), threads=1)
-
-
-class Coincident(NamedTuple):
-    """Round numbers that hold for all knots alike, on clocks that count steps: constraints, kinks and each other meet."""
-
-    x: np.ndarray
-    y: np.ndarray
-    regularization: float
-    slope_min: float
-    slope_max: float
-    bound_min: float  # in the time of y, which is its span long
-    bound_max: float
-    span: float
-    free: bool
-
-    @property
-    def kind(self):
-        """What meets what, in words."""
-        flat = "flat runs" if self.slope_min == 0 else "slow runs"
-        where = "on steps of y" if self.bound_min * (len(self.y) - 1) / self.span % 1 == 0 else "between steps of y"
-        return f"{flat}, bounds {where}, {'free' if self.free else 'tied'} ends"
-
-
-def coincident(rng):
-    """Equal values, whole and half slopes, bounds on and between the steps of y, spans that are not 1."""
-    n = int(rng.integers(5, 10))
-    m = n if rng.random() < 0.5 else int(rng.integers(5, 10))
-    x, y = (np.cumsum(rng.integers(-2, 3, (k, 1)) + 0.0, 0) for k in (m, n))  # steps of 0 too: y stands still
-    if rng.random() < 0.5:
-        x, y = x + rng.normal(size=x.shape), y + rng.normal(size=y.shape)
-    span = float(rng.choice([n - 1.0, 4.0, 0.5]))
-    share = rng.choice([0.1, 0.125, 0.25, 1 / (n - 1)]) * span
-    free = bool(rng.random() < 0.8)
-    low, high = (share, span - rng.choice([share, 0.2 * span])) if free else (0.0, span)
-    slopes = float(rng.choice([0.0, 0.0, 0.25, 0.5])), float(rng.choice([1.5, 2.0, 3.0]))
-    return Coincident(x, y, float(10 ** rng.uniform(-2, 0.5)), *slopes, float(low), float(high), span, free)

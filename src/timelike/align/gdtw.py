@@ -17,7 +17,7 @@ from .alignment import Alignment, Warp
 from .base import Aligner
 from .gallery import leave_one_out
 from .matrix import Report, threads_of
-from .warp_problem import Side, conflict_message, pair_constraints
+from .warp_problem import OverTime, Side, by_knot, conflict_message, least_and_most, pair_constraints
 
 _KNOTS_AT_ONCE = 1 << 20  # of all pairs solved in one call, so that memory stays bounded
 _FINEST = 65535  # grid values per knot, counted in 16 bits
@@ -36,11 +36,14 @@ class GDTW(Aligner):
     Parameters
     ----------
     regularization : float
-        λ, the price of leaving the straight line between the clocks' ends.
-    slope : (float, float or None)
-        Smallest and largest slope of the warp, on clocks from 0 to 1; None for no limit.
-    bounds : (float, float) or None
-        Smallest and largest value of the warp, in y's own time.
+        λ ≥ 0, the price of leaving the straight line between the clocks' ends. With 0, of all warps that fit equally
+        well the straightest.
+    slope : (float or vector, float, vector or None)
+        Smallest and largest slope of the warp, on clocks from 0 to 1; None for no limit. A vector has len(x) − 1
+        numbers, one for each interval between two steps of x.
+    bounds : (float or vector, float or vector) or None
+        Smallest and largest value of the warp, in y's own time. A vector has len(x) numbers, one for each step of x:
+        a band of Sakoe and Chiba, a parallelogram of Itakura.
     subsequence : bool
         Whether the ends of x may fall anywhere in y; otherwise first falls on first and last on last (an x of one step,
         which would have to be in two places, falls where it fits best).
@@ -63,11 +66,18 @@ class GDTW(Aligner):
     array([0.  , 0.33, 1.33, 3.  ])
     >>> found.apply().round(1)
     array([0., 1., 4., 9.])
+
+    Within half a step of the diagonal, at each of x's four steps:
+
+    >>> import numpy as np
+    >>> band = tl.GDTW(regularization=0, bounds=(np.arange(4) - 0.5, np.arange(4) + 0.5))
+    >>> band.align([0.0, 1.0, 4.0, 9.0], [0.0, 3.0, 6.0, 9.0]).warp.values.round(2)
+    array([0.  , 0.5 , 1.5 , 3.  ])
     """
 
     regularization: float = 1.0
-    slope: tuple[float, float | None] = (0.0, None)
-    bounds: tuple[float, float] | None = None
+    slope: tuple[OverTime, OverTime | None] = (0.0, None)
+    bounds: tuple[OverTime, OverTime] | None = None
     subsequence: bool = False
     penalty: warps.Penalty = "squared"
     delta: float = 1.0
@@ -80,18 +90,10 @@ class GDTW(Aligner):
     )
 
     def __post_init__(self) -> None:
-        real(self.regularization, "regularization", above=0)
-        low, high = pair(self.slope, "slope")
-        if high == np.inf:
-            raise ValueError("slope[1]=inf: expected a finite number, or None for no limit")
-        if real(low, "slope[0]") > (np.inf if high is None else real(high, "slope[1]")):
-            raise ValueError(f"slope={self.slope}: expected (smallest, largest) with the first at most the second")
+        real(self.regularization, "regularization", 0)
+        object.__setattr__(self, "slope", least_and_most(pair(self.slope, "slope"), "slope"))
         if self.bounds is not None:
-            least, most = (real(b, f"bounds[{i}]") for i, b in enumerate(pair(self.bounds, "bounds")))
-            if least > most:
-                raise ValueError(
-                    f"bounds={self.bounds}: expected (smallest, largest) with the first at most the second"
-                )
+            object.__setattr__(self, "bounds", least_and_most(pair(self.bounds, "bounds"), "bounds"))
         if not isinstance(self.subsequence, bool):
             raise TypeError(f"subsequence={self.subsequence!r}: expected True or False")
         self._search()
@@ -145,9 +147,10 @@ class GDTW(Aligner):
         self, x: Side, y: Side, first: NDArray[Any], second: NDArray[Any], threads: int, report: Report
     ) -> warps.Warps:
         lengths = x.lengths[first]
-        count = int(lengths.sum())
-        low, high = self.slope
-        bounds = np.repeat(y.unit_bounds(self.bounds)[:, second], lengths, axis=1)
+        low, high = (by_knot(end, lengths, f"slope[{i}]", between=True) for i, end in enumerate(self.slope))
+        starts, spans = (np.repeat(side[second], lengths) for side in (y.clock.starts, y.clock.spans))
+        ends = (None, None) if self.bounds is None else self.bounds
+        least, most = (by_knot(end, lengths, f"bounds[{i}]") for i, end in enumerate(ends))
         pairs = warps.Problems(
             x.values,
             y.values,
@@ -160,10 +163,11 @@ class GDTW(Aligner):
             first.astype(np.int64),
             second.astype(np.int64),
             np.cumsum(lengths) - lengths,
-            np.full(count, float(self.regularization)),
-            np.full(count, float(low)),
-            np.full(count, np.inf if high is None else float(high)),
-            *bounds,
+            np.full(len(low), float(self.regularization)),
+            low,
+            high,
+            (least - starts) / spans,
+            (most - starts) / spans,
         )
         found = warps.solve(pairs, self._search(), threads=threads, report=report)
         if isinstance(found, warps.Conflict):
@@ -236,7 +240,7 @@ def _candidates(values: Any) -> list[float]:
     """The λ to try, the stiffest first."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(f"values={values!r}: expected several λ to try, such as [0.01, 0.1, 1.0]")
-    found = [real(value, f"values[{i}]", above=0) for i, value in enumerate(values)]
+    found = [real(value, f"values[{i}]", 0) for i, value in enumerate(values)]
     if not found:
         raise ValueError(f"values={values!r} is empty: expected at least one λ to try")
     return sorted(found, reverse=True)

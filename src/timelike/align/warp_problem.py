@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..native import warp as warps
 from ..sequences import Sequences
+from ..sequences.arguments import real
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,11 +81,51 @@ class Side:
     def times_of(self, i: int) -> NDArray[np.float64]:
         return self.times[self.starts[i] : self.starts[i] + self.lengths[i]]
 
-    def unit_bounds(self, bounds: tuple[float, float] | None) -> NDArray[np.float64]:
-        """(2, item) on each clock from 0 to 1."""
-        if bounds is None:
-            return np.tile(np.array([[0.0], [1.0]]), len(self.lengths))
-        return (np.array(bounds)[:, None] - self.clock.starts) / self.clock.spans
+
+OverTime = float | tuple[float, ...]  # a number, or one for each step of x or interval between two
+
+
+def least_and_most(ends: tuple[Any, Any], name: str) -> tuple[Any, Any]:
+    """(smallest, largest) as a value that is hashable and can be saved: vectors become tuples."""
+    low, high = over_time(ends[0], f"{name}[0]"), ends[1]
+    if high is not None or name == "bounds":
+        high = over_time(high, f"{name}[1]")
+    if isinstance(low, tuple) and isinstance(high, tuple) and len(low) != len(high):
+        raise ValueError(f"{name}[0] has {len(low)} values and {name}[1] {len(high)}: expected equally many")
+    if high is not None and (np.asarray(low) > np.asarray(high)).any():
+        raise ValueError(f"{name}={(low, high)}: expected (smallest, largest) with the first at most the second")
+    return low, high
+
+
+def over_time(value: Any, name: str) -> OverTime:
+    """A finite number, or several as a tuple."""
+    if np.ndim(value) == 0:
+        if isinstance(value, float | np.floating) and np.isposinf(value) and name == "slope[1]":
+            raise ValueError("slope[1]=inf: expected a finite number, or None for no limit")
+        real(value, name)
+        return value  # type: ignore[no-any-return]
+    if np.ndim(value) != 1 or len(value) == 0:
+        raise ValueError(f"{name} has shape {np.shape(value)}: expected a number, or a vector over the time of x")
+    return tuple(real(number, f"{name}[{i}]") for i, number in enumerate(value))
+
+
+def by_knot(value: OverTime | None, lengths: Ints, name: str, *, between: bool = False) -> Floats:
+    """A constraint at every knot of pairs whose x have these lengths; those of intervals leave the last unused.
+
+    None is no limit from above, or from below for "bounds[0]".
+    """
+    if not isinstance(value, tuple):
+        none = -np.inf if name == "bounds[0]" else np.inf
+        return np.full(int(lengths.sum()), none if value is None else float(value))
+    wrong = np.flatnonzero(lengths != len(value) + between)
+    if len(wrong):
+        steps = int(lengths[wrong[0]])
+        what = "interval between two steps" if between else "step"
+        raise ValueError(
+            f"{name} has {len(value)} values for an x of {steps} steps: expected {steps - between}, one for each "
+            f"{what} of x, or a single number for x of any length"
+        )
+    return np.tile(np.array((*value, 1.0) if between else value), len(lengths))
 
 
 class Constraints(NamedTuple):

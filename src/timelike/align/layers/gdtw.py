@@ -35,13 +35,14 @@ class DecDTW(nn.Module):
     and values between b_min and b_max (Xu, Garg, Milford and Gould, ICLR 2023); the problem and its options are those
     of `timelike.GDTW`. The backward pass differentiates the conditions of optimality: one tridiagonal system per pair.
     Warp values that lie on one of y's steps because the cost has a kink there do not move, and their gradient is zero.
+    Where a warp could move for nothing (flat signals, λ = 0), the gradient takes it to stay where it is.
     With `penalty="absolute"` the cost has no curvature: the gradient is one of the subgradients. Timestamps are
     constants.
 
     Parameters
     ----------
     regularization : number or tensor
-        λ > 0. A tensor broadcasts against (item, knot − 1), one λ for each interval between two steps of x; it may be
+        λ ≥ 0. A tensor broadcasts against (item, knot − 1), one λ for each interval between two steps of x; it may be
         an nn.Parameter, as may the ends of `slope` and `bounds`.
     slope : (number or tensor, number, tensor or None)
         s_min and s_max, on clocks from 0 to 1, broadcast against (item, knot − 1).

@@ -93,7 +93,10 @@ def refuse_constraints(constraints: tuple[Tensor, ...], lengths: Tensor) -> None
     strength, s_min, s_max, b_min, b_max = (constraint.detach().cpu() for constraint in constraints)
     intervals, knots = valid(lengths - 1, strength.shape[1]), valid(lengths, b_min.shape[1])
     _refuse(
-        intervals & ~((strength > 0) & torch.isfinite(strength)), strength, "regularization", "a finite number above 0"
+        intervals & ~((strength >= 0) & torch.isfinite(strength)),
+        strength,
+        "regularization",
+        "a finite number, 0 or more",
     )
     _refuse(intervals & ~torch.isfinite(s_min), s_min, "slope[0]", "a finite number")
     _refuse(intervals & ~(s_max >= s_min), s_max, "slope[1]", "at least slope[0]")

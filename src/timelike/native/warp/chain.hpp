@@ -15,11 +15,12 @@ struct Chain {
     Numbers stiffness, span, least, most;
 
     Chain() = default;
-    explicit Chain(const WarpProblem& p) {
+    // where λ is 0, `instead` takes its place
+    explicit Chain(const WarpProblem& p, double instead = 0) {
         for (int64_t i = 0; i + 1 < p.m; i++) {
             const double width = p.t[i + 1] - p.t[i];
             span.push_back(width);
-            stiffness.push_back(2 * p.lambda[i] / width);
+            stiffness.push_back(2 * (p.lambda[i] > 0 ? p.lambda[i] : instead) / width);
             least.push_back(p.s_min[i] * width);
             most.push_back(p.s_max[i] * width);
         }
@@ -94,17 +95,20 @@ class Blocks {
     // u with Zᵀ(H Z u' − v) = 0, u = Z u', where Z moves each free block as one: of all solutions the shortest
     Numbers solve(const Chain& chain, const Numbers& curvature, const Numbers& v) const {
         Numbers moved(count_, 0.0);
-        for (size_t b = 0; b < count();) {
-            if (pinned_[b]) {
-                b++;
-                continue;
-            }
-            size_t end = b;
-            while (end < count() && !pinned_[end]) end++;
-            solve_run(b, end, chain, curvature, v, moved);
-            b = end;
-        }
+        each_run(chain, [&](size_t begin, size_t end) { solve_run(begin, end, chain, curvature, v, moved); });
         return moved;
+    }
+
+    // `moved` without what moves runs of blocks as a whole that nothing anchors
+    void take_drift(const Chain& chain, const Numbers& curvature, Numbers& moved) const {
+        each_run(chain, [&](size_t begin, size_t end) {
+            double anchored = 0, mean = 0;
+            for (size_t i = first_[begin]; i < first_[end]; i++) anchored += curvature[i], mean += moved[i];
+            if (begin > 0) anchored += chain.stiffness[first_[begin] - 1];
+            if (end < count()) anchored += chain.stiffness[first_[end] - 1];
+            mean /= double(first_[end] - first_[begin]);
+            for (size_t i = first_[begin]; anchored == 0 && i < first_[end]; i++) moved[i] -= mean;
+        });
     }
 
     // What a small change of each active constraint is worth, when a change of φ_i is worth worth[i]: of the pins, and
@@ -160,6 +164,15 @@ class Blocks {
     }
 
   private:
+    // free blocks one behind the other that pull at each other
+    template <class F> void each_run(const Chain& chain, F&& f) const {
+        for (size_t b = 0, end; b < count(); b = end) {
+            for (end = b + 1; !pinned_[b] && end < count() && !pinned_[end]; end++)
+                if (!(chain.stiffness[first_[end] - 1] > 0)) break;
+            if (!pinned_[b]) f(b, end);
+        }
+    }
+
     // Of kinks in a block that may only move as one, the one that holds when slopes change. When they grow by ε it is the j
     // with the least Σ_i g_i(ε(t_i − t_j)), g_i(z) being the objective beside kink i; when they shrink, with −ε. Where it is
     // the same one both ways it has the least sum of the two, which is ε Σ_i strength_i |t_i − t_j|: the median, weighted by

@@ -109,10 +109,22 @@ void close_in(const Bounds& first, const double* around, double share, Bounds& b
     }
 }
 
+// So little regularisation that it only decides between warps that fit equally well: for λ = 0, the straightest of them.
+double hardly_any(const WarpProblem& p) {
+    double range = 0;
+    for (int64_t c = 0; c < p.channels; c++) {
+        double low = p.y[c], high = p.y[c];
+        for (int64_t k = 0; k < p.n; k++)
+            low = std::min(low, p.y[k * p.channels + c]), high = std::max(high, p.y[k * p.channels + c]);
+        range = std::max(range, high - low);
+    }
+    return range > 0 ? 1e-7 * range * (p.penalty == Penalty::squared ? range : 1.0) : 1.0;
+}
+
 Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels, const Answer& answer,
                const volatile bool* stop) {
     const Signal signal(p);
-    const Chain chain(p);
+    const Chain chain(p, hardly_any(p));
     const Bounds bounds = given_bounds(p);
     Bounds tight = bounds;
     if (const Conflict found = tighten(chain, tight); found.knot >= 0) return found;
@@ -131,7 +143,7 @@ Conflict solve(const WarpProblem& p, const Options& o, const WarpTable& kernels,
         tighten(chain, box);
     }
     *answer.residual = o.polish ? polish.run(answer.phi, answer.state) : 0.0;
-    *answer.objective = polish.objective(answer.phi);
+    *answer.objective = polish.objective(answer.phi, Chain(p));
     return {};
 }
 
@@ -145,8 +157,7 @@ std::vector<int8_t> firm(const Signal& signal, const double* phi, const WarpStat
     std::vector<int8_t> found(s.pins, s.pins + m);
     auto own = [&](size_t i) { return 2 * signal.weight(int64_t(i)) * std::abs(signal.rate(s.segments[i], s.crossing[i])); };
     auto alike = [&](size_t i, size_t j) {
-        return s.pins[j] == on_crossing && s.segments[i] == s.segments[j] && s.crossing[i] == s.crossing[j] &&
-               std::abs(phi[i] - phi[j]) <= 10 * touching;
+        return s.pins[j] == on_crossing && s.crossing[i] == s.crossing[j] && std::abs(phi[i] - phi[j]) <= 10 * touching;
     };
     for (size_t begin = 0, end; begin < m; begin = end) {
         double total = 0;
@@ -173,20 +184,19 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
                    const WarpGradients& g) {
     const size_t m = size_t(p.m);
     const Signal signal(p);
-    const Chain chain(p);
+    const Chain given(p), chain(p, hardly_any(p));  // the warp that is moved is the one that was found
     std::vector<Piece> pieces;
     Numbers curvature(m), slopes(m), strength(m), v(of_phi, of_phi + m);
     for (size_t i = 0; i < m; i++) {
-        const double lo = p.tau[s.segments[i]], hi = p.tau[s.segments[i] + 1];
-        // seen from inside the segment the solution lies on
-        pieces.push_back(signal.piece(int64_t(i), phi[i], phi[i] - lo > hi - phi[i] ? -1 : 1));
+        // on a step of y, what is behind it, unless the bound is
+        pieces.push_back(signal.piece(int64_t(i), phi[i], s.pins[i] == at_most ? -1 : 1));
         curvature[i] = pieces[i].curvature, slopes[i] = pieces[i].slope;
         strength[i] = signal.piece(int64_t(i), phi[i], 1).slope - signal.piece(int64_t(i), phi[i], -1).slope;
     }
     chain.add_gradient(phi, slopes);
     const std::vector<int8_t> pins = firm(signal, phi, s, slopes, strength);
     const Blocks blocks(pins.data(), s.glues, m);
-    const Numbers adjoint = blocks.solve(chain, curvature, v);
+    Numbers adjoint = blocks.solve(chain, curvature, v);
     Numbers worth(m), of_pins, of_differences;  // v − H·adjoint, and the objective's own slope
     for (size_t i = 0; i < m; i++) worth[i] = v[i] - curvature[i] * adjoint[i] + of_objective * slopes[i];
     for (size_t i = 0; i < chain.size(); i++) {
@@ -194,6 +204,7 @@ void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, 
         worth[i] += force, worth[i + 1] -= force;
     }
     blocks.distribute(worth, strength, p.t, of_pins, of_differences);
+    blocks.take_drift(given, curvature, adjoint);  // what nothing holds, signals would move by any amount
 
     for (size_t i = 0; i < m; i++) {
         const int64_t k = pieces[i].segment, channels = p.channels;

@@ -16,8 +16,9 @@ class Polish {
           interior_(runs_.chain, runs_.count), lower_(count_), upper_(count_), holds_low_(runs_.count),
           holds_high_(runs_.count) {}
 
-    double objective(const double* phi) const {
-        double sum = chain_.cost(phi);
+    double objective(const double* phi) const { return objective(phi, chain_); }
+    double objective(const double* phi, const Chain& chain) const {
+        double sum = chain.cost(phi);
         for (size_t i = 0; i < count_; i++) sum += signal_.value(int64_t(i), phi[i]);
         return sum;
     }

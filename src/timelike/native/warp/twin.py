@@ -49,7 +49,7 @@ def solve(problems: Problems, options: Options, found: Warps, report: Report) ->
 
 
 def _solve_pair(problem: Problem, found: Warps, pair: int, at: int) -> tuple[int, bool] | None:
-    signal, chain = Signal(problem), Chain.of(problem)
+    signal, chain = Signal(problem), Chain.of(problem, _hardly_any(problem))
     low, high = _given_bounds(problem)
     tight = low.copy(), high.copy()
     conflict = _tighten(chain, *tight)
@@ -60,10 +60,17 @@ def _solve_pair(problem: Problem, found: Warps, pair: int, at: int) -> tuple[int
     if problem.options.polish:
         phi, residual = polish.run(phi)
     m = len(phi)
-    found.phi[at : at + m], found.objective[pair], found.residual[pair] = phi, polish.objective(phi), residual
+    objective = Chain.of(problem).cost(phi) + polish.misfit(phi)
+    found.phi[at : at + m], found.objective[pair], found.residual[pair] = phi, objective, residual
     found.pins[at : at + m], found.glues[at : at + m - 1] = polish.pins, polish.glues
     found.segments[at : at + m], found.crossing[at : at + m] = polish.segments, polish.crossing
     return None
+
+
+def _hardly_any(p: Problem) -> float:
+    """So little regularisation that it only decides between warps that fit equally well: for λ = 0, the straightest."""
+    spread = float(np.ptp(p.y, axis=0).max())
+    return 1e-7 * spread * (spread if p.options.penalty == "squared" else 1.0) if spread > 0 else 1.0
 
 
 def _given_bounds(p: Problem) -> _Box:
@@ -224,20 +231,20 @@ def gradients(problems: Problems, options: Options, found: Warps, of_phi: Floats
 
 def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objective: float) -> Gradients:
     """dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality."""
-    phi, glues, segments = found.phi[knots], found.glues[knots][:-1], found.segments[knots]
-    signal, chain, every = Signal(p), Chain.of(p), np.arange(len(phi))
-    # seen from inside the segment the solution lies on
-    side = np.where(phi - p.tau[segments] > p.tau[segments + 1] - phi, -1, 1)
-    pieces = signal.pieces(every, phi, side)
+    phi, glues = found.phi[knots], found.glues[knots][:-1]
+    signal, every = Signal(p), np.arange(len(phi))
+    chain = Chain.of(p, _hardly_any(p))  # the warp that is moved is the one that was found
+    # on a step of y, what is behind it, unless the bound is
+    pieces = signal.pieces(every, phi, np.where(found.pins[knots] == AT_MOST, -1, 1))
     slopes = pieces.slope + chain.gradient(phi)
     strength = signal.pieces(every, phi, 1).slope - signal.pieces(every, phi, -1).slope
     strength[np.abs(strength) <= 1e-10 * max(np.abs(slopes).max(), np.abs(strength).max())] = 0.0
     pins = _firm(signal, found, knots, strength)
     blocks = Blocks(pins, glues)
     adjoint = blocks.solve(chain, pieces.curvature, v)
-    differences = np.diff(adjoint)
-    worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * differences) + of_objective * slopes
+    worth = v - pieces.curvature * adjoint - pushed(chain.stiffness * np.diff(adjoint)) + of_objective * slopes
     of_pins, of_differences = blocks.distribute(worth, strength, p.t)
+    adjoint = blocks.without_drift(Chain.of(p), pieces.curvature, adjoint)
 
     k, w = pieces.segment, signal.weights[:, None]
     span = signal.spans[k, None]
@@ -252,7 +259,7 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     np.add.at(y, k, -(1 - share) * of_d - of_rise)
     np.add.at(y, k + 1, -share * of_d + of_rise)
     off = np.diff(phi) / chain.span - 1
-    lambdas = of_objective * chain.span * off * off - 2 * off * differences
+    lambdas = of_objective * chain.span * off * off - 2 * off * np.diff(adjoint)
     slopes_of = (np.where(glues == glue, of_differences * chain.span, 0.0) for glue in (SLOWEST, FASTEST))
     bounds_of = (np.where(pins == pin, of_pins, 0.0) for pin in (AT_LEAST, AT_MOST))
     return Gradients(of_d, y, lambdas, *slopes_of, *bounds_of)
@@ -276,8 +283,7 @@ def _firm(signal: Signal, found: Warps, knots: slice, strength: Floats) -> NDArr
     firm = np.where((pins == ON_KINK) & (strength <= 0), MOVES, pins)
     for i in np.flatnonzero(pins == ON_CROSSING):
         alike = (pins == ON_CROSSING) & (block == block[i]) & (np.abs(phi - phi[i]) <= 10 * TOUCHING)
-        alike &= (segments == segments[i]) & (crossing == crossing[i])
-        if bound[i] or 2 * own[alike].sum() <= total[i]:
+        if bound[i] or 2 * own[alike & (crossing == crossing[i])].sum() <= total[i]:
             firm[i] = ON_KINK
     return firm.astype(np.int8)
 

@@ -170,10 +170,11 @@ class Chain:
         self.rigid = most - least <= 1e-10
 
     @classmethod
-    def of(cls, problem: Problem) -> Chain:
-        """That of a problem's values."""
+    def of(cls, problem: Problem, instead: float = 0.0) -> Chain:
+        """That of a problem's values; where λ is 0, `instead` takes its place."""
         span = np.diff(problem.t)
-        return cls(span, 2 * problem.lambdas / span, problem.s_min * span, problem.s_max * span)
+        lambdas = np.where(problem.lambdas > 0, problem.lambdas, instead)
+        return cls(span, 2 * lambdas / span, problem.s_min * span, problem.s_max * span)
 
     def cost(self, phi: Floats) -> float:
         """The regularisation."""
@@ -244,6 +245,16 @@ class Blocks:
         moved = solve_tridiagonal(np.where(still, 1.0, diagonal), link, np.where(still, 0.0, values))
         moved -= (floats * np.add.reduceat(moved * self.size, begin) / members)[run]
         return np.repeat(np.where(still, 0.0, moved), self.size)
+
+    def without_drift(self, chain: Chain, curvature: Floats, moved: Floats) -> Floats:
+        """`moved` without what moves runs of blocks as a whole that nothing anchors: signals would, by any amount."""
+        own, between = np.add.reduceat(curvature, self.first), chain.stiffness[self.first[1:] - 1]
+        held = own + np.append(0.0, between * self.pinned[:-1]) + np.append(between * self.pinned[1:], 0.0)
+        run = np.cumsum(np.append(0, (between == 0) | self.pinned[:-1] | self.pinned[1:]))
+        floats = (np.bincount(run, held) == 0)[run] & ~self.pinned
+        values = moved[self.first]
+        mean = (np.bincount(run, values * self.size) / np.bincount(run, self.size))[run]
+        return np.repeat(values - np.where(floats, mean, 0.0), self.size)
 
     def distribute(self, worth: Floats, strength: Floats, t: Floats) -> tuple[Floats, Floats]:
         """What a small change of each active constraint is worth, when a change of φ_i is worth worth[i].

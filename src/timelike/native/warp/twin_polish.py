@@ -163,7 +163,11 @@ class Polish:
 
     def objective(self, phi: Floats) -> float:
         """The whole of it."""
-        return self.chain.cost(phi) + float(self.signal.value(self.knots, phi).sum())
+        return self.chain.cost(phi) + self.misfit(phi)
+
+    def misfit(self, phi: Floats) -> float:
+        """The signal's part of it."""
+        return float(self.signal.value(self.knots, phi).sum())
 
     def run(self, phi: Floats) -> tuple[Floats, float]:
         """The optimum near `phi` and its Karush-Kuhn-Tucker residual, in units of the largest force if that is > 1."""
