@@ -74,10 +74,10 @@ def line(row: dict[str, Any]) -> str:
     return f"| `{row['test']}` | {shown(row['expected'])} | `{row['ours']}` | {ours} | {verdict} | {why} |"
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(fact: dict[str, Any]) -> str:
     """All rows of one library in Markdown."""
     head = ["| its test | expects | our call | ours | verdict | why |", "|---|---:|---|---:|---|---|"]
-    return "\n".join([*head, *map(line, rows)])
+    return "\n".join([f"Not here: {fact['not_here']}.", "", *head, *map(line, fact["rows"])])
 
 
 def summary(facts: dict[str, Any]) -> str:
@@ -93,7 +93,7 @@ def summary(facts: dict[str, Any]) -> str:
 
 def rewritten(page: str, facts: dict[str, Any]) -> str:
     """The page with what stands between `<!-- name -->` and `<!-- end -->` made anew."""
-    parts = {"summary": summary(facts)} | {name: table(fact["rows"]) for name, fact in facts.items()}
+    parts = {"summary": summary(facts)} | {name: table(fact) for name, fact in facts.items()}
     for name, made in parts.items():
         before, after = page.split(f"<!-- {name} -->\n", 1)
         page = f"{before}<!-- {name} -->\n{made}\n<!-- end -->{after.split('<!-- end -->', 1)[1]}"

@@ -17,7 +17,9 @@ _PENALTY = Why(
     "Müller (2007)",
     "both",
 )
-_WIDENED = Why("the band is widened by the difference of the lengths on one side; ours bounds |i − j|", "both")
+_WIDENED = Why(
+    "the band is widened by the difference of the lengths on one side; ours bounds how far i and j are apart", "both"
+)
 
 
 def series() -> dict[str, NDArray[np.float64]]:

@@ -12,7 +12,9 @@ from benchmarks.peer_tests.expectation import Expectation, Why
 PACKAGE = "tslearn"
 NOT_HERE = "CTW, LDTW, GAK, Fréchet, SAX and the matrix profile"
 
-_WIDENED = Why("the band is widened by the difference of the lengths; ours bounds |i − j|, and refuses", "both")
+_WIDENED = Why(
+    "the band is widened by the difference of the lengths; ours bounds how far i and j are apart, and refuses", "both"
+)
 _ROOT = "tl.DTW(root=True)"
 _SOFT = "test_metrics.py::test_soft_dtw_loss_pytorch"
 
