@@ -3,7 +3,7 @@
     pip install -c constraints.txt aeon tslearn dtaidistance tsdistances librosa dtw-python
     python benchmarks/record_peers.py
 
-runs every call of ROWS and writes tests/align/peers.json, then the tables between the marks of docs/migration.md. The
+runs every call of ROWS and writes tests/peers/calls.json, then the tables between the marks of docs/migration.md. The
 tests run our side of every row against the recorded numbers, and the other side too where the library is installed for
 tests. A row "differs" where no option of ours gives the number, with the reason; our number there is that of the naive
 twin in tests/naive.
@@ -24,13 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).parents[1]
-TARGET = ROOT / "tests" / "align" / "peers.json"
+TARGET = ROOT / "tests" / "peers" / "calls.json"
 PAGE = ROOT / "docs" / "migration.md"
 
 SETUP = {
     "aeon": "import aeon.distances as aeon",
     "tslearn": "import tslearn.metrics as tslearn",
-    "dtaidistance": "from dtaidistance import dtw, dtw_ndim, ed, msm",
+    "dtaidistance": "from dtaidistance import dtw, dtw_ndim, ed, msm\n"
+    "from dtaidistance.subsequence.dtw import subsequence_alignment",
     "dtw-python": "from dtw import dtw",
     "librosa": "from librosa.sequence import dtw",
     "tsdistances": "import tsdistances",
@@ -73,6 +74,10 @@ ROWS = [
     Row("aeon", "aeon.msm_distance(a.T, c.T)", "tl.MSM(dependent=False).distance(a, c)"),
     Row("aeon", "aeon.twe_distance(x, z)", "tl.TWE().distance(x, z)"),
     Row("aeon", "aeon.twe_distance(a.T, c.T, nu=0.1, lmbda=0.5)", "tl.TWE(nu=0.1, lmbda=0.5).distance(a, c)"),
+    Row("aeon", "aeon.twe_distance(x, y, window=0.1)", "tl.TWE(window=0.1).distance(x, y)"),
+    Row("aeon", "aeon.edr_distance(x, y, epsilon=0.5, window=0.0)",
+        "tl.EDR(epsilon=0.5, window=0, normalize=True).distance(x, y)"),
+    Row("aeon", "aeon.soft_dtw_distance(x, z, gamma=1.0)", "tl.SoftDTW(gamma=1.0).distance(x, z)"),
     Row("aeon", "aeon.euclidean_distance(a.T, b.T)", "tl.Euclidean().distance(a, b)"),
     Row("aeon", "aeon.squared_distance(x, y)", "tl.DTW(window=0).distance(x, y)"),
     Row("aeon", "aeon.ddtw_distance(x, y)", "tl.DDTW().distance(x, y)", _TRIMMED),
@@ -80,6 +85,14 @@ ROWS = [
     Row("aeon", "aeon.edr_distance(x, z) * 60", "tl.EDR().distance(x, z)",
         "the border costs nothing; in the paper, and here, i and j. It is also divided by the longer length, here 60, "
         "and a difference of exactly epsilon is no match"),
+    Row("aeon", "aeon.edr_distance(a.T, c.T, epsilon=1.0)", "tl.EDR(epsilon=1.0, normalize=True).distance(a, c)",
+        "it always divides by the longer length, as `normalize=True` does, and its border costs nothing. Frames match "
+        "by the norm of their difference, ours too; `match=\"channels\"` is the paper's rule"),
+    Row("aeon", "aeon.soft_dtw_distance(x, x + 0.1)", "tl.SoftDTW().distance(x, x + 0.1)",
+        "the value of soft-DTW may be negative, and is here; aeon drops the sign"),
+    Row("aeon", "aeon.lcss_distance(x, y, itakura_max_slope=0.04)", 'tl.LCSS(band="itakura").distance(x, y)',
+        "where two steps do not match it comes from above or from the left only, never diagonally; the last corner of "
+        "a parallelogram has neither, so that all matches are lost unless the last steps match"),
     Row("aeon", "aeon.msm_distance(a.T, c.T, independent=False)", "tl.MSM().distance(a, c)",
         "squares are added where the univariate distance adds absolute values; ours uses the norm, which for one "
         "channel is the univariate distance"),
@@ -102,6 +115,10 @@ ROWS = [
     Row("tslearn", "tslearn.cdist_dtw([x, z])[0, 1]", "tl.DTW(root=True).pairwise([x, z])[0, 1]"),
     Row("tslearn", "tslearn.lcss(x, z, eps=1.0)", "1 - tl.LCSS(epsilon=1.0).distance(x, z)"),
     Row("tslearn", "tslearn.lcss(a, c, eps=1.0)", "1 - tl.LCSS(epsilon=1.0).distance(a, c)"),
+    Row("tslearn", "tslearn.soft_dtw(x, z, gamma=1.0)", "tl.SoftDTW(gamma=1.0).distance(x, z)"),
+    Row("tslearn", "tslearn.soft_dtw(x, x + 0.1)", "tl.SoftDTW().distance(x, x + 0.1)"),
+    Row("tslearn", "tslearn.dtw_subsequence_path(z[10:16], x[:24])[1]",
+        "tl.subsequence(z[10:16], x[:24])[0].distance ** 0.5"),
     Row("tslearn", 'tslearn.dtw(x, z, global_constraint="sakoe_chiba", sakoe_chiba_radius=6)',
         "tl.DTW(window=18, root=True).distance(x, z)", _WIDER),
     # dtaidistance
@@ -113,6 +130,11 @@ ROWS = [
     Row("dtaidistance", "dtw.distance_matrix([x, z])[0, 1]", "tl.DTW(root=True).pairwise([x, z])[0, 1]"),
     Row("dtaidistance", "msm.distance(x, y, sm_cost=1.0)", "tl.MSM(c=1.0).distance(x, y)"),
     Row("dtaidistance", "ed.distance(x, y)", "tl.Euclidean().distance(x, y)"),
+    Row("dtaidistance", "subsequence_alignment(z[10:16], x[:24], penalty=0).best_match().distance",
+        "tl.subsequence(z[10:16], x[:24])[0].distance ** 0.5"),
+    Row("dtaidistance", "subsequence_alignment(z[10:16], x[:24]).best_match().distance",
+        "tl.subsequence(z[10:16], x[:24])[0].distance ** 0.5",
+        "unless told otherwise, `penalty=0.1` is charged for every step off the diagonal"),
     Row("dtaidistance", "dtw.distance(x, z, window=7)", "tl.DTW(window=18, root=True).distance(x, z)", _WIDER),
     # dtw-python
     Row("dtw-python", "dtw(x, z).distance", 'tl.DTW(cost="euclidean", step="symmetric2").distance(x, z)'),
@@ -184,7 +206,7 @@ def recorded(row: Row, data: dict[str, NDArray[np.float64]], twins: Any) -> dict
 
 
 def table(facts: list[dict[str, Any]], kind: str) -> str:
-    """The rows of one kind in Markdown; tests/align/test_peers.py looks for these lines in the page."""
+    """The rows of one kind in Markdown; tests/peers/test_calls.py looks for these lines in the page."""
     if kind == "same":
         lines = ["| its call | our call | number |", "|---|---|---:|"]
         lines += [f"| `{f['call']}` | `{f['ours']}` | {f['value']:.6g} |" for f in facts if f["kind"] == kind]

@@ -261,3 +261,26 @@ def test_places_that_do_not_fit_are_refused():
         Positions(torch.zeros(3))
     with pytest.raises(ValueError, match=r"t has shape \(2, 3\).*1 sequences"):
         Positions(row(0, 1, 2))(torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("loss", [TimeErr(), TimeDev(), MaxError()])
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_huge_errors_have_the_value_of_small_ones_in_another_unit(loss, size):
+    phi, truth, times = warps(3)
+    small, far = loss(phi, truth, times), 1e20 * times
+    torch.testing.assert_close(loss(size * phi, size * truth, far) / size, small, rtol=1e-12, atol=0)
+    on_the_ground = {"through": lambda t: torch.stack([t, 0.5 * t], dim=-1)} if isinstance(loss, MaxError) else {}
+    if on_the_ground:
+        found = loss(size * phi, size * truth, **on_the_ground) / size
+        torch.testing.assert_close(found, loss(phi, truth, **on_the_ground), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("loss", [WarpMSE(), MaxError(squared=True)])
+def test_a_square_that_no_float_holds_is_refused_by_name(loss):
+    phi, truth, _ = warps(3)
+    with pytest.raises(
+        ValueError, match=f"the {type(loss).__name__} of pair 0 is too large for torch.float64: give both"
+    ):
+        loss(1e300 * phi, truth)
+    with pytest.raises(ValueError, match="of pair 0 is too large for torch.float32"):
+        loss(1e30 * phi.float(), truth.float())

@@ -206,3 +206,58 @@ def test_a_bar_hears_of_progress(capsys):
     for metric in (tl.OT(), tl.Sinkhorn()):
         metric.pairwise(data, progress=True)
         assert "100%" in capsys.readouterr().err
+
+
+def test_an_unfinished_plan_that_leaves_a_step_out_is_not_applied():
+    x, y = RNG.standard_normal((40, 1)), RNG.standard_normal((45, 1))
+    with pytest.warns(RuntimeWarning, match="misses its marginals"):
+        found = tl.OPW(regularization=1e-6, max_iter=1).align(x, y)
+    empty = np.flatnonzero(found.plan.sum(axis=1) == 0)
+    assert len(empty)  # or this test shows nothing
+    with pytest.raises(ValueError, match=f"step {empty[0]} of x is matched with nothing.* larger max_iter"):
+        found.apply()
+
+
+def test_a_deviation_beyond_all_bounds_is_a_flat_prior_or_refused():
+    x, y = pair(8, 6)
+    flat = tl.OPW(inverse_difference=0.0, deviation=1e300, regularization=0.5).align(x, y)
+    np.testing.assert_allclose(flat.plan, tl.Sinkhorn(regularization=0.5).align(x, y).plan, atol=1e-10)
+    with pytest.raises(ValueError, match="deviation=1e-300: expected at least .* with regularization=0.1"):
+        tl.OPW(deviation=1e-300)
+    # the least that is taken: with equal lengths all mass is on the diagonal
+    steep = tl.OPW(deviation=1e-130).align(x, x)
+    np.testing.assert_allclose(steep.plan, np.eye(8) / 8, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", [tl.Sinkhorn(), tl.OPW(), tl.TCOT(), tl.OT()])
+def test_steps_that_memory_cannot_pair_are_refused_before_anything_is_allocated(metric, monkeypatch):
+    monkeypatch.setattr(tl.align.matrix, "memory", lambda: 1 << 30)
+    long, longer = np.zeros(30_000), np.zeros(60_000)
+    for call in (lambda: metric.distance(long, longer), lambda: metric.align(long, longer)):
+        with pytest.raises(MemoryError, match="30000 and 60000 steps needs .* GiB and this machine has 1.0: resample"):
+            call()
+
+
+def test_a_failed_allocation_says_what_was_needed(monkeypatch):
+    def nothing_left(*_, **__):
+        raise MemoryError("std::bad_alloc")
+
+    monkeypatch.setattr(tl.align.transport.native, "pairwise", nothing_left)
+    with pytest.raises(MemoryError, match="transport between 3000 and 2000 steps needs 0.2 GiB: resample"):
+        tl.Sinkhorn().distance(np.zeros(3000), np.zeros(2000))
+
+
+def test_threads_that_would_not_fit_beside_each_other_are_left_out(monkeypatch):
+    x = [np.zeros((2000, 1)) for _ in range(4)]
+    room = 2 * 8 * 4 * 2000 * 2000  # for two workers
+    monkeypatch.setattr(tl.align.transport, "memory", lambda: room + 1)
+    used = []
+    monkeypatch.setattr(
+        tl.align.transport.native,
+        "pairwise",
+        lambda *_, threads, out, **__: (
+            used.append(threads) or out.fill(0) or tl.align.transport.native.Miss(0, 0, 0, 0.0)
+        ),
+    )
+    tl.Sinkhorn().pairwise(x, n_jobs=8)
+    assert used == [2]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from . import elastic
+from . import elastic, matching, soft_dtw
 
 
 class _Call:
@@ -31,6 +31,17 @@ class _Call:
         return elastic.mask(n, m, self.window, self.band)
 
 
+def _soft(x, y, gamma=1.0, divergence=False, *, allowed=None):
+    value = soft_dtw.total(soft_dtw.costs(x, y), gamma, allowed)
+    return value - (_soft(x, x, gamma) + _soft(y, y, gamma)) / 2 if divergence else value
+
+
+def subsequence(query, stream, k=1):
+    """The stretches as the library gives them: start, stop and distance of each."""
+    query, stream = (np.asarray(side, float).reshape(len(side), -1) for side in (query, stream))
+    return [SimpleNamespace(start=a, stop=b, distance=d) for a, b, d in matching.stretches(query, stream, k)]
+
+
 DTW = functools.partial(_Call, elastic.dtw)
 DDTW = functools.partial(_Call, elastic.ddtw)
 WDTW = functools.partial(_Call, elastic.wdtw)
@@ -40,4 +51,5 @@ EDR = functools.partial(_Call, elastic.edr)
 LCSS = functools.partial(_Call, elastic.lcss)
 MSM = functools.partial(_Call, elastic.msm)
 TWE = functools.partial(_Call, elastic.twe)
+SoftDTW = functools.partial(_Call, _soft)
 Euclidean = functools.partial(_Call, elastic.euclidean)

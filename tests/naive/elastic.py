@@ -142,28 +142,35 @@ def erp(x, y, gap=0.0, *, allowed=None):
     return float(table[-1, -1])
 
 
-def edr(x, y, epsilon=None, *, allowed=None, normalized=False):
+def matching(a, b, epsilon, match):
+    """Whether two frames are equal within epsilon: in their norm, or in every channel as in the papers."""
+    if match == "channels":
+        return all(abs(p - q) <= epsilon for p, q in zip(a, b, strict=True))
+    return norm(a, b) <= epsilon
+
+
+def edr(x, y, epsilon=None, *, allowed=None, normalize=False, match="frame"):
     """Edit distance on real sequences (Chen et al. 2005): frames within epsilon are equal, every edit costs 1.
 
-    Without an epsilon it is a quarter of the larger standard deviation. `normalized` divides by the longer length.
+    Without an epsilon it is a quarter of the larger standard deviation. `normalize` divides by the longer length.
     """
     epsilon = max(float(np.std(x)), float(np.std(y))) / 4 if epsilon is None else epsilon
     table = _table(len(x), len(y))
     table[:, 0] = range(len(x) + 1)
     table[0, :] = range(len(y) + 1)
     for i, j in _cells(allowed, len(x), len(y)):
-        change = 0 if norm(x[i], y[j]) <= epsilon else 1
+        change = 0 if matching(x[i], y[j], epsilon, match) else 1
         table[i + 1, j + 1] = min(table[i, j] + change, table[i, j + 1] + 1, table[i + 1, j] + 1)
-    return float(table[-1, -1]) / (max(len(x), len(y)) if normalized else 1)
+    return float(table[-1, -1]) / (max(len(x), len(y)) if normalize else 1)
 
 
-def lcss(x, y, epsilon=1.0, *, allowed=None):
+def lcss(x, y, epsilon=1.0, *, allowed=None, match="frame"):
     """1 − L / min(n, m), L the length of the longest common subsequence within epsilon (Vlachos et al. 2002)."""
     table = np.full((len(x) + 1, len(y) + 1), -np.inf)
     table[:, 0] = table[0, :] = 0
     for i, j in _cells(allowed, len(x), len(y)):
-        match = 1 if norm(x[i], y[j]) <= epsilon else 0
-        table[i + 1, j + 1] = max(table[i, j + 1], table[i + 1, j], table[i, j] + match)
+        common = 1 if matching(x[i], y[j], epsilon, match) else 0
+        table[i + 1, j + 1] = max(table[i, j + 1], table[i + 1, j], table[i, j] + common)
     return float(1 - table[-1, -1] / min(len(x), len(y)))
 
 
@@ -198,16 +205,23 @@ def msm(x, y, c=1.0, *, allowed=None):
     return float(table.get((len(x) - 1, len(y) - 1), np.inf))
 
 
-def twe(x, y, nu=0.001, lmbda=1.0, *, allowed=None):
-    """Time warp edit distance (Marteau 2009), times 1, 2, …; a zero frame before the first, an infinite border."""
-    zero = np.zeros((1, x.shape[1]))
-    before_x, before_y = np.concatenate([zero, x]), np.concatenate([zero, y])  # [i] is the frame before x[i]
+def twe(x, y, nu=0.001, lmbda=1.0, *, x_times=None, y_times=None, allowed=None):
+    """Time warp edit distance (Marteau 2009), times 1, 2, … unless given; a zero frame at time 0 before the first.
+
+    As the authors write it: D(0, 0) = 0, the rest of the border is infinite, and the three ways into (i, j) cost
+    |a_i − b_j| + |a_{i−1} − b_{j−1}| + ν (|s_i − t_j| + |s_{i−1} − t_{j−1}|), |a_i − a_{i−1}| + ν (s_i − s_{i−1}) + λ and
+    the same of b.
+    """
+    a, b = (np.concatenate([np.zeros((1, side.shape[1])), side]) for side in (x, y))
+    s = [0.0, *(range(1, len(x) + 1) if x_times is None else x_times)]
+    t = [0.0, *(range(1, len(y) + 1) if y_times is None else y_times)]
     table = _table(len(x), len(y))
-    for i, j in _cells(allowed, len(x), len(y)):
-        match = table[i, j] + norm(x[i], y[j]) + norm(before_x[i], before_y[j]) + 2 * nu * abs(i - j)
-        delete_x = table[i, j + 1] + norm(x[i], before_x[i]) + nu + lmbda
-        delete_y = table[i + 1, j] + norm(y[j], before_y[j]) + nu + lmbda
-        table[i + 1, j + 1] = min(match, delete_x, delete_y)
+    for i, j in ((i + 1, j + 1) for i, j in _cells(allowed, len(x), len(y))):
+        apart = abs(s[i] - t[j]) + abs(s[i - 1] - t[j - 1])
+        match = table[i - 1, j - 1] + norm(a[i], b[j]) + norm(a[i - 1], b[j - 1]) + nu * apart
+        delete_a = table[i - 1, j] + norm(a[i], a[i - 1]) + nu * (s[i] - s[i - 1]) + lmbda
+        delete_b = table[i, j - 1] + norm(b[j], b[j - 1]) + nu * (t[j] - t[j - 1]) + lmbda
+        table[i, j] = min(match, delete_a, delete_b)
     return float(table[-1, -1])
 
 

@@ -22,11 +22,19 @@ OTHERS = [
     Program(rule="weighted", first=0.3),
     Program(rule="erp", gap=np.array([0.2])),
     Program(rule="edr", thresholds=(np.array([0.3]), np.array([0.5]))),
+    Program(rule="edr_by_channel", thresholds=(np.array([0.3]), np.array([0.5]))),
     Program(rule="lcss", thresholds=(np.array([0.6]), np.array([0.5]))),
+    Program(rule="lcss_by_channel", thresholds=(np.array([0.6]), np.array([0.5]))),
     Program(rule="msm", first=0.3),
     Program(rule="twe", first=0.05, second=0.7),
+    Program(rule="twe_timed", first=0.05, second=0.7),
 ]
 PROGRAMS = {f"{p.rule}-{p.cost}{'-counted' if p.counted else ''}": p for p in [*PLAIN, *OTHERS]}
+
+
+def frames(program, channels):
+    """Channels and, where the rule reads a clock, two more for it: a kernel does not mind which way it runs."""
+    return channels + 2 if program.rule == "twe_timed" else channels
 
 
 def ragged(rng, count, longest, channels, dtype):
@@ -97,7 +105,7 @@ def test_an_unknown_rule_is_refused():
 @given(data=st.data())
 def test_every_instruction_set_agrees_with_the_torch_executor(isa, name, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    channels, longest = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 30))
+    channels, longest = frames(PROGRAMS[name], data.draw(st.integers(1, 4))), data.draw(st.integers(1, 30))
     x = ragged(rng, data.draw(st.integers(1, 4)), longest, channels, np.float64)
     y = ragged(rng, data.draw(st.integers(1, 20)), longest, channels, np.float64)
     window = data.draw(
@@ -136,9 +144,8 @@ def test_the_bands_of_both_executors_are_the_naive_one(shape, n, m, cells, share
 @pytest.mark.parametrize("channels", [1, 3])
 def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(name, channels):
     for dtype in (np.float32, np.float64):
-        rng = np.random.default_rng(5)
-        x, y = ragged(rng, 30, 40, channels, dtype), ragged(rng, 50, 40, channels, dtype)
-        program = PROGRAMS[name]
+        rng, program = np.random.default_rng(5), PROGRAMS[name]
+        x, y = (ragged(rng, count, 40, frames(program, channels), dtype) for count in (30, 50))
         together = pairwise(program, x, y, threads=2)
         np.testing.assert_array_equal(together, pairwise(program, x, y, threads=1))
         if program.thresholds is None:
@@ -175,15 +182,20 @@ def test_the_schedule_for_one_pair_gives_the_bits_of_the_schedule_for_many(cost,
             assert pairwise(program, a, b, isa=isa)[0, 0] == many[0, 0] == many[0, 1]
 
 
-def twe_along(x, y, path, nu, lmbda):
-    """What a path of TWE costs, step by step; the step before the first is zeros."""
+def twe_along(x, y, path, nu, lmbda, s=None, t=None):
+    """What a path of TWE costs, step by step, on clocks s and t; the step before the first is zeros at time 0."""
+    s, t = (np.arange(1, len(side) + 1) if c is None else c for side, c in ((x, s), (y, t)))
     x, y = (np.concatenate([np.zeros((1, side.shape[1])), side]) for side in (x, y))
+    s, t = np.append(0, s), np.append(0, t)
     total = 0.0
     for (i, j), (di, dj) in zip(path + 1, np.diff(path, axis=0, prepend=-1), strict=True):
         if di and dj:
-            total += elastic.norm(x[i], y[j]) + elastic.norm(x[i - 1], y[j - 1]) + 2 * nu * abs(i - j)
+            apart = abs(s[i] - t[j]) + abs(s[i - 1] - t[j - 1])
+            total += elastic.norm(x[i], y[j]) + elastic.norm(x[i - 1], y[j - 1]) + nu * apart
+        elif di:
+            total += elastic.norm(x[i], x[i - 1]) + nu * abs(s[i] - s[i - 1]) + lmbda
         else:
-            total += (elastic.norm(x[i], x[i - 1]) if di else elastic.norm(y[j], y[j - 1])) + nu + lmbda
+            total += elastic.norm(y[j], y[j - 1]) + nu * abs(t[j] - t[j - 1]) + lmbda
     return total
 
 
@@ -192,8 +204,8 @@ def twe_along(x, y, path, nu, lmbda):
 @given(seed=st.integers(0, 2**32))
 @example(seed=383300)  # with TWE two deletions, which cost the same in either order: rounding decides
 def test_a_path_is_the_same_within_any_memory_and_on_torch(name, seed):
-    rng = np.random.default_rng(seed)
-    x, y = rng.standard_normal((rng.integers(1, 60), 2)), rng.standard_normal((rng.integers(1, 60), 2))
+    rng, width = np.random.default_rng(seed), frames(PROGRAMS[name], 2)
+    x, y = rng.standard_normal((rng.integers(1, 60), width)), rng.standard_normal((rng.integers(1, 60), width))
     program = fitted(PROGRAMS[name], alone(x), alone(y))
     arrays = (program.numbers(), x, y, *program.arrays(x.dtype))
     path, total = kernels.path(*arrays, budget=1 << 20)
@@ -203,12 +215,14 @@ def test_a_path_is_the_same_within_any_memory_and_on_torch(name, seed):
         assert total == same
     other, also = twin.path(program, x, y)
     assert total == pytest.approx(also, rel=1e-12)
-    if program.rule == "twe":
+    if program.rule.startswith("twe"):
+        clocks = [side[:, 2] + side[:, 3] for side in (x, y)] if program.rule == "twe_timed" else []
         # Deletions of x and of y may be exchanged, so there are paths of the same total but for rounding. The twin rounds
         # as a processor does that fuses no product with a sum, v2; the others promise a path of the same total.
         for isa in kernels.isas():
             found, _ = kernels.path(*arrays, budget=1 << 20, isa=isa)
-            assert twe_along(x, y, found, program.first, program.second) == pytest.approx(also, rel=1e-12)
+            along = twe_along(x[:, :2], y[:, :2], found, program.first, program.second, *clocks)
+            assert along == pytest.approx(also, rel=1e-12)
             assert isa != "v2" or np.array_equal(found, other)
     else:
         np.testing.assert_array_equal(path, other)
@@ -233,8 +247,8 @@ def test_of_one_channel_a_path_of_twe_is_the_same_on_every_processor_and_on_torc
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((17, 2)), rng.standard_normal((13, 2))
+    rng, width = np.random.default_rng(0), frames(PROGRAMS[name], 2)
+    x, y = rng.standard_normal((17, width)), rng.standard_normal((13, width))
     program = fitted(PROGRAMS[name], alone(x), alone(y), Window("slanted", 3))
     found, expected = np.empty((17, 13)), np.full((17, 13), np.inf)
     kernels.matrix(program.numbers(), x, y, *program.arrays(x.dtype), out=found)
@@ -250,7 +264,7 @@ def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
 def test_a_search_finds_what_all_distances_show_whatever_the_rule_says_of_itself(name, shortest):
     rng = np.random.default_rng(2)
     lengths = rng.integers(shortest, 26, 90)
-    values = np.round(rng.standard_normal((lengths.sum(), 2)), 1)  # ties
+    values = np.round(rng.standard_normal((lengths.sum(), frames(PROGRAMS[name], 2))), 1)  # ties
     all_of_them = Steps(values, np.cumsum(lengths) - lengths, lengths)
     x, y = (Steps(values, *(part[chosen] for part in all_of_them[1:])) for chosen in (slice(0, 9), slice(9, 90)))
     program = fitted(PROGRAMS[name], x, y)

@@ -107,7 +107,13 @@ class Alignment:
             raise ValueError(f"y has shape {np.shape(y)}: the alignment was made with {len(self.y)} time steps")
         if self.path is None:
             plan = self.plan
-            mixed = (plan / plan.sum(axis=1, keepdims=True)) @ y.reshape(len(y), -1)
+            mass = plan.sum(axis=1, keepdims=True)
+            if not mass.all():
+                raise ValueError(
+                    f"step {int(mass.argmin())} of x is matched with nothing, because the plan was left unfinished: "
+                    "align with a larger max_iter or regularization"
+                )
+            mixed = (plan / mass) @ y.reshape(len(y), -1)
             return np.asarray(mixed.reshape(len(plan), *y.shape[1:]))
         steps, matched = self.path.T
         first = np.flatnonzero(np.diff(steps, prepend=-1))

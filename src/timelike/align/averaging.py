@@ -31,7 +31,8 @@ _CANDIDATES = 50  # members among which the medoid is looked for
 class Barycenter:
     """A mean sequence (time, *frame), the weighted sum of the members' distances from it, and how it was reached.
 
-    `costs` has that sum for every average on the way, the first being the one to start from.
+    `costs` has that sum for every average on the way, the first being the one to start from. `times` (time,) are those
+    of the start where the metric reads times (TWE) and the start has some.
     """
 
     sequence: NDArray[Any]
@@ -40,6 +41,7 @@ class Barycenter:
     n_iter: int
     converged: bool
     members: Sequences
+    times: NDArray[Any] | None = None
 
     def _repr_html_(self) -> str:
         return html.picture(self.plot(), repr(self))
@@ -85,7 +87,8 @@ def barycenter(
     weights : array (item,), optional
         How much each member counts, 1 unless given; those with weight 0 are left out.
     length : int, optional
-        Time steps of the barycenter: the start is resampled to it. Otherwise it keeps the length of the start.
+        Time steps of the barycenter: the start is resampled to it. Otherwise it keeps the length of the start. Its
+        times, under a metric that reads them, are the start's too.
     init : array (time, channel), optional
         Where to start. Otherwise it is the medoid: the member with the least summed distance from the others, looked
         for among at most 50, drawn at random.
@@ -112,11 +115,11 @@ def barycenter(
         raise TypeError(f"metric={metric!r}: expected an Aligner such as timelike.DTW(), which says how steps match")
     whole(max_iter, "max_iter", 1)
     real(tolerance, "tolerance", 0)
-    average = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
+    average, times = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
     task = _Task(sequences, shares, max_iter, tolerance, progress)
     if isinstance(aligner, SoftDTW):
         return _descended(aligner, average, task)
-    return _averaged(aligner, average, task)
+    return _averaged(aligner, average, times, task)
 
 
 class _Task(NamedTuple):
@@ -129,13 +132,13 @@ class _Task(NamedTuple):
     progress: bool
 
 
-def _averaged(aligner: Aligner, start: NDArray[Any], task: _Task) -> Barycenter:
+def _averaged(aligner: Aligner, start: NDArray[Any], times: NDArray[Any] | None, task: _Task) -> Barycenter:
     """The best of the averages, each of which is the mean along the paths to the one before (DBA)."""
     costs: list[float] = []
     best = average = start
     converged = False
     for _ in _rounds(task.max_iter + 1, task.progress):  # the last only measures
-        cost, following = _round(aligner, average, task.members, task.weights)
+        cost, following = _round(aligner, average, times, task)
         if not costs or cost < min(costs):
             best = average
         costs.append(cost)
@@ -143,16 +146,17 @@ def _averaged(aligner: Aligner, start: NDArray[Any], task: _Task) -> Barycenter:
             converged = True
             break
         average = following
-    return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, task.members)
+    return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, task.members, times)
 
 
 def _round(
-    aligner: Aligner, average: NDArray[Any], sequences: Sequences, weights: NDArray[np.float64]
+    aligner: Aligner, average: NDArray[Any], times: NDArray[Any] | None, task: _Task
 ) -> tuple[float, NDArray[Any]]:
     """The cost of an average and the average after it."""
     sums, mass, cost = np.zeros(average.shape), np.zeros(len(average)), 0.0
-    for sequence, weight in zip(sequences, weights.tolist(), strict=True):
-        alignment = aligner.align(average, sequence)
+    clocked = average if times is None else Sequences(average[None], times=times)
+    for i, (sequence, weight) in enumerate(zip(task.members, task.weights.tolist(), strict=True)):
+        alignment = aligner.align(clocked, task.members[i : i + 1] if aligner.timed else sequence)
         if alignment.path is None:
             raise TypeError(f"{type(aligner).__name__} gives no path: expected an aligner that matches steps, as DTW")
         own, matched = alignment.path.T
@@ -261,8 +265,10 @@ def _start(
     length: int | None,
     init: Any,
     rng: np.random.Generator,
-) -> NDArray[Any]:
-    start = _medoid(sequences, weights, aligner, rng) if init is None else as_one(init, "init").replace(times=None)
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """The first average and, where the metric reads times, its own."""
+    start = _medoid(sequences, weights, aligner, rng) if init is None else as_one(init, "init")
+    start = start if aligner.timed else start.replace(times=None)
     start.refuse_missing("barycenter", "init")
     if start.frame != sequences.frame:
         raise ValueError(
@@ -270,7 +276,7 @@ def _start(
         )
     if length is not None:
         start = start.resample(whole(length, "length", 1))
-    return start[0].astype(computed(sequences, start))
+    return start[0].astype(computed(sequences, start)), start.times
 
 
 def _medoid(
@@ -281,7 +287,7 @@ def _medoid(
         chosen = np.sort(rng.choice(len(sequences), _CANDIDATES, replace=False))
     few = sequences[chosen]
     position = int((aligner.pairwise(few) @ weights[chosen]).argmin()) if len(few) > 1 else 0
-    return few[position : position + 1].replace(times=None)
+    return few[position : position + 1]
 
 
 def _rounds(count: int, progress: bool) -> Iterable[int]:

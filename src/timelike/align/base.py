@@ -38,6 +38,7 @@ class Metric(abc.ABC):
     """
 
     symmetric: ClassVar[bool] = True
+    timed: ClassVar[bool] = False  # whether a mean under it needs a clock of its own
     # promises of tests/contract that the method cannot keep, each with the reason
     departs: ClassVar[Mapping[str, str]] = MappingProxyType({})
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
 from ..sequences import Sequences
-from ..sequences.arguments import real
+from ..sequences.arguments import one_of, real
 from .elastic import Elastic
+from .warp_problem import step_numbers
+
+Match = Literal["frame", "channels"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -48,24 +51,34 @@ class ERP(Elastic):
 class EDR(Elastic):
     """Edit distance on real sequences: how many steps must be changed, inserted or deleted (Chen et al., 2005).
 
-    Steps match if they are at most `epsilon` apart; None means a quarter of the larger of the two standard deviations,
-    as the authors advise. `normalize` divides by the longer length.
+    D(i, j) = min(D(i−1, j−1) + [x_i and y_j do not match], D(i−1, j) + 1, D(i, j−1) + 1), and against nothing a
+    sequence costs its length. With `match="frame"` steps match if ‖x_i − y_j‖ ≤ ε, with `match="channels"`, the
+    paper's rule, if |x_ic − y_jc| ≤ ε in every channel c; of one channel both are the same. `epsilon=None` means a
+    quarter of the larger of the two standard deviations, as the authors advise. `normalize` divides by the longer
+    length.
 
     >>> import timelike as tl
     >>> tl.EDR(epsilon=0.1).distance([1.0, 2.0, 3.0], [1.0, 2.5, 3.0, 4.0])
     2.0
+    >>> tl.EDR(epsilon=1.0).distance([[0.0, 0.0]], [[1.0, 1.0]])  # √2 apart
+    1.0
+    >>> tl.EDR(epsilon=1.0, match="channels").distance([[0.0, 0.0]], [[1.0, 1.0]])
+    0.0
     """
 
     epsilon: float | None = None
     normalize: bool = False
+    match: Match = "frame"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of(self.match, "match", get_args(Match))
         if self.epsilon is not None:
             real(self.epsilon, "epsilon", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
-        return native.Program(rule="edr", thresholds=_thresholds(self.epsilon, x, y), window=self._bound)
+        rule = "edr" if self.match == "frame" else "edr_by_channel"
+        return native.Program(rule=rule, thresholds=_thresholds(self.epsilon, x, y), window=self._bound)
 
     def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         if self.normalize:
@@ -80,7 +93,9 @@ class EDR(Elastic):
 class LCSS(Elastic):
     """One minus the share of the shorter sequence that the longest common subsequence covers (Vlachos et al., 2002).
 
-    L(i, j) = max(L(i−1, j), L(i, j−1), L(i−1, j−1) + [‖x_i − y_j‖ ≤ ε]); the distance is 1 − L/min(n, m).
+    L(i, j) = max(L(i−1, j), L(i, j−1), L(i−1, j−1) + [x_i and y_j match]); the distance is 1 − L/min(n, m). With
+    `match="frame"` steps match if ‖x_i − y_j‖ ≤ ε, with `match="channels"`, as in the paper, if |x_ic − y_jc| ≤ ε in
+    every channel c (the paper has <); of one channel both are the same.
 
     >>> import timelike as tl
     >>> tl.LCSS(epsilon=0.1).distance([1.0, 2.0, 3.0, 4.0], [1.0, 9.0, 3.0, 4.0])
@@ -88,13 +103,16 @@ class LCSS(Elastic):
     """
 
     epsilon: float = 1.0
+    match: Match = "frame"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of(self.match, "match", get_args(Match))
         real(self.epsilon, "epsilon", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
-        return native.Program(rule="lcss", thresholds=_thresholds(self.epsilon, x, y), window=self._bound)
+        rule = "lcss" if self.match == "frame" else "lcss_by_channel"
+        return native.Program(rule=rule, thresholds=_thresholds(self.epsilon, x, y), window=self._bound)
 
     def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         totals /= np.minimum(n, m)  # the program counts matches downwards, from 0
@@ -132,13 +150,23 @@ class MSM(Elastic):
 class TWE(Elastic):
     """Time warp edit distance: matching is stiff in time, and deleting has a price (Marteau, 2009). A metric if nu > 0.
 
-    Matching x_i and y_j costs ‖x_i − y_j‖ + ‖x_{i−1} − y_{j−1}‖ + 2ν|i − j|, deleting a step its distance to the step
-    before it plus ν + λ; both sequences begin with a step of zeros.
+    Matching x_i and y_j costs ‖x_i − y_j‖ + ‖x_{i−1} − y_{j−1}‖ + ν(|s_i − t_j| + |s_{i−1} − t_{j−1}|), deleting x_i
+    costs ‖x_i − x_{i−1}‖ + ν(s_i − s_{i−1}) + λ, and y_j alike. s and t are `Sequences.times`; a sequence that has none
+    is at 1, 2, 3, …
+
+    Both sequences begin with an added step of zeros at time 0. First steps are always matched, so it is never seen:
+    of times only differences count. A start that both clocks share changes nothing, one that differs costs ν for every
+    unit of time at both ends of every match. Datetimes count in seconds from the first step of their sequence.
 
     >>> import timelike as tl
     >>> tl.TWE(nu=0.5, lmbda=1.0).distance([1.0, 2.0], [1.0, 2.0, 2.0])
     1.5
+    >>> early, late = (tl.Sequences([[1.0, 2.0]], times=times) for times in ([0.0, 1.0], [10.0, 11.0]))
+    >>> tl.TWE(nu=0.125).distance(early, late)  # 10 apart at three ends of two matches
+    3.75
     """
+
+    timed: ClassVar[bool] = True
 
     nu: float = 0.001
     lmbda: float = 1.0
@@ -149,7 +177,26 @@ class TWE(Elastic):
         real(self.lmbda, "lmbda", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
-        return native.Program(rule="twe", first=self.nu, second=self.lmbda, window=self._bound)
+        rule = "twe" if x.times is None and y.times is None else "twe_timed"
+        return native.Program(rule=rule, first=self.nu, second=self.lmbda, window=self._bound)
+
+    def _ready(
+        self, x: Sequences, y: Sequences, dtype: np.dtype[Any]
+    ) -> tuple[native.Program, native.Steps, native.Steps]:
+        if x.times is None and y.times is None:
+            return super()._ready(x, y, dtype)
+        first = _with_clocks(x, dtype)
+        return self._program(x, y), first, first if y is x else _with_clocks(y, dtype)
+
+
+def _with_clocks(s: Sequences, dtype: np.dtype[Any]) -> native.Steps:
+    """Steps with their times as two channels more: rounded to `dtype`, and what that leaves."""
+    times = step_numbers(s.lengths) + 1 if s.elapsed is None else s.elapsed
+    if np.abs(times).max() > np.finfo(dtype).max:
+        raise ValueError(f"times reach {np.abs(times).max():g}, too large for {dtype}: give the sequences as float64")
+    rounded = times.astype(dtype)
+    parts = s.values.reshape(len(times), -1), rounded[:, None], (times - rounded)[:, None]
+    return native.Steps(np.concatenate(parts, axis=1, dtype=dtype, casting="unsafe"), s.offsets[:-1], s.lengths)
 
 
 def _thresholds(epsilon: float | None, x: Sequences, y: Sequences) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -43,6 +43,12 @@ class Elastic(Aligner):
         """What is compared: the sequences themselves, unless a method compares something made from them."""
         return s
 
+    def _ready(
+        self, x: Sequences, y: Sequences, dtype: np.dtype[Any]
+    ) -> tuple[native.Program, native.Steps, native.Steps]:
+        """The recurrence and both sides as the executors take them, in `dtype`."""
+        return self._program(x, y), steps(x, dtype), steps(y, dtype)
+
     def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         """Distances from last cells, in place; n and m are the lengths, shaped to go with `totals`."""
         return totals
@@ -73,9 +79,8 @@ class Elastic(Aligner):
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report
     ) -> None:
         other = x if y is None else y
-        sides = steps(x, out.dtype), steps(other, out.dtype)
-        program = self._program(x, other)
-        native.pairwise(program, *sides, symmetric=y is None, threads=threads, out=out, report=report)
+        ready = self._ready(x, other, out.dtype)
+        native.pairwise(*ready, symmetric=y is None, threads=threads, out=out, report=report)
         self._finished(out, x.lengths[:, None], other.lengths[None, :])
 
     def _found(self, asked: Sequences, known: Sequences, k: int, threads: int) -> Matches | None:
@@ -84,10 +89,8 @@ class Elastic(Aligner):
             return None
         refuse_infeasible(self._bound, asked.lengths, known.lengths)
         queries, items = self._compared(asked), self._compared(known)
-        dtype = computed(queries, items)
-        program = self._program(queries, items)
-        sides = steps(queries, dtype), steps(items, dtype)
-        found = native.search(program, *sides, k, rooted=rooted, threads=threads, report=None)
+        ready = self._ready(queries, items, computed(queries, items))
+        found = native.search(*ready, k, rooted=rooted, threads=threads, report=None)
         return None if found is None else Matches(*found)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
@@ -115,9 +118,8 @@ class Elastic(Aligner):
             )
         refuse_infeasible(self._bound, x.lengths, y.lengths)
         first, second = self._compared(x), self._compared(y)
-        dtype = computed(first, second)
-        one, two = (side.values.reshape(len(side.values), -1).astype(dtype, copy=False) for side in (first, second))
-        return self._program(first, second), one, two
+        program, one, two = self._ready(first, second, computed(first, second))
+        return program, one.items()[0], two.items()[0]
 
 
 def steps(sequences: Sequences, dtype: np.dtype[Any]) -> native.Steps:
@@ -130,7 +132,7 @@ def steps(sequences: Sequences, dtype: np.dtype[Any]) -> native.Steps:
 
 def _channel(s: Sequences, c: int) -> Sequences:
     flat = s.values.reshape(len(s.values), -1)
-    return Sequences.from_packed(np.ascontiguousarray(flat[:, [c]]), s.offsets)
+    return Sequences.from_packed(np.ascontiguousarray(flat[:, [c]]), s.offsets, times=s.times)
 
 
 def _share(report: Any, done: int, parts: int) -> Any:

@@ -37,19 +37,25 @@ def threads_of(n_jobs: int | None) -> int:
 
 def empty_matrix(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
     """A matrix to fill; an error, with ways out, if this machine has not enough memory."""
-    need = shape[0] * shape[1] * dtype.itemsize
-    have = _memory() if need > 1 << 24 else None
-    if have is not None and need > have:
-        raise MemoryError(
-            f"a matrix of {shape[0]} × {shape[1]} {dtype} distances needs {need / 2**30:.1f} GiB and this machine has "
-            f"{have / 2**30:.1f}: pass out=np.memmap(path, dtype={dtype.name!r}, mode='w+', shape={shape}), "
-            + ("use float32, " if dtype == np.float64 else "")
-            + "or ask for neighbors()"
-        )
+    refuse_beyond_memory(
+        shape[0] * shape[1] * dtype.itemsize,
+        f"a matrix of {shape[0]} × {shape[1]} {dtype} distances",
+        f"pass out=np.memmap(path, dtype={dtype.name!r}, mode='w+', shape={shape}), "
+        + ("use float32, " if dtype == np.float64 else "")
+        + "or ask for neighbors()",
+    )
     return np.empty(shape, dtype)
 
 
-def _memory() -> int | None:
+def refuse_beyond_memory(need: int, what: str, way_out: str) -> None:
+    """An error, before anything is allocated, if this machine has less than `need` bytes."""
+    have = memory() if need > 1 << 24 else None
+    if have is not None and need > have:
+        raise MemoryError(f"{what} needs {need / 2**30:.1f} GiB and this machine has {have / 2**30:.1f}: {way_out}")
+
+
+def memory() -> int | None:
+    """Bytes this machine has, where it tells."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +21,12 @@ from ..sequences.callers import outside
 from .alignment import Alignment
 from .base import Aligner
 from .elastic import steps
-from .matrix import Report
+from .matrix import Report, memory, refuse_beyond_memory
 
+# matrices of all pairs of steps that are held at once: the kernels' costs, frames, plan and at most one of normal
+# equations; POT's simplex keeps costs, flows and several numbers of every arc
+_SOLVER, _EXACT = 4, 8
+_STEEPEST = 1e260  # λ2/(2δ²) at most: times the square of any number of steps it is still a number
 _SOFT = "entropy spreads every plan, so that a sequence is at a positive distance even from itself"
 
 
@@ -53,16 +59,18 @@ class OT(Aligner):
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         sides = _frames(x), None if y is None else _frames(y)
-        for i, one in enumerate(sides[0]):
-            for j, two in enumerate(sides[0][: i + 1] if sides[1] is None else sides[1]):
-                out[i, j], _ = self._solved(one, two)
-                if y is None:
-                    out[j, i] = out[i, j]
-            if report is not None:
-                report(i + 1, len(x))
+        with _room(x, x if y is None else y, _EXACT):
+            for i, one in enumerate(sides[0]):
+                for j, two in enumerate(sides[0][: i + 1] if sides[1] is None else sides[1]):
+                    out[i, j], _ = self._solved(one, two)
+                    if y is None:
+                        out[j, i] = out[i, j]
+                if report is not None:
+                    report(i + 1, len(x))
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        cost, plan = self._solved(*_frames(x), *_frames(y))
+        with _room(x, y, _EXACT):
+            cost, plan = self._solved(*_frames(x), *_frames(y))
         return Alignment(cost, None, x[0], y[0], weights=plan)
 
     def _solved(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -117,15 +125,20 @@ class Entropic(Aligner):
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
         float64 = np.dtype(np.float64)
-        sides = steps(x, float64), steps(x if y is None else y, float64)
-        miss = native.pairwise(self._scaling(), *sides, symmetric=y is None, threads=threads, out=out, report=report)
+        other = x if y is None else y
+        sides = steps(x, float64), steps(other, float64)
+        with _room(x, other, _SOLVER, threads) as workers:
+            miss = native.pairwise(
+                self._scaling(), *sides, symmetric=y is None, threads=workers, out=out, report=report
+            )
         if miss.number:
             second = "X" if y is None else "Y"
             pair = f"the plan of X[{miss.row}] and {second}[{miss.column}]"
             self._tell(f"{pair}, the worst of {miss.number},", miss.deviation)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        cost, plan, deviation = native.align(self._scaling(), *_frames(x), *_frames(y))
+        with _room(x, y, _SOLVER + 1):
+            cost, plan, deviation = native.align(self._scaling(), *_frames(x), *_frames(y))
         if deviation > self.tolerance:
             self._tell("the plan of x and y", deviation)
         return Alignment(cost, None, x[0], y[0], weights=plan)
@@ -208,9 +221,15 @@ class OPW(Entropic):
         super().__post_init__()
         real(self.deviation, "deviation", above=0)
         real(self.inverse_difference, "inverse_difference", 0)
+        least = math.sqrt(self.regularization / _STEEPEST) / math.sqrt(2)
+        if self.deviation < least:
+            raise ValueError(
+                f"deviation={self.deviation}: expected at least {least:.2g} with regularization={self.regularization}, "
+                "or λ2/(2δ²) overflows"
+            )
 
     def _scaling(self) -> native.Scaling:
-        spread = self.regularization / (2 * self.deviation**2)
+        spread = self.regularization / self.deviation / self.deviation / 2  # δ² alone may overflow
         return native.Scaling(similarity=self.inverse_difference, spread=spread, **self._common())
 
 
@@ -246,6 +265,19 @@ class TCOT(Entropic):
 
     def _scaling(self) -> native.Scaling:
         return native.Scaling(weight=self.weight, counted=True, **self._common())
+
+
+@contextmanager
+def _room(x: Sequences, y: Sequences, matrices: int, threads: int = 1) -> Iterator[int]:
+    """How many of the threads have memory for `matrices` of the longest pair's steps; an error if none has."""
+    n, m = int(x.lengths.max()), int(y.lengths.max())
+    need, what = 8 * matrices * n * m, f"transport between {n} and {m} steps"
+    fewer = "resample() to fewer steps, crop() to a part, or use DTW, whose memory grows with the length only"
+    refuse_beyond_memory(need, what, fewer)
+    try:
+        yield max(1, min(threads, (memory() or threads * need) // need))
+    except MemoryError:  # a limit of the process or of the system, which is less than the machine has
+        raise MemoryError(f"{what} needs {need / 2**30:.1f} GiB: {fewer}") from None
 
 
 def refuse_cost(cost: Any) -> None:

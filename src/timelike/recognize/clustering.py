@@ -184,6 +184,9 @@ class KMeans(_Clusters):
     barycenter_iter = options.whole(1, "training")
     tolerance = options.real(0, role="training")
 
+    cluster_centers_: list[NDArray[Any]]
+    center_times_: list[NDArray[Any]] | None = None
+
     def __init__(
         self,
         k: int = 8,
@@ -206,14 +209,17 @@ class KMeans(_Clusters):
             metric = cast(Aligner, named.ready(self.metric, sequences))
             tries = [self._run(sequences, metric, rng) for _ in range(self.n_init if isinstance(self.init, str) else 1)]
             best = min(tries, key=lambda run: run.inertia)
-            self.metric_, self.cluster_centers_, self.labels_ = metric, best.centers, best.labels
+            self.metric_, self.labels_ = metric, best.labels
+            self.cluster_centers_ = [center[0] for center in best.centers]
+            self.center_times_ = _clocks(best.centers)
             self.inertia_, self.n_iter_ = best.inertia, best.n_iter
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster with the nearest center."""
         asked = self._asked(X)
-        return np.asarray(self.metric_.pairwise(asked, self.cluster_centers_).argmin(axis=1))
+        centers = Sequences(self.cluster_centers_, times=self.center_times_)
+        return np.asarray(self.metric_.pairwise(asked, centers).argmin(axis=1))
 
     def _run(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState) -> _Run:
         centers = self._seeds(sequences, metric, rng)
@@ -228,10 +234,11 @@ class KMeans(_Clusters):
             centers = [self._moved(sequences[labels == c], center, metric) for c, center in enumerate(centers)]
         return _Run(centers, labels, inertia, n_iter)
 
-    def _moved(self, members: Sequences, center: NDArray[Any], metric: Aligner) -> NDArray[Any]:
-        return barycenter(members, metric=metric, init=center, max_iter=self.barycenter_iter).sequence
+    def _moved(self, members: Sequences, center: Sequences, metric: Aligner) -> Sequences:
+        mean = barycenter(members, metric=metric, init=center, max_iter=self.barycenter_iter)
+        return Sequences([mean.sequence], times=mean.times)
 
-    def _seeds(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState) -> list[NDArray[Any]]:
+    def _seeds(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState) -> list[Sequences]:
         if not isinstance(self.init, str):
             given = as_sequences(self.init, "init")
             if len(given) != self.k:
@@ -242,29 +249,35 @@ class KMeans(_Clusters):
             given = sequences[
                 far_apart(lambda i: metric.pairwise(sequences, sequences[[i]])[:, 0], len(sequences), self.k, rng)
             ]
-        given = given.replace(times=None)
+        if not metric.timed or sequences.times is None:
+            given = given.replace(times=None)
         if self.length is not None:
             given = given.resample(self.length)
-        return given.to_list()
+        return [given[i : i + 1] for i in range(self.k)]
 
 
 class _Run(NamedTuple):
-    centers: list[NDArray[Any]]
+    centers: list[Sequences]
     labels: NDArray[np.int64]
     inertia: float
     n_iter: int
 
 
-def _assigned(
-    sequences: Sequences, centers: list[NDArray[Any]], metric: Metric
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _clocks(centers: list[Sequences]) -> list[NDArray[Any]] | None:
+    """The times of every center, under a metric that reads times, or None."""
+    clocks = [center.times for center in centers]
+    return None if clocks[0] is None else [clock for clock in clocks if clock is not None]
+
+
+def _assigned(sequences: Sequences, centers: list[Sequences], metric: Metric) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """The nearest center of every sequence and its distance; `centers` is changed where one had no sequence."""
-    every = metric.pairwise(sequences, centers)
+    every = metric.pairwise(sequences, Sequences([center[0] for center in centers], times=_clocks(centers)))
     labels = every.argmin(axis=1)
     distances = np.take_along_axis(every, labels[:, None], axis=1)[:, 0]
     for empty in sorted(set(range(len(centers))) - set(labels.tolist())):
         shared = np.bincount(labels, minlength=len(centers))[labels] > 1
         farthest = int(np.where(shared, distances, -1).argmax())
-        centers[empty] = sequences[farthest]
+        new = sequences[farthest : farthest + 1]
+        centers[empty] = new.replace(times=None) if centers[0].times is None else new
         labels[farthest], distances[farthest] = empty, 0
     return labels, distances

@@ -162,7 +162,7 @@ class Sequences:
     @property
     def times(self) -> NDArray[Any] | None:
         """Timestamps of `values`, (total_time,), float64 or datetime64, or None."""
-        return self._gathered()[1]
+        return None if self._clock is None else self._gathered()[1]  # who has none gathers no values to learn it
 
     def _gathered(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         if self._packed is None:

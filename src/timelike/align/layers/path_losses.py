@@ -38,7 +38,7 @@ class TimeErr(nn.Module):
 
     def forward(self, phi: Tensor, truth: Tensor, times: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         error, steps = _compared(phi, truth, times, lengths)
-        return _mean_over_time(_mean_magnitude(error[:, :-1], error[:, 1:]), steps)
+        return _held(_mean_over_time(_mean_magnitude(error[:, :-1], error[:, 1:]), steps), self)
 
 
 class TimeDev(nn.Module):
@@ -59,8 +59,9 @@ class TimeDev(nn.Module):
 
     def forward(self, phi: Tensor, truth: Tensor, times: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         error, steps = _compared(phi, truth, times, lengths)
-        a, b = error[:, :-1], error[:, 1:]
-        return _root(_mean_over_time((a * a + a * b + b * b) / 3, steps))
+        unit = _unit(error)
+        a, b = error[:, :-1] / unit, error[:, 1:] / unit
+        return _held(unit[:, 0] * _root(_mean_over_time((a * a + a * b + b * b) / 3, steps)), self)
 
 
 class MaxError(nn.Module):
@@ -104,9 +105,12 @@ class MaxError(nn.Module):
         error = where - target
         if error.ndim == 2:
             largest = error.where(valid, 0).abs().amax(dim=1)
-            return largest.square() if self.squared else largest
-        squares = error.square().sum(dim=-1).where(valid, 0).amax(dim=1)
-        return squares if self.squared else _root(squares)
+            return _held(largest.square() if self.squared else largest, self)
+        if self.squared:
+            return _held(error.square().sum(dim=-1).where(valid, 0).amax(dim=1), self)
+        unit = _unit(error)
+        squares = (error / unit[..., None]).square().sum(dim=-1).where(valid, 0).amax(dim=1)
+        return _held(unit[:, 0] * _root(squares), self)
 
     def extra_repr(self) -> str:
         return f"squared={self.squared}"
@@ -130,7 +134,7 @@ class WarpMSE(nn.Module):
     def forward(self, phi: Tensor, truth: Tensor, times: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
         valid = _checked(phi, truth, times, lengths)
         error = phi.where(valid, 0) - truth.where(valid, 0)
-        return error.square().sum(dim=1) / valid.sum(dim=1)
+        return _held(error.square().sum(dim=1) / valid.sum(dim=1), self)
 
 
 class Positions:
@@ -206,7 +210,25 @@ def _mean_magnitude(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _mean_over_time(means: Tensor, steps: Tensor) -> Tensor:
-    return (means * steps).sum(dim=1) / steps.sum(dim=1)
+    return (means * (steps / steps.sum(dim=1, keepdim=True))).sum(dim=1)
+
+
+def _unit(error: Tensor) -> Tensor:
+    """What errors are divided by before they are squared, (batch, 1): 1, or the largest where a square overflows."""
+    largest = error.detach().abs().flatten(1).amax(dim=1, keepdim=True)
+    limit = (torch.finfo(error.dtype).max / error[0].numel()) ** 0.5 / 2
+    return largest.where(largest > limit, 1)
+
+
+def _held(loss: Tensor, who: nn.Module) -> Tensor:
+    """The loss (batch,), unless one is too large for its dtype."""
+    bad = (~loss.isfinite()).nonzero()
+    if len(bad):
+        raise ValueError(
+            f"the {type(who).__name__} of pair {int(bad[0, 0])} is too large for {loss.dtype}: give both warps in a "
+            "larger unit of time, for example divided by how long y lasts"
+        )
+    return loss
 
 
 def _root(squares: Tensor) -> Tensor:

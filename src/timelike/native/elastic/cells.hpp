@@ -197,9 +197,21 @@ struct Erp : Frames<Cost::euclidean, One, R, T, V>, Edits<Erp<One, R, T, V>, V> 
     }
 };
 
-// a gap or a mismatch costs 1
+// the largest difference of R frames of x and one frame of y in any channel
 template <bool One, int R, class T, class V>
-struct Edr : Frames<Cost::euclidean, One, R, T, V>, Edits<Edr<One, R, T, V>, V> {
+struct Widest : Usual<T, V> {
+    V kept[R];
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        const V* y = p.y + j * p.rows.channels;
+        for (int r = 0; r < R; r++) kept[r] = V{};
+        for (int64_t c = 0; c < (One ? 1 : p.rows.channels); c++)
+            for (int r = 0; r < R; r++) kept[r] = most(kept[r], magnitude(V(y[c] - p.packed[c * (R + 1) + r + 1])));
+    }
+};
+
+// a gap or a mismatch costs 1; what `Near` keeps of two frames is within the threshold where they match
+template <class Near, class T, class V>
+struct Edit : Near, Edits<Edit<Near, T, V>, V> {
     static constexpr int traits = Trait::grows | Trait::border | Trait::threshold;
     static T edge(const Recurrence&, const Frame<T>&) { return T(1); }
     inline void sums(const Place<T, V>& p, int r, int64_t, V& before, V& diagonal, V& above) const {
@@ -208,15 +220,19 @@ struct Edr : Frames<Cost::euclidean, One, R, T, V>, Edits<Edr<One, R, T, V>, V> 
         before += T(1);
     }
 };
+template <bool One, int R, class T, class V> struct Edr : Edit<Frames<Cost::euclidean, One, R, T, V>, T, V> {};
+template <bool One, int R, class T, class V> struct EdrByChannel : Edit<Widest<One, R, T, V>, T, V> {};
 
 // minus the length of the longest common subsequence: it falls
-template <bool One, int R, class T, class V>
-struct Lcss : Frames<Cost::euclidean, One, R, T, V>, Edits<Lcss<One, R, T, V>, V> {
+template <class Near, class T, class V>
+struct Common : Near, Edits<Common<Near, T, V>, V> {
     static constexpr int traits = Trait::border | Trait::threshold;
     inline void sums(const Place<T, V>& p, int r, int64_t, V&, V& diagonal, V&) const {
         diagonal -= this->kept[r] <= p.threshold ? V{} + T(1) : V{};
     }
 };
+template <bool One, int R, class T, class V> struct Lcss : Common<Frames<Cost::euclidean, One, R, T, V>, T, V> {};
+template <bool One, int R, class T, class V> struct LcssByChannel : Common<Widest<One, R, T, V>, T, V> {};
 
 // How far a value lies outside the interval between two others, given the steps from it to both: one as `step`, the
 // other as its negative part `low` and positive part `high`. Outside means that both lie on the same side.
@@ -307,6 +323,51 @@ struct Twe : Usual<T, V>, Edits<Twe<One, R, T, V>, V> {
     int64_t started = -9;  // the column whose costs are at hand
 };
 
+// The same on clocks: the last two channels are a step's time, in two parts whose sum it is, because one float cannot tell
+// apart the seconds of a day that is counted from 1970. Only differences of times are ever used, and the frame of zeros
+// before the first is Marteau's added step at time 0.
+template <bool One, int R, class T, class V>
+struct TimedTwe : Usual<T, V>, Edits<TimedTwe<One, R, T, V>, V> {
+    static constexpr int traits = Trait::grows | Trait::looks_back | Trait::edges;
+    static T edge(const Recurrence& how, const Frame<T>& frame) {
+        Frame<T> seen = frame;
+        seen.channels -= 2;
+        const T* before = frame.values - frame.channels * frame.width;
+        const int64_t time = seen.channels * frame.width;
+        const T passed = (frame.values[time] - before[time]) + (frame.values[time + frame.width] - before[time + frame.width]);
+        return apart(seen, before, frame.width) + T(how.first) * magnitude(passed) + T(how.second);
+    }
+    T stiffness;
+    Costs<Cost::euclidean, false, R + 1, T, V> here;  // frames and, times the stiffness, clocks; row -1 first
+    V earlier[R];
+    explicit TimedTwe(const Recurrence& how) : stiffness(T(how.first)) {}
+
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        const V* y = p.y + j * p.rows.channels;
+        if (started != j - 1) make(p, y - p.rows.channels);
+        for (int r = 0; r < R; r++) earlier[r] = here.kept[r];
+        make(p, y);
+        started = j;
+    }
+    inline void sums(const Place<T, V>& p, int r, int64_t j, V& before, V& diagonal, V& above) const {
+        diagonal += here.kept[r + 1] + earlier[r];
+        above += p.rows.edge[p.i + r];
+        before += p.edge_y[j];
+    }
+
+  private:
+    inline void make(const Place<T, V>& p, const V* y) {
+        const int64_t seen = p.rows.channels - 2;
+        const T *coarse = p.packed + seen * (R + 1), *fine = coarse + (R + 1);
+        if (seen == 1)  // no square, which may overflow
+            for (int r = 0; r <= R; r++) here.kept[r] = magnitude(V(y[0] - p.packed[r]));
+        else here.make(p.packed, R + 1, y, seen);
+        for (int r = 0; r <= R; r++)
+            here.kept[r] += stiffness * magnitude(V((y[seen] - coarse[r]) + (y[seen + 1] - fine[r])));
+    }
+    int64_t started = -9;  // the column whose costs are at hand
+};
+
 // A value together with the number of steps on its path; of two paths that cost the same the shorter wins.
 template <class V>
 struct Tally {
@@ -350,16 +411,19 @@ inline Cell made(const Recurrence& how) {
 }  // namespace
 
 // Every rule: the name that Python asks for, and its struct. Enum, names and dispatch follow from this list.
-#define TIMELIKE_RULES(rule)     \
-    rule(dtw, Dtw)               \
-    rule(symmetric2, Symmetric2) \
-    rule(amerced, Amerced)       \
-    rule(weighted, Weighted)     \
-    rule(erp, Erp)               \
-    rule(edr, Edr)               \
-    rule(lcss, Lcss)             \
-    rule(msm, Msm)               \
-    rule(twe, Twe)
+#define TIMELIKE_RULES(rule)             \
+    rule(dtw, Dtw)                       \
+    rule(symmetric2, Symmetric2)         \
+    rule(amerced, Amerced)               \
+    rule(weighted, Weighted)             \
+    rule(erp, Erp)                       \
+    rule(edr, Edr)                       \
+    rule(edr_by_channel, EdrByChannel)   \
+    rule(lcss, Lcss)                     \
+    rule(lcss_by_channel, LcssByChannel) \
+    rule(msm, Msm)                       \
+    rule(twe, Twe)                       \
+    rule(twe_timed, TimedTwe)
 
 #define TIMELIKE_ENUMERATOR(name, Cell) name,
 enum class Rule : int { TIMELIKE_RULES(TIMELIKE_ENUMERATOR) };

@@ -143,6 +143,13 @@ class EDR(Cells, rule="edr"):
         return Ways(corner + (1 - self.match(i, j)), above + 1, left + 1)
 
 
+class EDRByChannel(EDR, rule="edr_by_channel"):
+    """Frames match where every channel does."""
+
+    def near(self, i: Tensor, j: Tensor) -> Tensor:
+        return (self.sides.x[:, i] - self.sides.y[:, j]).abs().amax(-1)
+
+
 class LCSS(Cells, rule="lcss"):
     """Minus the length of the longest common subsequence."""
 
@@ -150,6 +157,13 @@ class LCSS(Cells, rule="lcss"):
 
     def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
         return ways._replace(corner=ways.corner - self.match(i, j))
+
+
+class LCSSByChannel(LCSS, rule="lcss_by_channel"):
+    """Frames match where every channel does."""
+
+    def near(self, i: Tensor, j: Tensor) -> Tensor:
+        return (self.sides.x[:, i] - self.sides.y[:, j]).abs().amax(-1)
 
 
 class MSM(Cells, rule="msm"):
@@ -175,6 +189,25 @@ class TWE(Cells, rule="twe"):
         earlier = _norm(self.x_before[:, i] - self.y_before[:, j])
         both = self.near(i, j) + earlier + 2 * self.program.first * apart
         return Ways(corner + both, above + self.x_edge[:, i], left + self.y_edge[:, j])
+
+
+class TimedTWE(Cells, rule="twe_timed"):
+    """The same on clocks: the last two channels are a step's time, in two parts whose sum it is."""
+
+    def edge(self, side: Tensor) -> Tensor:
+        return self.apart(side, _before(side)) + self.program.second
+
+    def moves(self, i: Tensor, j: Tensor, ways: Ways) -> Ways:
+        corner, above, left = ways
+        here = self.apart(self.sides.x[:, i], self.sides.y[:, j])
+        earlier = self.apart(self.x_before[:, i], self.y_before[:, j])
+        return Ways(corner + (here + earlier), above + self.x_edge[:, i], left + self.y_edge[:, j])
+
+    def apart(self, a: Tensor, b: Tensor) -> Tensor:
+        """How far frames are from each other in their values and, times the stiffness, in time."""
+        difference = a - b
+        passed = difference[..., -2] + difference[..., -1]  # first the large parts, which cancel exactly
+        return _norm(difference[..., :-2]) + self.program.first * passed.abs()
 
 
 def _norm(difference: Tensor, cost: str = "euclidean") -> Tensor:

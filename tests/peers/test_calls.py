@@ -10,7 +10,7 @@ import pytest
 import timelike as tl
 from naive import calls
 
-FACTS = json.loads(Path(__file__).with_name("peers.json").read_text(encoding="utf-8"))
+FACTS = json.loads(Path(__file__).with_name("calls.json").read_text(encoding="utf-8"))
 SERIES = {name: np.array(values) for name, values in FACTS["series"].items()}
 PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
 LIVE = ("tslearn", "dtaidistance")  # what the test extra installs
