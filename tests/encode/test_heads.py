@@ -215,3 +215,12 @@ def test_an_svm_without_probabilities_names_the_head_that_has_them(waves):
     assert set(model.predict(waves)) <= {"slow", "fast"}
     with pytest.raises(ValueError, match='use head="logistic"'):
         model.predict_proba(waves)
+
+
+def test_where_no_class_is_probable_all_are_alike():
+    """Sigmoids so steep that each of them underflows."""
+    head = SupportVectors(
+        *(np.zeros((3, 2)), np.zeros((2, 3)), np.ones(3, int), np.zeros(3), np.array(1.0)),
+        *(np.zeros(3), np.full(3, 1e4)),
+    )
+    np.testing.assert_allclose(head.proba(np.zeros((2, 2))), np.full((2, 3), 1 / 3))
