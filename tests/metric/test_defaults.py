@@ -7,7 +7,11 @@ import pytest
 from timelike import metric
 from timelike.metric import losses
 
-FRAMES = {"hidden": 1024, "normalize": True, "self_attention": False}  # TAP: one hidden layer of 1024, vectors of length 1
+FRAMES = {
+    "hidden": 1024,
+    "normalize": True,
+    "self_attention": False,
+}  # TAP: one hidden layer of 1024, vectors of length 1
 LEARNED = {"learning_rate": 0.0001, "weight_decay": 0.0001, "patience": 10, "validation": 0.2, "standardize": True}
 TASKS = {"per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": True}
 TWINS = {"hidden": 20, "per_class": 6, "learning_rate": 0.001, "weight_decay": 0.0001, "patience": 20}
