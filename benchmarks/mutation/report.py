@@ -15,12 +15,12 @@ from benchmarks.papers.results import Found, Rows, having, told
 _ABOUT = """\
 A mutant is the library with one small change: a comparison, a sign, a number, a statement left out. It is caught when a
 test fails. Each mutant is put into a copy of the tree and run against the tests of its room only: its folder in
-`tests/` and the examples in its docstrings, of these what reaches the changed line (of a test with many parameters four
-of them), for at most 30 seconds of processor time. Tests of other rooms and the contract of `tests/contract/`, which
-would catch more, are not asked. A mutant that makes a test run for ever counts as caught. *Equivalent* are those that
-change nothing anybody could see, each with its reason below: the last column is the share caught of all others. Not
-changed at all are strings, what an error or a `repr` says, annotations, decorators, assertions, what only the contract
-asks for (`_small`), and how much is done at a time (last list).
+`tests/` and the examples in its docstrings, of these what reaches the changed line (of a test with many parameters
+thirty cases at most), for at most 30 seconds of processor time. Tests of other rooms and the contract of
+`tests/contract/`, which would catch more, are not asked. A mutant that makes a test run for ever counts as caught.
+*Equivalent* are those that change nothing anybody could see, each with its reason below: the last column is the share
+caught of all others. Not changed at all are strings, what an error or a `repr` says, annotations, decorators,
+assertions, what only the contract asks for (`_small`), and how much is done at a time (last list).
 """
 _SAMPLES = [
     "First sample: tests were written for what survived",

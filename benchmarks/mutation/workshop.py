@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.mutation.mutants import ROOT, Site
 
 LIMIT = 30  # seconds of processor time for a mutant
-FEW = 4  # of a test with many parameters: more of them find little more, and all would have to be traced
+FEW = 30  # of a test with many parameters: more of them find little more, and all would have to be traced
 _COPIED = ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
 _HOOK = '''"""An editable install finds the working tree before the path does: here the copy is meant."""
 import sys

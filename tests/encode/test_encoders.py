@@ -1,11 +1,15 @@
 """Promises that every encoder keeps, whatever its network."""
 
+import math
+
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
+from timelike import encode
 
 
 def close(found, expected):
@@ -98,3 +102,32 @@ def test_poor_data_is_enough(encoder_and_data, which):
     x = np.asarray(data[0])
     poor = {"one": [x], "one step": [x[:1], x[1:2]], "constant": [np.full_like(x, 0.1)] * 3}[which]
     assert np.isfinite(encoder.fit(tl.Sequences(poor)).encode(poor)).all()
+
+
+def test_a_sequence_shorter_than_a_window_is_one_window_whatever_the_step(ragged):
+    encoder = tl.CausalEncoder(n_features=6, channels=4, depth=3, reduced=5, max_steps=2, random_state=0).fit(ragged)
+    for step in (1, 2, 5):
+        assert encoder.encode(ragged[[2, 4]], windows=(4, step)).lengths.tolist() == [1, 1]  # of 1 and of 4 steps
+    assert encoder.encode(ragged[[0]], windows=(4, 1)).lengths.tolist() == [6]
+
+
+@pytest.mark.parametrize("none", [[], (), "causal", {tl.CausalEncoder()}, None])
+def test_a_combination_is_of_a_list_with_something_in_it(none, ragged):
+    with pytest.raises(ValueError, match="expected a list of at least one encoder"):
+        tl.CombinedEncoder(none).fit(ragged)
+
+
+@pytest.mark.parametrize("frame", [(1, 4, 12), (1, 12, 4), (2, 5, 9)])
+def test_frames_need_not_be_square(frame):
+    network = encode.FrameNetwork(frame, n_seen=3, n_features=4, channels=2, depth=1, reduced=2)
+    assert network(torch.zeros(2, 3, math.prod(frame))).shape == (2, 4)
+
+
+@pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.FrameEncoder, tl.RecurrentEncoder])
+def test_numbers_of_things_begin_at_one_and_depth_at_none(kind, images, ragged):
+    data = images if kind is tl.FrameEncoder else ragged
+    counts = {"n_features", "channels", "reduced", "kernel", "n_negatives", "batch_size", "max_steps", "depth"}
+    counts |= {"filters", "n_seen", "hidden", "layers"}
+    for name in counts & set(kind().get_params()):
+        with pytest.raises(ValueError, match=f"{name}=.*: expected at least {int(name != 'depth')}"):
+            kind(**{name: -1 if name == "depth" else 0}).fit(data)

@@ -215,3 +215,39 @@ def test_an_svm_without_probabilities_names_the_head_that_has_them(waves):
     assert set(model.predict(waves)) <= {"slow", "fast"}
     with pytest.raises(ValueError, match='use head="logistic"'):
         model.predict_proba(waves)
+
+
+def test_where_no_class_is_probable_all_are_alike():
+    """Sigmoids so steep that each of them underflows."""
+    head = SupportVectors(
+        *(np.zeros((3, 2)), np.zeros((2, 3)), np.ones(3, int), np.zeros(3), np.array(1.0)),
+        *(np.zeros(3), np.full(3, 1e4)),
+    )
+    np.testing.assert_allclose(head.proba(np.zeros((2, 2))), np.full((2, 3), 1 / 3))
+
+
+def test_the_unit_of_a_feature_does_not_matter():
+    vectors, codes, asked = cloud(2)
+    units = np.array([1e-6, 1e6, 1.0, 1e-3])
+    for fit in (Logistic.fit, Linear.ridge):
+        plain, scaled = fit(vectors, codes), fit(vectors * units, codes)
+        np.testing.assert_allclose(scaled.values(asked * units), plain.values(asked), rtol=1e-3, atol=1e-4)
+
+
+def test_two_of_every_class_are_enough_to_search_for_c(monkeypatch):
+    searched = []
+
+    class Search:
+        best_params_ = {"C": 7.0}  # noqa: RUF012
+
+        def __init__(self, *given, **options):
+            searched.append(options["cv"])
+
+        def fit(self, vectors, codes):
+            return self
+
+    monkeypatch.setattr(decisions, "GridSearchCV", Search)
+    codes = np.zeros(60, int)
+    codes[:2] = 1
+    assert decisions._penalty(np.zeros((60, 2)), codes) == 7.0
+    assert searched == [5]

@@ -174,3 +174,14 @@ def test_both_ways_learn_in_the_loop(ragged):
     for by_terms in (False, True):
         losses = fit(contrast(ragged, by_terms=by_terms, learning_rate=1e-2), max_steps=60, random_state=0)["loss"]
         assert losses[-20:].mean() < losses[:20].mean()
+
+
+@pytest.mark.parametrize("which", ["ragged", "equal"])
+def test_a_positive_is_anywhere_in_its_anchor(which, request):
+    sequences = request.getfixturevalue(which)
+    places = set()
+    for _, (anchors, positives, _) in many(sequences, times=500):
+        room = anchors.lengths - positives.lengths
+        before = positives.starts - anchors.starts
+        places |= {(have, done) for have, done in zip(room.tolist(), before.tolist(), strict=True) if have <= 3}
+    assert places == {(have, done) for have in range(4) for done in range(have + 1)}

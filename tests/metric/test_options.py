@@ -1,0 +1,116 @@
+"""How far options may go, what an estimator tells the training, and what it says of itself."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from timelike import metric as room
+from timelike.metric import losses
+from timelike.train import Plateau
+from toys import MAKERS
+
+LEAST = {  # two classes and two members are the fewest that anything can be learned from
+    **dict.fromkeys(["per_class", "n_way", "batch_size"], 2),
+    **dict.fromkeys(["hidden", "n_outputs", "virtual", "kernels", "k_shot", "n_query"], 1),
+    **dict.fromkeys(["max_epochs", "max_steps", "max_iterations", "patience", "devices"], 1),
+    **dict.fromkeys(["weight_decay", "validation", "coupling_penalty"], 0),
+}
+KINDS = sorted({type(make()) for make in MAKERS.values()}, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_least_of_every_option_is_accepted_and_no_less(kind):
+    declared = kind.options()
+    for name in LEAST.keys() & declared.keys():
+        assert declared[name].check(LEAST[name], name) == LEAST[name]
+        with pytest.raises(ValueError, match=f"{name}=.*expected"):
+            declared[name].check(LEAST[name] - 1, name)
+    for name in {"learning_rate", "regularization"} & declared.keys():
+        assert declared[name].check(1e-12, name) == 1e-12
+        with pytest.raises(ValueError, match=f"{name}=0.*expected"):
+            declared[name].check(0, name)
+    if "validation" in declared:
+        assert declared["validation"].check(0.9, "validation") == 0.9
+        with pytest.raises(ValueError, match=r"validation=0\.91"):
+            declared["validation"].check(0.91, "validation")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_device_and_no_bar_unless_told_otherwise(kind):
+    given = inspect.signature(kind).parameters
+    assert (given["devices"].default, given["progress"].default, given["standardize"].default) == (1, False, True)
+
+
+@pytest.mark.parametrize("name", ["siamese", "coupled"])
+def test_the_rate_is_halved_after_ten_epochs_in_which_the_loss_does_not_fall(name):
+    limits = MAKERS[name]()._limits()
+    assert limits["schedule"] == Plateau(patience=10, by=0.5, least=0.0, watch="loss")
+    assert limits["gradient_clip"] == 6.0
+    assert tl.SiameseGRU(patience=None, max_epochs=17)._limits()["patience"] == 17  # the best weights are kept anyhow
+
+
+@pytest.mark.parametrize(("size", "classes", "expected"), [(6, 3, 18), (6, 100, 60), (40, 5, 80), (2, 100, 64)])
+def test_a_batch_has_up_to_64_sequences_and_two_classes_at_least(size, classes, expected):
+    assert tl.SiameseGRU(per_class=size)._options(classes)["batch_size"] == expected
+    assert tl.SiameseGRU(per_class=size)._options(classes)["n_per_class"] == size
+
+
+# --- losses
+
+
+@pytest.mark.parametrize("kind", [losses.Binomial, losses.Lifted, losses.MultiSimilarity])
+def test_sharpness_may_be_any_positive_number(kind):
+    assert kind(alpha=0.3, beta=0.2).alpha == 0.3
+    for name in ("alpha", "beta"):
+        with pytest.raises(ValueError, match=f"{name}=0"):
+            kind(**{name: 0.0})
+
+
+def test_a_pair_that_does_not_count_reads_0():
+    distances = torch.tensor([[5.0, 1.0, 2.0], [1.0, 7.0, 3.0], [2.0, 3.0, 9.0]])
+    valid = torch.tensor([[True, True, False], [True, True, True], [True, True, True]])
+    pairs = losses.base.paired(distances, torch.tensor([0, 0, 1]), valid=valid)
+    assert pairs.distances.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
+
+
+def test_an_adapted_loss_can_be_copied_and_pickled():
+    from pytorch_metric_learning.losses import TripletMarginLoss
+
+    loss = losses.adapted(TripletMarginLoss())
+    distances = torch.rand(6, 6, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([0, 0, 1, 1, 2, 2])
+    for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):
+        assert other(distances, labels) == loss(distances, labels)
+
+
+# --- what it says of itself
+
+
+def test_whether_order_matters_is_known_before_and_after_the_fit(train):
+    for symmetrize in (False, True):
+        metric = tl.TAP(hidden=4, kernels=2, symmetrize=symmetrize, max_epochs=1, random_state=0)
+        assert metric.symmetric is symmetrize
+        assert metric.fit(train).symmetric is symmetrize
+    assert room.AlignedFrames(aligner="softdtw").symmetric is True
+    assert room.AlignedFrames(aligner=torch.nn.Identity()).symmetric is False
+
+
+@pytest.mark.parametrize(
+    ("supervision", "needed"), [("labels", True), ("episodes", True), ("augmentation", False), ("alignment", False)]
+)
+def test_it_tells_scikit_learn_whether_it_needs_classes(supervision, needed):
+    assert tl.TAP(supervision=supervision).__sklearn_tags__().target_tags.required is needed
+
+
+def test_pairs_of_positions_that_are_not_there_are_named(train):
+    metric = tl.SiameseGRU(hidden=2, max_epochs=1, loss="contrastive")
+    for wrong, at in (([[0, 1], [-1, 2]], 1), ([[0, len(train)], [1, 2]], 0)):
+        with pytest.raises(ValueError, match=rf"pairs\[{at}\] is .*: expected positions 0 to {len(train) - 1} in X"):
+            metric.fit_pairs(train, wrong, [True, False])
+    last = np.array([[0, len(train) - 1], [1, 2]])
+    assert metric.fit_pairs(train, last, [True, False]).history_.n_steps > 0
