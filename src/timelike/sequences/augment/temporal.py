@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arguments import real, whole
-from ..warps import random_warps
+from .warps import random_warps
 from .base import Matrix, Temporal
 
 

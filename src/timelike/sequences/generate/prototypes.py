@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..arguments import RandomState, generator, real, whole
 from ..container import Sequences
-from ..warps import random_warps
+from ..augment.warps import random_warps
 
 _HARMONICS = 6
 
