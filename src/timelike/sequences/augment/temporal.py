@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arguments import real, whole
-from .warps import random_warps
 from .base import Matrix, Temporal
+from .warps import random_warps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import RandomState, generator, real, whole
-from ..container import Sequences
 from ..augment.warps import random_warps
+from ..container import Sequences
 
 _HARMONICS = 6
 
