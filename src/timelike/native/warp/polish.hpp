@@ -113,7 +113,7 @@ class Polish {
         for (size_t i = 0; i < count_; i++) {
             if (fixed(i)) continue;
             const Piece& piece = pieces_[i];
-            const double reach = 1e-7 * (piece.high - piece.low) + 10 * touching;
+            const double reach = 1e-5 * (piece.high - piece.low) + 10 * touching;
             if (phi[i] >= upper_[i] - reach && piece.high < bounds_.high[i] - touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.high, 1);
                 const double jump = next.slope - piece.slope_at(piece.high);

@@ -233,7 +233,7 @@ class Polish:
 
     def _cross(self, phi: Floats) -> float:
         """A value held at the end of its piece goes on where the next one falls that way; gives the steepest fall."""
-        pieces, reach = self.pieces, 1e-7 * (self.pieces.high - self.pieces.low) + 10 * TOUCHING
+        pieces, reach = self.pieces, 1e-5 * (self.pieces.high - self.pieces.low) + 10 * TOUCHING
         up = ~self.fixed & (phi >= self.upper - reach) & (pieces.high < self.high - TOUCHING)
         down = ~self.fixed & ~up & (phi <= self.lower + reach) & (pieces.low > self.low + TOUCHING)
         return max(self._go_on(phi, up, 1), self._go_on(phi, down, -1))
