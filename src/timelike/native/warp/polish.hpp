@@ -105,6 +105,13 @@ class Polish {
         return pieces_[i].curvature + (i > 0 ? chain_.stiffness[i - 1] : 0.0) + (i + 1 < count_ ? chain_.stiffness[i] : 0.0);
     }
 
+    // Whether slopes let value i be there. Within the programs' own accuracy they do.
+    bool fits(size_t i, double place, const double* phi) const {
+        if (std::abs(place - phi[i]) < 1e-7 * (pieces_[i].high - pieces_[i].low) + 10 * touching) return true;
+        const bool before = i == 0 || (place - phi[i - 1] >= chain_.least[i - 1] && place - phi[i - 1] <= chain_.most[i - 1]);
+        return before && (i + 1 == count_ || (phi[i + 1] - place >= chain_.least[i] && phi[i + 1] - place <= chain_.most[i]));
+    }
+
     // A value held at the end of its piece goes on where the next piece falls in that direction; gives the steepest fall.
     // What it is held with is known a little before the end: on the way there it still loses what the objective bends.
     double cross(double* phi) {
@@ -118,12 +125,14 @@ class Polish {
                 const Piece next = signal_.piece(int64_t(i), piece.high, 1);
                 const double jump = next.slope - piece.slope_at(piece.high);
                 const double fall = high(i).force - bend(i) * (upper_[i] - phi[i]) - jump;
-                if (fall > tolerance) phi[i] = piece.high, pieces_[i] = next, steepest = std::max(steepest, fall);
+                if (fall > tolerance && fits(i, piece.high, phi))
+                    phi[i] = piece.high, pieces_[i] = next, steepest = std::max(steepest, fall);
             } else if (phi[i] <= lower_[i] + reach && piece.low > bounds_.low[i] + touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.low, -1);
                 const double jump = piece.slope_at(piece.low) - next.slope;
                 const double fall = low(i).force - bend(i) * (phi[i] - lower_[i]) - jump;
-                if (fall > tolerance) phi[i] = piece.low, pieces_[i] = next, steepest = std::max(steepest, fall);
+                if (fall > tolerance && fits(i, piece.low, phi))
+                    phi[i] = piece.low, pieces_[i] = next, steepest = std::max(steepest, fall);
             }
         }
         return steepest;

@@ -247,11 +247,20 @@ class Polish:
         bend = self.pieces.curvature + np.append(stiff, 0.0) + np.append(0.0, stiff)
         away = side * ((self.upper if side > 0 else self.lower) - phi)
         fall = (self.force[held] - bend * away)[where] - jump
-        falls = fall > 1e-11 * self.interior.scale
+        falls = (fall > 1e-11 * self.interior.scale) & self._fits(phi, ends)[where]
         goes = self.knots[where][falls]
         phi[goes] = ends[goes]
         self.pieces.put(goes, Pieces(*(numbers[falls] for numbers in after)))
         return float(fall[falls].max(initial=0.0))
+
+    def _fits(self, phi: Floats, places: Floats) -> Flags:
+        """Whether slopes let each value be there; within the programs' own accuracy they do."""
+        after, before = np.diff(phi, append=0.0) + phi - places, places - phi + np.diff(phi, prepend=0.0)
+        least, most = self.chain.least, self.chain.most
+        fits = np.append((after[:-1] >= least) & (after[:-1] <= most), True)
+        fits &= np.append(True, (before[1:] >= least) & (before[1:] <= most))
+        near = 1e-7 * (self.pieces.high - self.pieces.low) + 10 * TOUCHING
+        return np.asarray(fits | (np.abs(places - phi) < near))
 
     def _name_active(self) -> None:
         pieces, chain = self.pieces, self.chain
