@@ -60,6 +60,12 @@ def drawn(seed, count):
     return found
 
 
+def plain(x, y, slope, bounds):
+    """One with numbers for all knots alike, steps for times, and free ends."""
+    clocks = np.arange(len(x)) + 0.0, np.arange(len(y)) + 0.0
+    return Drawn(x, y, *clocks, 0.1, *slope, *bounds, True, "squared", ("plain",))
+
+
 def _draw(rng):
     n = int(rng.integers(4, 11))
     m = n if rng.random() < 0.4 else int(rng.integers(3, 11))

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
 
 import timelike as tl
 from align.warp_coincidences import CONSTRAINTS, INPUTS
+from timelike.align.layers import gdtw as gdtw_layer
 
 STEPS = (1e-6, 4e-7)  # of the input's own unit
 SIDES = (-STEPS[0], -STEPS[1], STEPS[1], STEPS[0])
@@ -64,6 +66,28 @@ def slopes(p, weights):
     phi, objective = layer(p, given)(given["x"][None], given["y"][None], **times)
     (phi[0] @ weights + 0.3 * objective[0]).backward()
     return {name: torch.zeros_like(value) if value.grad is None else value.grad for name, value in given.items()}
+
+
+PINS = {1: "bound from below", 2: "bound from above", 3: "kink", 4: "end", 5: "x meets y"}
+GLUES = {-1: "smallest slope", 1: "largest slope"}
+
+
+def active(p):
+    """Which kinds of constraints hold the warp, in words; and whether it runs along a bound."""
+    given, seen = tensors(p), {}
+    times = {"x_times": torch.tensor(p.x_times), "y_times": torch.tensor(p.y_times)}
+    solve = gdtw_layer.warps.solve
+
+    def watched(*arguments, **options):
+        seen["found"] = solve(*arguments, **options)
+        return seen["found"]
+
+    with mock.patch.object(gdtw_layer.warps, "solve", watched):
+        layer(p, given)(given["x"][None], given["y"][None], **times)
+    pins, glues = seen["found"].pins, seen["found"].glues[:-1]
+    held = np.isin(pins, (1, 2))
+    run = {"a run along a bound"} if ((glues != 0) & held[1:] & held[:-1]).any() else set()
+    return {PINS[k] for k in pins if k} | {GLUES[k] for k in glues if k} | run
 
 
 def values(some, weights):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from align.warp_coincidences import drawn
 from align.warp_problems import Problem, problems
 from naive import warps as naive
 from timelike.native import warp as warps
@@ -58,6 +59,8 @@ def extremes():
         "stiff": plain(x, y, lam=1e8),
         "lax": plain(x, y, lam=1e-8),
         "lax and free": plain(x, y, lam=1e-10, free=True),
+        "not regularised": plain(x, y, lam=0.0),
+        "not regularised, flat": plain(x[:, 0], np.zeros(7), lam=0.0),
         "large": plain(1e6 * x, 1e6 * y),
         "small": plain(1e-6 * x, 1e-6 * y, lam=1e-3),
         "long": plain(rng.normal(size=90), np.cumsum(rng.normal(size=50)), slope=(0.2, 4.0)),
@@ -113,6 +116,23 @@ def batches(seed, count):
     for p in problems(seed, count):
         kinds.setdefault((p.free, p.x.shape[1]), []).append(p)
     return [(free, batch(several)) for (free, _), several in kinds.items()]
+
+
+def test_without_a_compiler_gradients_are_the_same_where_constraints_meet(monkeypatch):
+    """Of the same warps, so that a value that lies on a step of y by chance is seen alike."""
+    for one in drawn(3, 150):
+        m = len(one.x)
+        t, tau = ((times - times[0]) / (times[-1] - times[0]) for times in (one.x_times, one.y_times))
+        bounds = ((np.broadcast_to(end, m) - one.y_times[0]) / one.span for end in (one.bound_min, one.bound_max))
+        numbers = (np.broadcast_to(v, m - 1) for v in (one.regularization, one.slope_min, one.slope_max))
+        pairs = batch([Problem(one.x, one.y, t, tau, *numbers, *bounds, one.free)])
+        how = {"penalty": one.penalty, "free_ends": one.free}
+        with monkeypatch.context() as native:
+            native.setenv("TIMELIKE_NATIVE", "1")
+            found = solved(pairs, **how)
+            ours = differentiated(pairs, found, **how)
+            native.setenv("TIMELIKE_NATIVE", "0")
+            assert_same_gradients(ours, differentiated(pairs, found, **how))
 
 
 @pytest.mark.parametrize("penalty", warps.PENALTIES)

@@ -179,17 +179,40 @@ std::vector<int8_t> firm(const Signal& signal, const double* phi, const WarpStat
     return found;
 }
 
+// The pieces a warp lies on. On a step of y there are two: the one towards which a block is pushed, or on which its force
+// vanishes, and for a bound from above the one before it.
+std::vector<Piece> sides_taken(const Signal& signal, const Chain& chain, const double* phi, const WarpState& s) {
+    const size_t m = size_t(signal.problem().m);
+    std::vector<Piece> before, pieces;
+    Numbers below(m), above(m);
+    double force = 0;
+    for (size_t i = 0; i < m; i++) {
+        before.push_back(signal.piece(int64_t(i), phi[i], -1)), pieces.push_back(signal.piece(int64_t(i), phi[i], 1));
+        below[i] = before[i].slope, above[i] = pieces[i].slope;
+    }
+    chain.add_gradient(phi, below), chain.add_gradient(phi, above);
+    for (size_t i = 0; i < m; i++) force = std::max({force, std::abs(below[i]), std::abs(above[i])});
+    for (size_t begin = 0, end; begin < m; begin = end) {
+        double left = 0, right = 0;
+        for (end = begin; end == begin || (end < m && s.glues[end - 1] != loose); end++)
+            left += below[end], right += above[end];
+        const double tolerance = 1e-10 * force;
+        const bool down = std::abs(left) < std::abs(right) - tolerance || std::min(left, right) > tolerance;
+        for (size_t i = begin; i < end; i++)
+            if (s.pins[i] == at_most || (down && s.pins[i] != at_least)) pieces[i] = before[i];
+    }
+    return pieces;
+}
+
 // dJ/dinputs from dJ/dφ and dJ/dobjective, by differentiating the conditions of optimality
 void differentiate(const WarpProblem& p, const double* phi, const WarpState& s, const double* of_phi, double of_objective,
                    const WarpGradients& g) {
     const size_t m = size_t(p.m);
     const Signal signal(p);
     const Chain given(p), chain(p, hardly_any(p));  // the warp that is moved is the one that was found
-    std::vector<Piece> pieces;
+    std::vector<Piece> pieces = sides_taken(signal, chain, phi, s);
     Numbers curvature(m), slopes(m), strength(m), v(of_phi, of_phi + m);
     for (size_t i = 0; i < m; i++) {
-        // on a step of y, what is behind it, unless the bound is
-        pieces.push_back(signal.piece(int64_t(i), phi[i], s.pins[i] == at_most ? -1 : 1));
         curvature[i] = pieces[i].curvature, slopes[i] = pieces[i].slope;
         strength[i] = signal.piece(int64_t(i), phi[i], 1).slope - signal.piece(int64_t(i), phi[i], -1).slope;
     }

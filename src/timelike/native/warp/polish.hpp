@@ -29,6 +29,7 @@ class Polish {
         approach(phi);
         take_pieces(phi);
         double last = 0, unmet = 0;
+        int stalls = 0;
         for (int round = 0; round < 1000; round++) {
             for (size_t i = 0; i < count_; i++) {
                 lower_[i] = std::max(pieces_[i].low, bounds_.low[i]);
@@ -36,10 +37,11 @@ class Polish {
             }
             minimise(lower_, upper_, phi);
             const double value = objective(phi);
-            // at a kink where both slopes vanish a value may be sent to and fro for nothing
-            const bool stuck = round > 0 && last - value <= 1e-13 * value;
+            // at a kink where both slopes vanish a value may be sent to and fro for nothing; once or twice it may be for
+            // less than the objective's rounding shows
+            stalls = round > 0 && last - value <= 1e-13 * value ? stalls + 1 : 0;
             last = value;
-            unmet = stuck ? 0 : cross(phi);
+            unmet = stalls > 2 ? 0 : cross(phi);
             if (unmet == 0) break;
         }
         return std::max(settle(phi, state), unmet) / std::max(1.0, interior_.scale());
@@ -99,24 +101,38 @@ class Polish {
         }
     }
 
+    double bend(size_t i) const {
+        return pieces_[i].curvature + (i > 0 ? chain_.stiffness[i - 1] : 0.0) + (i + 1 < count_ ? chain_.stiffness[i] : 0.0);
+    }
+
+    // Whether slopes let value i be there. Within the programs' own accuracy they do.
+    bool fits(size_t i, double place, const double* phi) const {
+        if (std::abs(place - phi[i]) < 1e-7 * (pieces_[i].high - pieces_[i].low) + 10 * touching) return true;
+        const bool before = i == 0 || (place - phi[i - 1] >= chain_.least[i - 1] && place - phi[i - 1] <= chain_.most[i - 1]);
+        return before && (i + 1 == count_ || (phi[i + 1] - place >= chain_.least[i] && phi[i + 1] - place <= chain_.most[i]));
+    }
+
     // A value held at the end of its piece goes on where the next piece falls in that direction; gives the steepest fall.
+    // What it is held with is known a little before the end: on the way there it still loses what the objective bends.
     double cross(double* phi) {
         double steepest = 0;
         const double tolerance = 1e-11 * interior_.scale();
         for (size_t i = 0; i < count_; i++) {
             if (fixed(i)) continue;
             const Piece& piece = pieces_[i];
-            const double reach = 1e-7 * (piece.high - piece.low) + 10 * touching;
+            const double reach = 1e-5 * (piece.high - piece.low) + 10 * touching;
             if (phi[i] >= upper_[i] - reach && piece.high < bounds_.high[i] - touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.high, 1);
                 const double jump = next.slope - piece.slope_at(piece.high);
-                const double fall = high(i).force - jump;
-                if (fall > tolerance) phi[i] = piece.high, pieces_[i] = next, steepest = std::max(steepest, fall);
+                const double fall = high(i).force - bend(i) * (upper_[i] - phi[i]) - jump;
+                if (fall > tolerance && fits(i, piece.high, phi))
+                    phi[i] = piece.high, pieces_[i] = next, steepest = std::max(steepest, fall);
             } else if (phi[i] <= lower_[i] + reach && piece.low > bounds_.low[i] + touching) {
                 const Piece next = signal_.piece(int64_t(i), piece.low, -1);
                 const double jump = piece.slope_at(piece.low) - next.slope;
-                const double fall = low(i).force - jump;
-                if (fall > tolerance) phi[i] = piece.low, pieces_[i] = next, steepest = std::max(steepest, fall);
+                const double fall = low(i).force - bend(i) * (phi[i] - lower_[i]) - jump;
+                if (fall > tolerance && fits(i, piece.low, phi))
+                    phi[i] = piece.low, pieces_[i] = next, steepest = std::max(steepest, fall);
             }
         }
         return steepest;

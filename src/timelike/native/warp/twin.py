@@ -234,8 +234,7 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     phi, glues = found.phi[knots], found.glues[knots][:-1]
     signal, every = Signal(p), np.arange(len(phi))
     chain = Chain.of(p, _hardly_any(p))  # the warp that is moved is the one that was found
-    # on a step of y, what is behind it, unless the bound is
-    pieces = signal.pieces(every, phi, np.where(found.pins[knots] == AT_MOST, -1, 1))
+    pieces = signal.pieces(every, phi, _sides_taken(signal, chain, phi, found.pins[knots], glues))
     slopes = pieces.slope + chain.gradient(phi)
     strength = signal.pieces(every, phi, 1).slope - signal.pieces(every, phi, -1).slope
     strength[np.abs(strength) <= 1e-10 * max(np.abs(slopes).max(), np.abs(strength).max())] = 0.0
@@ -263,6 +262,22 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
     slopes_of = (np.where(glues == glue, of_differences * chain.span, 0.0) for glue in (SLOWEST, FASTEST))
     bounds_of = (np.where(pins == pin, of_pins, 0.0) for pin in (AT_LEAST, AT_MOST))
     return Gradients(of_d, y, lambdas, *slopes_of, *bounds_of)
+
+
+def _sides_taken(
+    signal: Signal, chain: Chain, phi: Floats, pins: NDArray[np.int8], glues: NDArray[np.int8]
+) -> NDArray[np.int64]:
+    """On which side of each value the warp lies, for those on a step of y.
+
+    Towards where a block is pushed, or where its force vanishes; for a bound from above, before it.
+    """
+    every, blocks = np.arange(len(phi)), Blocks(pins, glues)
+    below, above = (signal.pieces(every, phi, side).slope + chain.gradient(phi) for side in (-1, 1))
+    tolerance = 1e-10 * max(np.abs(below).max(), np.abs(above).max())
+    left, right = (np.add.reduceat(side, blocks.first) for side in (below, above))
+    down = (np.abs(left) < np.abs(right) - tolerance) | (np.minimum(left, right) > tolerance)
+    down = np.repeat(down, blocks.size) & (pins != AT_LEAST)
+    return np.where(down | (pins == AT_MOST), -1, 1)
 
 
 def _firm(signal: Signal, found: Warps, knots: slice, strength: Floats) -> NDArray[np.int8]:

@@ -173,15 +173,16 @@ class Polish:
         """The optimum near `phi` and its Karush-Kuhn-Tucker residual, in units of the largest force if that is > 1."""
         phi = self._approach(np.minimum(np.maximum(phi, self.low), self.high))
         self._take_pieces(phi)
-        last = unmet = 0.0
+        last, unmet, stalls = 0.0, 0.0, 0
         for turn in range(1000):
             self.lower = np.maximum(self.pieces.low, self.low)
             self.upper = np.maximum(self.lower, np.minimum(self.pieces.high, self.high))
             phi = self._minimise(self.lower, self.upper, phi)
             value = self.objective(phi)
-            # at a kink where both slopes vanish a value may be sent to and fro for nothing
-            stuck = turn > 0 and last - value <= 1e-13 * value
-            last, unmet = value, 0.0 if stuck else self._cross(phi)
+            # at a kink where both slopes vanish a value may be sent to and fro for nothing; once or twice it may be for
+            # less than the objective's rounding shows
+            stalls = stalls + 1 if turn > 0 and last - value <= 1e-13 * value else 0
+            last, unmet = value, 0.0 if stalls > 2 else self._cross(phi)
             if unmet == 0:
                 break
         phi, residual = self._settle(phi)
@@ -232,7 +233,7 @@ class Polish:
 
     def _cross(self, phi: Floats) -> float:
         """A value held at the end of its piece goes on where the next one falls that way; gives the steepest fall."""
-        pieces, reach = self.pieces, 1e-7 * (self.pieces.high - self.pieces.low) + 10 * TOUCHING
+        pieces, reach = self.pieces, 1e-5 * (self.pieces.high - self.pieces.low) + 10 * TOUCHING
         up = ~self.fixed & (phi >= self.upper - reach) & (pieces.high < self.high - TOUCHING)
         down = ~self.fixed & ~up & (phi <= self.lower + reach) & (pieces.low > self.low + TOUCHING)
         return max(self._go_on(phi, up, 1), self._go_on(phi, down, -1))
@@ -241,12 +242,25 @@ class Polish:
         ends, held = (self.pieces.high, HIGH) if side > 0 else (self.pieces.low, LOW)
         after = self.signal.pieces(self.knots[where], ends[where], side)
         jump = side * (after.slope - self.pieces.slope_at(ends)[where])
-        fall = self.force[held, where] - jump
-        falls = fall > 1e-11 * self.interior.scale
+        # what holds it is known a little before the end: on the way there it still loses what the objective bends
+        stiff = self.chain.stiffness
+        bend = self.pieces.curvature + np.append(stiff, 0.0) + np.append(0.0, stiff)
+        away = side * ((self.upper if side > 0 else self.lower) - phi)
+        fall = (self.force[held] - bend * away)[where] - jump
+        falls = (fall > 1e-11 * self.interior.scale) & self._fits(phi, ends)[where]
         goes = self.knots[where][falls]
         phi[goes] = ends[goes]
         self.pieces.put(goes, Pieces(*(numbers[falls] for numbers in after)))
         return float(fall[falls].max(initial=0.0))
+
+    def _fits(self, phi: Floats, places: Floats) -> Flags:
+        """Whether slopes let each value be there; within the programs' own accuracy they do."""
+        after, before = np.diff(phi, append=0.0) + phi - places, places - phi + np.diff(phi, prepend=0.0)
+        least, most = self.chain.least, self.chain.most
+        fits = np.append((after[:-1] >= least) & (after[:-1] <= most), True)
+        fits &= np.append(True, (before[1:] >= least) & (before[1:] <= most))
+        near = 1e-7 * (self.pieces.high - self.pieces.low) + 10 * TOUCHING
+        return np.asarray(fits | (np.abs(places - phi) < near))
 
     def _name_active(self) -> None:
         pieces, chain = self.pieces, self.chain
