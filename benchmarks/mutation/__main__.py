@@ -46,9 +46,10 @@ class Mutation(Program[Mutant]):
         return [mutant for sample in range(self.given.seeds) for mutant in sampled(sample, per_room_of(sample))]
 
     def run(self, rows: Iterable[Mutant], jobs: int = 1) -> list[Mutant]:
-        """Those that survived are forgotten, if that is wished."""
+        """Those that survived although they could be caught are forgotten, if that is wished."""
         if self.given.again:
-            self.results.rows = {key: row for key, row in self.rows.items() if row["outcome"] != "survived"}
+            kept = {key: row for key, row in self.rows.items() if row["outcome"] != "survived" or report.reason(row)}
+            self.results.rows = kept
         return super().run(rows, jobs)
 
     @cached_property
@@ -66,7 +67,7 @@ class Mutation(Program[Mutant]):
         tests, expected = reach.cheapest(site, self.given.seconds)
         found = self.workshop.tested(site, tests, expected) if tests else {"outcome": "survived", "passed": 0}
         before = self.earlier.get(row.key, {}).get("outcome", found["outcome"])
-        return {"room": row.room, "line": site.lines[0], "at_first": before, "by": "", "how": ""} | found
+        return {"room": row.room, "line": site.node.lineno, "at_first": before, "by": "", "how": ""} | found
 
     def seconds(self, row: Mutant) -> float:
         return 3.0

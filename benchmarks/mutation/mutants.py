@@ -49,9 +49,8 @@ class Site:
     """Where a mutant is."""
 
     mutant: Mutant
-    lines: range  # that are changed
-    function: range | None  # around it; None where it is executed by an import
-    inside: bool  # of the function's body: defaults of arguments are not
+    lines: range  # from where its statement begins to the end of what is changed
+    inside: bool  # of the body of a function: defaults of arguments are not
     node: ast.expr | ast.stmt
     becomes: str
 
@@ -102,29 +101,30 @@ def site_of(mutant: Mutant) -> Site:
 def _in_file(file: str) -> Iterator[Site]:
     source = (SOURCES / file).read_text(encoding="utf-8")
     counts: Counter[tuple[str, ...]] = Counter()
-    for function, (operator, node, becomes) in _changes(ast.parse(source), file, []):
+    for function, begin, (operator, node, becomes) in _changes(ast.parse(source), file, [], 1):
         scope = function[-1] if function and isinstance(function[-1], ast.FunctionDef) else None
         place = ".".join(part.name for part in function)
         told = (place, operator, _short(ast.unparse(node)), _short(becomes))
         mutant = Mutant(0, file, *told, nth=counts[told])
         counts[told] += 1
-        inside = None if scope is None else range(scope.lineno, (scope.end_lineno or scope.lineno) + 1)
-        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        lines = range(begin, (node.end_lineno or node.lineno) + 1)
         body = scope is not None and node.lineno >= scope.body[0].lineno
-        yield Site(mutant, lines, inside, body, node, becomes)
+        yield Site(mutant, lines, body, node, becomes)
 
 
 Scope = list[ast.FunctionDef | ast.ClassDef]
 
 
-def _changes(node: ast.AST, file: str, scope: Scope) -> Iterator[tuple[Scope, Change]]:
+def _changes(node: ast.AST, file: str, scope: Scope, begin: int) -> Iterator[tuple[Scope, int, Change]]:
+    """Every change below a node, with the classes and functions around it, and where its statement begins."""
     inside = [*scope, node] if isinstance(node, ast.FunctionDef | ast.ClassDef) else scope
     for part in parts(node):
+        first = part.lineno if isinstance(part, ast.stmt) else begin
         for change in [*changes(part), *_assignment(part, inside)]:
             if not skipped(part, file) or change[0] == "statement removed":
-                yield inside, change
+                yield inside, first, change
         if not skipped(part, file):
-            yield from _changes(part, file, inside)
+            yield from _changes(part, file, inside, first)
 
 
 def _assignment(node: ast.AST, scope: Scope) -> Iterator[Change]:

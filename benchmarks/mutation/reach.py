@@ -44,15 +44,17 @@ class Reach:
             chosen.append(test)
         return chosen, total
 
-    def _reaching(self, site: Site) -> list[str]:
-        lines = site.lines if site.inside else site.function  # a default is evaluated where no test is seen to do it
-        reached = [test for test, known in self.tests.items() if _meets(known["lines"].get(site.mutant.file), lines)]
-        return reached or self._elsewhere
+    def _reaching(self, site: Site) -> set[str]:
+        if not site.inside:  # a default, or a line of a class: an import executes it, and any test may look at it
+            return set(self.tests)
+        file = site.mutant.file
+        reached = {test for test, known in self.tests.items() if _meets(known["lines"].get(file), site.lines)}
+        return reached | self._elsewhere
 
     @cached_property
-    def _elsewhere(self) -> list[str]:
+    def _elsewhere(self) -> set[str]:
         """Tests that start processes, in which lines are executed that are not seen from here."""
-        return [test for test, known in self.tests.items() if known["processes"] > 0.2]
+        return {test for test, known in self.tests.items() if known["processes"] > 0.2}
 
     def _seconds(self, test: str) -> float:
         return float(self.tests[test]["seconds"] + self.tests[test]["processes"])
@@ -72,6 +74,5 @@ def _print(root: Path, files: list[str]) -> str:
     return hashlib.sha256(b"".join([str(FEW).encode(), *(path.read_bytes() for path in paths)])).hexdigest()[:12]
 
 
-def _meets(reached: list[int] | None, lines: range | None) -> bool:
-    """Whether any of the lines is reached; any line of the file at all where none are given."""
-    return reached is not None and (lines is None or not set(reached).isdisjoint(lines))
+def _meets(reached: list[int] | None, lines: range) -> bool:
+    return reached is not None and not set(reached).isdisjoint(lines)

@@ -93,3 +93,30 @@ def test_a_warp_between_two_steps_mixes_them():
     assert warp.weights.tolist() == [[1, 0, 0], [0.75, 0.25, 0], [0, 0.5, 0.5], [0, 0, 1]]
     assert warp.slopes.tolist() == [0.25, 1.25, 0.5]
     assert warp(0.5) == 0.125
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        *(tl.DTW(), tl.DDTW(), tl.WDTW(), tl.ADTW(), tl.ERP(), tl.MSM(), tl.TWE(), tl.EDR(), tl.EDR(normalize=True)),
+        *(tl.LCSS(), tl.SoftDTW(), tl.OT(), tl.Sinkhorn(), tl.OPW(), tl.TCOT(), tl.GDTW()),
+    ],
+    ids=repr,
+)
+def test_an_alignment_costs_the_distance_and_a_matrix_is_its_pairs(metric):
+    X = [RNG.standard_normal((length, 2)) for length in (4, 6, 5)]
+    one_by_one = np.array([[metric.distance(x, y) for y in X] for x in X])
+    np.testing.assert_allclose(metric.pairwise(X), one_by_one, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(metric.pairwise(X[:2], X), one_by_one[:2], rtol=1e-9, atol=1e-9)
+    for i, j in ((0, 1), (2, 0)):
+        assert metric.align(X[i], X[j]).cost == pytest.approx(one_by_one[i, j], rel=1e-9, abs=1e-9)
+
+
+def test_a_warp_that_cannot_reach_the_end_says_so_whichever_pair_it_is():
+    X = [np.arange(3.0), np.arange(5.0), np.arange(4.0)]
+    for x, last in ((X[0], 2), (X[1], 4)):
+        said = (
+            rf"at x's time {last} it must be at least 3, the end of y, but with the largest slopes it gets only to 1\.5"
+        )
+        with pytest.raises(ValueError, match=said):
+            tl.GDTW(slope=(0.0, 0.5)).pairwise([x, *X], [np.arange(4.0)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from timelike.sequences import augment, generate
+from timelike.sequences.generate import clouds
 
 # those of the waves and of the digits are the thesis's (Franceschi, 2022, C.4.1 and B.2)
 PUBLISHED = {
@@ -62,9 +63,15 @@ def test_the_least_that_makes_sense_is_made_and_nothing_less(name):
 
 
 def test_letters_are_drawn_in_the_middle():
-    """The A is its own mirror image; half a pixel would show."""
+    """The A is its own mirror image."""
     source, _ = generate.letters(100_000, size=64, random_state=0)
     assert abs(source[:, 0].mean()) < 0.004
     assert 0.75 < source[:, 1].max() < 0.95
     assert -0.95 < source[:, 1].min() < -0.7
     assert -0.85 < source[:, 0].min() < -0.6
+
+
+def test_the_pixels_of_a_drawing_fill_the_square_evenly():
+    x, y = clouds._pixels(16)
+    np.testing.assert_allclose(x, np.broadcast_to(np.linspace(-15 / 16, 15 / 16, 16), (16, 16)))
+    np.testing.assert_allclose(y, -x.T)

@@ -59,10 +59,10 @@ def test_large_times_in_text_are_refused_only_where_they_are_integers():
 
 def test_samples_of_a_long_clock_that_are_met_are_met_exactly():
     """A date after three years is known to some nanoseconds in float64: a step of 1/rate must still find its sample."""
-    rate, n = 3e-8, 5
-    stamps = np.datetime64("2020-01-01", "ns") + np.round(np.arange(n) / rate * 1e9).astype("timedelta64[ns]")
-    values = 1e12 * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
-    found = tl.Sequences([values], times=[stamps]).resample(rate=rate)
+    nanoseconds = [(k * 10**15 + 1) // 3 for k in range(301)]  # three samples in a million seconds
+    stamps = np.datetime64("2020-01-01", "ns") + np.array(nanoseconds, "timedelta64[ns]")
+    values = 1e12 * (-1.0) ** np.arange(301)
+    found = tl.Sequences([values], times=[stamps]).resample(rate=3e-6)
     assert found[0][:, 0].tolist() == values.tolist()
 
 
