@@ -1,6 +1,10 @@
 """Settings shared by all tests."""
 
 import os
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests, and the processes they start, press Ctrl-C
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch is imported: as many processes as cores are at work already
     os.environ.setdefault("OMP_NUM_THREADS", "1")
