@@ -10,10 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
+
+from torch import Tensor
 
 _TWICE = 3.0  # seconds between two presses of Ctrl-C that belong together
 _PATIENCE = 0.4  # seconds that what is under way has to end by itself: most steps do, and nobody has waited a second
 _AGAIN = 2.0  # seconds after which it is told again: Python drops what is raised inside a destructor
+_EARS = 512  # places of a backward pass at which Python is asked for signals
 _ended = -math.inf  # the moment at which Ctrl-C last ended a training
 
 
@@ -78,6 +82,22 @@ class CtrlC:
                     self._late = self._knocks = True
                     _thread.interrupt_main(signal.SIGINT)
             seconds = _AGAIN
+
+
+def listen_in_backward(loss: Tensor) -> None:
+    """Let Ctrl-C be heard during the backward pass of a loss, which is one call from Python and may take many seconds.
+
+    Some of its nodes run a line of Python first. To walk through all of them takes a few percent of the pass itself.
+    """
+    seen: dict[Any, None] = {}
+    ahead: list[Any] = [loss.grad_fn]
+    while ahead:
+        node = ahead.pop()
+        if node is not None and node not in seen:
+            seen[node] = None
+            ahead += [following for following, _ in node.next_functions]
+    for node in list(seen)[:: len(seen) // _EARS + 1]:
+        node.register_prehook(lambda _: None)
 
 
 @contextmanager
