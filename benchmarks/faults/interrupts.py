@@ -5,9 +5,9 @@
     python -m benchmarks.faults.interrupts --quick --markdown docs/benchmarks/interrupts.md
 
 A process says when it begins the call, is sent SIGINT some time later, and says how the call ended. The seconds between
-the signal and that are the row; of several moments the worst counts. Beside them stand the seconds of processor time that
-it took meanwhile: on a machine that has other things to do, a call waits for its turn. A call that was over before the
-signal is told as such.
+the signal and that are the row; of several moments the worst counts. Beside them stands the processor time that it took
+meanwhile: on a machine that has other things to do, a call waits for its turn. A call that was over before the signal is
+told as such.
 """
 
 from __future__ import annotations
@@ -127,26 +127,35 @@ def page(lines: list[str], command: str, moments: tuple[float, ...]) -> str:
     """The page of the documentation."""
     kept = sum(line.endswith("yes |") for line in lines)
     said = ", ".join(f"{moment:g}" for moment in sorted(moments))
-    return f"""# Ctrl-C
+    return (
+        f"""# Ctrl-C
 
 ```console
 {command}
 ```
 
 {setting("timelike", "torch", "numpy")}; {load()}. Every call runs in a process of its own and is sent one SIGINT,
-after {said} s of processor time; of several moments the worst is shown. *KeyboardInterrupt*: it was raised. *Ended early*: the
-training ended and kept its weights, as [Train](../train.md#when-it-stops) says; before the first step there is nothing to
-keep, and KeyboardInterrupt is raised there too. A search over several trainings is stopped by two presses, half a second
-apart, and counts from the first. Processor time is that of all threads between the signal and the end. {kept} of {len(lines)} calls end within {BAR:g} s.
+after {said} s of processor time; of several moments the worst is shown. *KeyboardInterrupt*: it was raised. *Ended
+early*: the training ended and kept its weights, as [Train](../train.md#when-it-stops) says; before the first step there
+is nothing to keep, and KeyboardInterrupt is raised there too. A search over several trainings is stopped by two presses,
+half a second apart, and counts from the first. Processor time is that of all threads between the signal and the end: a
+call on a machine that others use waits for its turn, too. What is not within a second is a backward pass of torch's
+recurrent networks over thousands of steps: it is one call, which ends before anything is heard.
+{kept} of {len(lines)} calls end within {BAR:g} s.
 
 {HEAD}
-""" + "\n".join(lines) + "\n"
+"""
+        + "\n".join(lines)
+        + "\n"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", help=f"{', '.join(PARTS)}, or a word of a call's name")
-    parser.add_argument("--moments", type=int, default=len(MOMENTS), help="signals at so many moments, each in a new process")
+    parser.add_argument(
+        "--moments", type=int, default=len(MOMENTS), help="signals at so many moments, each in a new process"
+    )
     parser.add_argument("--quick", action="store_true", help="one moment")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the page there")
     given = parser.parse_args()
@@ -157,7 +166,9 @@ def main() -> None:
         lines.append(line)
         print(line, flush=True)
     if given.markdown is not None:
-        command = f"python -m benchmarks.faults.interrupts{' --quick' if given.quick else ''} --markdown {given.markdown}"
+        command = (
+            f"python -m benchmarks.faults.interrupts{' --quick' if given.quick else ''} --markdown {given.markdown}"
+        )
         given.markdown.write_text(page(lines, command, moments), encoding="utf-8")
 
 

@@ -146,7 +146,8 @@ def test_by_terms_the_negatives_count_as_much_as_the_positive_however_many_they_
 
     def product(name, i, *k):
         (x, n), (y, m) = (
-            (batch[side][place], int(batch[f"{side}_lengths"][place])) for side, place in (("anchor", i), (name, (i, *k)))
+            (batch[side][place], int(batch[f"{side}_lengths"][place]))
+            for side, place in (("anchor", i), (name, (i, *k)))
         )
         return objective.module(x[None, :n])[0] @ objective.module(y[None, :m])[0]
 

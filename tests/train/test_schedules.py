@@ -48,7 +48,9 @@ def test_plateau_is_torchs_plateau(sign):
 def torch_plateau(values, rate, *, patience):
     """The rate after each value, lower being better."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=rate)
-    rival = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=patience - 1, threshold=0.0, eps=0.0)
+    rival = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, factor=0.5, patience=patience - 1, threshold=0.0, eps=0.0
+    )
     rates = []
     for value in values:
         rival.step(value)

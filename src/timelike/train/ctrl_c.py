@@ -1,4 +1,4 @@
-"""Ctrl-C in a training: the step under way may end, is given up if it takes long, and a second press interrupts at once."""
+"""Ctrl-C in a training: the step under way may end, is given up if it takes long, and a second one interrupts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
-from torch import Tensor
+from torch import nn
 
 _TWICE = 3.0  # seconds between two presses of Ctrl-C that belong together
 _PATIENCE = 0.4  # seconds that what is under way has to end by itself: most steps do, and nobody has waited a second
 _AGAIN = 2.0  # seconds after which it is told again: Python drops what is raised inside a destructor
-_EARS = 512  # places of a backward pass at which Python is asked for signals
 _ended = -math.inf  # the moment at which Ctrl-C last ended a training
 
 
@@ -84,20 +82,20 @@ class CtrlC:
             seconds = _AGAIN
 
 
-def listen_in_backward(loss: Tensor) -> None:
-    """Let Ctrl-C be heard during the backward pass of a loss, which is one call from Python and may take many seconds.
+@contextmanager
+def heard_in_backward(module: nn.Module) -> Iterator[None]:
+    """Let Ctrl-C be heard during a backward pass, which is one call from Python and may take many seconds.
 
-    Some of its nodes run a line of Python first. To walk through all of them takes a few percent of the pass itself.
+    A line of Python runs whenever the gradient of a parameter is there. Not at nodes between them: torch frees a graph
+    whose nodes Python has seen by recursion, and the long one of a recurrent network overflows the stack.
     """
-    seen: dict[Any, None] = {}
-    ahead: list[Any] = [loss.grad_fn]
-    while ahead:
-        node = ahead.pop()
-        if node is not None and node not in seen:
-            seen[node] = None
-            ahead += [following for following, _ in node.next_functions]
-    for node in list(seen)[:: len(seen) // _EARS + 1]:
-        node.register_prehook(lambda _: None)
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    ears = [parameter.register_hook(lambda _: None) for parameter in parameters]  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        for ear in ears:
+            ear.remove()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,7 +15,7 @@ from torch.optim import Optimizer
 
 from ..sequences.arguments import real
 from .batches import Batch
-from .ctrl_c import listen_in_backward
+from .ctrl_c import heard_in_backward
 from .processes import Processes
 
 if TYPE_CHECKING:
@@ -74,11 +75,10 @@ class Descent:
             self._module.zero_grad()
             raise NotFinite(f"the loss is {value}")
         # the step runs inside the autocast of mixed precision, which is for forward passes only
-        with torch.autocast(loss.device.type, enabled=False):
-            total = (loss if self.weight == 1 else loss * self.weight).sum()
-            if time.monotonic() - self.since > _LONG:
-                listen_in_backward(total)
-            total.backward()  # type: ignore[no-untyped-call]
+        long = time.monotonic() - self.since > _LONG
+        ears = heard_in_backward(self._module) if long else nullcontext()
+        with ears, torch.autocast(loss.device.type, enabled=False):
+            (loss if self.weight == 1 else loss * self.weight).sum().backward()  # type: ignore[no-untyped-call]
         self.since = time.monotonic()
 
     def step(self, optimizer: str | None = None) -> None:
