@@ -19,8 +19,9 @@ class Call(NamedTuple):
 
 
 def _classes(n: int, length: int, channels: int = 3) -> str:
-    """Sequences in four classes, for what learns from them."""
-    return f"X = tl.Sequences(rng.standard_normal(({n}, {length}, {channels})), labels=np.arange({n}) % 4)"
+    """Sequences in four classes, for what learns from them; a training before has loaded what the first one loads."""
+    warm = "tl.SiameseGRU(hidden=2, max_epochs=1).fit(rng.standard_normal((8, 4, 1)), np.arange(8) % 2); "
+    return f"{warm}X = tl.Sequences(rng.standard_normal(({n}, {length}, {channels})), labels=np.arange({n}) % 4)"
 
 
 def _steps(n: int, length: int, channels: int = 1) -> str:
@@ -58,7 +59,8 @@ SMOOTH = [
          PAIR.format(30_000, 1) + "; cost = tl.nn.SoftDTW()(x, y)"),
     Call("nn.SoftDTW, batches there and back", "[tl.nn.SoftDTW()(x, y).sum().backward() for _ in range(99)]",
          BATCH.format(64, 2000)),
-    Call("nn.SoftDTW without kernels", "[tl.nn.SoftDTW()(x, y).sum().backward() for _ in range(99)]", BATCH.format(8, 1000),
+    Call("nn.SoftDTW without kernels",
+         "[tl.nn.SoftDTW()(x, y).sum().backward() for _ in range(99)]", BATCH.format(8, 1000),
          native=False),
     Call("GDTW, all pairs", "tl.GDTW().pairwise(X)", _steps(300, 400)),
     Call("GDTW, one pair of 30 000 steps", "tl.GDTW().align(x[:30_000], y[:30_000])", LONG),
@@ -72,28 +74,33 @@ SMOOTH = [
     Call("OPW, one pair of 10 000 steps", "tl.OPW().align(x[:10_000], y[:10_000])", LONG),
     Call("TCOT, one pair of 6000 steps", "tl.TCOT().align(x[:6000], y[:6000])", LONG),
     Call("OT, one pair of 4000 steps", "tl.OT().distance(x[:4000], y[:4000])", LONG),
-    Call("nn.Sinkhorn, there and back", "[tl.nn.Sinkhorn()(x, y).sum().backward() for _ in range(99)]", BATCH.format(8, 800)),
+    Call("nn.Sinkhorn, there and back",
+         "[tl.nn.Sinkhorn()(x, y).sum().backward() for _ in range(99)]", BATCH.format(8, 800)),
     Call("Sinkhorn without kernels", "tl.Sinkhorn().pairwise(X)", _steps(300, 300), native=False),
 ]  # fmt: skip
 
 BUILT_ON = [
     Call("barycenter under DTW", "tl.barycenter(X, max_iter=999, tolerance=0)", _steps(200, 2000)),
-    Call("barycenter under soft-DTW", "tl.barycenter(X, metric=tl.SoftDTW(), max_iter=999, tolerance=0)", _steps(200, 1000)),
+    Call("barycenter under soft-DTW",
+         "tl.barycenter(X, metric=tl.SoftDTW(), max_iter=999, tolerance=0)", _steps(200, 1000)),
     Call("KMeans", "tl.KMeans(k=8, max_iter=999).fit(X)", _steps(400, 500)),
     Call("KMedoids", "tl.KMedoids(k=8).fit(X)", _steps(3000, 1500)),
     Call("neighbours of a fitted classifier", "tl.Neighbors(tl.MSM()).fit(X, y).predict(X)",
          _steps(3000, 1500) + "; y = np.arange(len(X)) % 4"),
-    Call("grid search over DTW", "GridSearchCV(tl.Neighbors(tl.DTW()), {'metric__window': [None, 0.5]}).fit(X, X.labels)",
+    Call("grid search over DTW",
+         "GridSearchCV(tl.Neighbors(tl.DTW()), {'metric__window': [None, 0.5]}).fit(X, X.labels)",
          "from sklearn.model_selection import GridSearchCV; " + _classes(2000, 1500, 1)),
     Call("grid search over trainings (two presses)",
          "GridSearchCV(tl.Neighbors(tl.SiameseGRU(max_epochs=50)), {'metric__hidden': [4, 8]}, error_score='raise')"
          ".fit(X, X.labels)",
          "from sklearn.model_selection import GridSearchCV; " + _classes(60, 200), presses=2),
     Call("loading a folder of many files", "tl.load(folder)",
-         "import tempfile, pathlib; folder = tempfile.mkdtemp(); text = 't,a\\n' + '\\n'.join(f'{i},{i}.5' for i in range(5000));"
+         "import tempfile, pathlib; folder = tempfile.mkdtemp(); "
+         "text = 't,a\\n' + '\\n'.join(f'{i},{i}.5' for i in range(5000));"
          "[pathlib.Path(folder, f'{i}.csv').write_text(text) for i in range(3000)]"),
     Call("loading one long table", "tl.load(folder + '/long.csv')",
-         "import tempfile, pathlib; folder = tempfile.mkdtemp(); part = '\\n'.join(f'{i},{i}.5' for i in range(100_000)) + '\\n';"
+         "import tempfile, pathlib; folder = tempfile.mkdtemp(); "
+         "part = '\\n'.join(f'{i},{i}.5' for i in range(100_000)) + '\\n';"
          "pathlib.Path(folder, 'long.csv').write_text('a,b\\n' + part * 150)"),
 ]  # fmt: skip
 
@@ -105,26 +112,30 @@ LEARNED = [
     Call("TAP, one pair of 10 000 steps", "m.distance(Z[0], Z[1])",
          _classes(16, 20) + "; m = tl.TAP(max_epochs=1).fit(X); Z = rng.standard_normal((2, 10_000, 3))"),
     Call("TAP without kernels, training", "tl.TAP(random_state=0).fit(X)", _classes(60, 60), EARLY, native=False),
-    Call("AlignedFrames over DTW, training", "tl.metric.AlignedFrames(random_state=0).fit(X)", _classes(200, 100), EARLY),
+    Call("AlignedFrames over DTW, training",
+         "tl.metric.AlignedFrames(random_state=0).fit(X)", _classes(200, 100), EARLY),
     Call("CoupledGRU, training", "tl.CoupledGRU(random_state=0).fit(X)", _classes(400, 600), EARLY),
     Call("CoupledGRU, training on 5000 steps", "tl.CoupledGRU(random_state=0).fit(X)", _classes(40, 5000), EARLY),
     Call("CoupledGRU, all pairs", "m.pairwise(Z)",
          _classes(16, 20) + "; m = tl.CoupledGRU(max_epochs=1).fit(X); Z = rng.standard_normal((1000, 1000, 3))"),
     Call("CoupledGRU, one pair of 1 000 000 steps", "m.distance(Z[0], Z[1])",
          _classes(16, 20) + "; m = tl.CoupledGRU(max_epochs=1).fit(X); Z = rng.standard_normal((2, 1_000_000, 3))"),
-    Call("CoupledGRU without kernels, training", "tl.CoupledGRU(random_state=0).fit(X)", _classes(60, 100), EARLY, native=False),
+    Call("CoupledGRU without kernels, training",
+         "tl.CoupledGRU(random_state=0).fit(X)", _classes(60, 100), EARLY, native=False),
     Call("SiameseGRU, training", "tl.SiameseGRU(random_state=0).fit(X)", _classes(400, 600), EARLY),
     Call("SiameseGRU, training on 5000 steps", "tl.SiameseGRU(random_state=0).fit(X)", _classes(40, 5000), EARLY),
     Call("SiameseGRU, all pairs", "m.pairwise(Z)",
          _classes(16, 20) + "; m = tl.SiameseGRU(max_epochs=1).fit(X); Z = rng.standard_normal((4000, 2000, 3))"),
-    Call("CausalEncoder, training", "tl.CausalEncoder(max_steps=9999, random_state=0).fit(X)", _classes(200, 500), EARLY),
+    Call("CausalEncoder, training",
+         "tl.CausalEncoder(max_steps=9999, random_state=0).fit(X)", _classes(200, 500), EARLY),
     Call("CausalEncoder, training on 20 000 steps", "tl.CausalEncoder(max_steps=9999, random_state=0).fit(X)",
          _classes(10, 20_000), EARLY),
     Call("CausalEncoder, vectors", "m.encode(Z)",
          _classes(16, 20) + "; m = tl.CausalEncoder(max_steps=1).fit(X); Z = rng.standard_normal((3000, 1000, 3))"),
     Call("CausalEncoder, one vector of 300 000 steps", "m.encode(Z)",
          _classes(16, 20) + "; m = tl.CausalEncoder(max_steps=1).fit(X); Z = rng.standard_normal((1, 300_000, 3))"),
-    Call("RecurrentEncoder, training", "tl.RecurrentEncoder(max_steps=9999, random_state=0).fit(X)", _classes(200, 500), EARLY),
+    Call("RecurrentEncoder, training",
+         "tl.RecurrentEncoder(max_steps=9999, random_state=0).fit(X)", _classes(200, 500), EARLY),
     Call("RVSML, training", "tl.metric.RVSML(random_state=0).fit(X)", _classes(1000, 300), EARLY),
     Call("DeepRVSML, training", "tl.metric.DeepRVSML(random_state=0).fit(X)", _classes(400, 300), EARLY),
     Call("ElementWise, training", "tl.metric.ElementWise(random_state=0).fit(X)", _classes(400, 300), EARLY),

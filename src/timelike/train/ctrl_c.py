@@ -1,4 +1,4 @@
-"""Ctrl-C in a training: the step under way may end, is given up if it takes long, and a second press interrupts at once."""
+"""Ctrl-C in a training: the step under way may end, is given up if it takes long, and a second one interrupts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from torch import nn
 
 _TWICE = 3.0  # seconds between two presses of Ctrl-C that belong together
 _PATIENCE = 0.4  # seconds that what is under way has to end by itself: most steps do, and nobody has waited a second
@@ -78,6 +80,22 @@ class CtrlC:
                     self._late = self._knocks = True
                     _thread.interrupt_main(signal.SIGINT)
             seconds = _AGAIN
+
+
+@contextmanager
+def heard_in_backward(module: nn.Module) -> Iterator[None]:
+    """Let Ctrl-C be heard during a backward pass, which is one call from Python and may take many seconds.
+
+    A line of Python runs whenever the gradient of a parameter is there. Not at nodes between them: torch frees a graph
+    whose nodes Python has seen by recursion, and the long one of a recurrent network overflows the stack.
+    """
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    ears = [parameter.register_hook(lambda _: None) for parameter in parameters]  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        for ear in ears:
+            ear.remove()
 
 
 @contextmanager

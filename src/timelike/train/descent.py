@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,12 +15,14 @@ from torch.optim import Optimizer
 
 from ..sequences.arguments import real
 from .batches import Batch
+from .ctrl_c import heard_in_backward
 from .processes import Processes
 
 if TYPE_CHECKING:
     from .loop import Run
     from .objective import Objective
 
+_LONG = 0.2  # seconds of a forward pass, after which somebody may press Ctrl-C in the backward pass, twice as long
 _SHOWN = 20  # ids in a message
 _GREATEST_RATE = 1e30  # Adam divides it by a denominator of 1e-8, and the quotient has to fit a float32
 
@@ -49,6 +53,8 @@ class Descent:
         """What the part of this process counts, where processes have parts of different sizes."""
         self.norm = 0.0
         """Norm of the gradient at the last update, before clipping."""
+        self.since = time.monotonic()
+        """When this step, or what came after its last backward pass, began."""
         self.begun = 0
         """Updates begun so far: until one is, the module is as it was before the step."""
         self.updates = 0
@@ -69,8 +75,11 @@ class Descent:
             self._module.zero_grad()
             raise NotFinite(f"the loss is {value}")
         # the step runs inside the autocast of mixed precision, which is for forward passes only
-        with torch.autocast(loss.device.type, enabled=False):
+        long = time.monotonic() - self.since > _LONG
+        ears = heard_in_backward(self._module) if long else nullcontext()
+        with ears, torch.autocast(loss.device.type, enabled=False):
             (loss if self.weight == 1 else loss * self.weight).sum().backward()  # type: ignore[no-untyped-call]
+        self.since = time.monotonic()
 
     def step(self, optimizer: str | None = None) -> None:
         """Update with the gradients that are there, and throw them away."""

@@ -190,7 +190,7 @@ class Loop:
         rates = self._set_rates()
         # a forward pass changes running means before the loss is known to be finite
         buffers = {name: tensor.clone() for name, tensor in run.module.named_buffers()}
-        updates = descent.updates
+        updates, descent.since = descent.updates, time.monotonic()
         part = self._part(batch)
         try:
             with self._giving_up(), self.processes.computing():

@@ -22,7 +22,7 @@ class Side {
   public:
     explicit Side(int lanes) : lengths(size_t(lanes)), lanes_(lanes) {}
 
-    void fill(const Collection<T>& from, const int64_t* items, int used) {
+    void fill(const Collection<T>& from, const int64_t* items, int used, const volatile bool* stop) {
         steps = 0;
         for (int l = 0; l < lanes_; l++) {
             lengths[size_t(l)] = from.lengths[items[std::min(l, used - 1)]];
@@ -30,7 +30,7 @@ class Side {
         }
         const int64_t features = from.channels, size = steps * features * lanes_;
         if (size > size_) values_ = buffer<T>(size_ = size);
-        for (int l = 0; l < lanes_; l++) {
+        for (int l = 0; l < lanes_ && !*stop; l++) {
             const int64_t item = items[std::min(l, used - 1)], count = from.lengths[item] * features;
             const T* values = from.values + from.starts[item] * features;
             T* into = values_.get() + l;
@@ -98,7 +98,7 @@ void all_pairs(const Parameters<T>& p, const Matrix<T>& given, const CoupledKern
         const int64_t begin = std::max(block * rows, m.symmetric ? first : 0), end = std::min(m.x.count, (block + 1) * rows);
         if (begin >= end) return;
         Desk<T>& desk = all[size_t(worker)];
-        desk.y.fill(m.y, y_order.data() + first, used);
+        desk.y.fill(m.y, y_order.data() + first, used, &stop);
         for (int64_t position = begin; position < end && !stop; position++) {
             const int64_t i = x_order[size_t(position)], length = m.x.lengths[i];
             std::fill(desk.repeated.begin(), desk.repeated.end(), length);

@@ -59,11 +59,13 @@ class Bench {
         for (int64_t c = 0; c < channels; c++)
             for (int64_t j = 0; j < q_.stride; j++) lined_[c * q_.stride + j] = j < m ? y[j * channels + c] : 0;
         table_.frames(cost, x, lined_.get(), channels, n, q_.stride, frames_.get());
+        *deviation = 0;
+        if (*q_.stop) return 0;  // nobody reads what is given then; of a long pair every pass over the table takes a part of a second
         table_.ground(prior, frames_.get(), n, m, q_.stride, q_.costs);
         if (prior.counted) std::copy_n(q_.costs, n * q_.stride, frames_.get());  // solving moves the costs
-        *deviation = 0;
         if (!finite()) return overflowed;
         *deviation = table_.scale(q_);
+        if (*q_.stop) return 0;
         if (plan) give(q_.plan, turned, plan, turned ? n : m);
         return table_.inner(q_.plan, frames_.get(), n, m, q_.stride);
     }
@@ -72,6 +74,7 @@ class Bench {
     double plan(const double* costs, int64_t n, int64_t m, int64_t width, double* into) {
         const bool turned = take(costs, n, m, width, q_.costs);
         const double deviation = table_.scale(q_);
+        if (*q_.stop) return 0;
         give(q_.plan, turned, into, width);
         return deviation;
     }
@@ -82,6 +85,7 @@ class Bench {
         const bool turned = take(plan, n, m, width, q_.plan);
         for (int64_t i = 0; i < q_.n; i++) std::fill(q_.plan + i * q_.stride + q_.m, q_.plan + (i + 1) * q_.stride, 0.0);
         table_.project(q_);
+        if (*q_.stop) return;
         give(q_.costs, turned, into, width);
     }
 

@@ -99,7 +99,8 @@ class Solver {
             rebuild();
             // on the way it is enough to be near; in the end, half the tolerance is for rounding
             left = converge(epsilon_ > goal ? 1e-4 : q_.tolerance / 2, left);
-            if (epsilon_ == goal || *q_.stop) return finish();
+            if (*q_.stop) return 0;
+            if (epsilon_ == goal) return finish();
             absorb();
             // potentials are in units of ε: the same prices, told in the next unit
             for (int64_t j = 0; j < m_; j++) g_[j] *= epsilon_ / most(soft / 4, goal);
@@ -116,6 +117,7 @@ class Solver {
             for (int64_t j = 0; j < m_; j++) step_[j] += plan[i * stride_ + j] * (G[i * stride_ + j] - u_[i] / a_);
         }
         answer(plan, c_, q_.normal, inverse_, step_, n_, m_, stride_, q_.stop);
+        if (*q_.stop) return;
         for (int64_t i = 0; i < n_; i++) {
             for (int64_t j = 0; j < m_; j++) u_[i] -= plan[i * stride_ + j] * step_[j];
             for (int64_t j = 0; j < m_; j++) G[i * stride_ + j] = plan[i * stride_ + j] * (G[i * stride_ + j] - u_[i] / a_ - step_[j]);
