@@ -72,7 +72,7 @@ class GDTW(Aligner):
     >>> import numpy as np
     >>> band = tl.GDTW(regularization=0, bounds=(np.arange(4) - 0.5, np.arange(4) + 0.5))
     >>> band.align([0.0, 1.0, 4.0, 9.0], [0.0, 3.0, 6.0, 9.0]).warp.values.round(2)
-    array([0.  , 0.5 , 1.5 , 3.  ])
+    array([0. , 0.5, 1.5, 3. ])
     """
 
     regularization: float = 1.0
