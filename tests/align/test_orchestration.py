@@ -1,4 +1,4 @@
-"""What is around the distances: memory, clusters, progress, who takes part in an average, warps onto a single step."""
+"""Memory, clusters, progress, the members of an average, and warps onto a single step."""
 
 import joblib
 import numpy as np
@@ -17,10 +17,10 @@ class PretendedCluster(ThreadingBackend):
 
 @pytest.mark.parametrize("shape", [(1, 1 << 22), (1 << 22, 1)])
 def test_a_matrix_that_does_not_fit_is_refused_whatever_its_shape(shape, monkeypatch):
-    monkeypatch.setattr(matrix, "_memory", lambda: 1 << 20)
+    monkeypatch.setattr(matrix, "memory", lambda: 1 << 20)
     with pytest.raises(MemoryError, match=f"a matrix of {shape[0]} × {shape[1]} float64 distances needs"):
         matrix.empty_matrix(shape, np.dtype(np.float64))
-    monkeypatch.setattr(matrix, "_memory", lambda: 1 << 25)  # just enough
+    monkeypatch.setattr(matrix, "memory", lambda: 1 << 25)  # just enough
     assert matrix.empty_matrix(shape, np.dtype(np.float64)).shape == shape
 
 

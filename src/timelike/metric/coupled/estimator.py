@@ -118,17 +118,20 @@ progress, accelerator, devices, precision, random_state
 
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
         """How far the two states are from each other at every time, up to the end of the longer one."""
+        pair = self._pair(x, y)
         with torch.no_grad():
-            found = self.network_.synchronization(*self._pair(x, y))[0]
+            found = self.network_.synchronization(*pair)[0]
         return np.asarray(found.numpy(), np.float64)
 
     def coupling(self, x: Any, y: Any) -> float:
         """The mean gate of two sequences: 0 is no coupling, ½ the strongest, in which both have the same new state."""
+        pair = self._pair(x, y)
         with torch.no_grad():
-            return float(self.network_.gates(*self._pair(x, y)))
+            return float(self.network_.gates(*pair))
 
     def _pair(self, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Two sequences as the network takes them, and their lengths."""
+        self._require_fitted()
         first, second = as_one(x, "x"), as_one(y, "y")
         self._refuse(first, second, ("x", "y"))
         (a, n), (b, m) = (self._ready(side).tensor() for side in (first, second))
