@@ -6,8 +6,7 @@
 
 A process says when it begins the call, is sent SIGINT some time later, and says how the call ended. The seconds between
 the signal and that are the row; of several moments the worst counts. Beside them stands the processor time that it took
-meanwhile: on a machine that has other things to do, a call waits for its turn. A call that was over before the signal is
-told as such.
+meanwhile: on a machine that has other things to do, a call waits for its turn.
 """
 
 from __future__ import annotations
@@ -137,8 +136,8 @@ def page(lines: list[str], command: str, moments: tuple[float, ...]) -> str:
 {setting("timelike", "torch", "numpy")}; {load()}. Every call runs in a process of its own and is sent one SIGINT,
 after {said} s of processor time; of several moments the worst is shown. *KeyboardInterrupt*: it was raised. *Ended
 early*: the training ended and kept its weights, as [Train](../train.md#when-it-stops) says; before the first step there
-is nothing to keep, and KeyboardInterrupt is raised there too. A search over several trainings is stopped by two presses,
-half a second apart, and counts from the first. Processor time is that of all threads between the signal and the end: a
+is nothing to keep, and KeyboardInterrupt is raised there too. A search over trainings is stopped by two presses, half a
+second apart, and counts from the first. Processor time is that of all threads between the signal and the end: a
 call on a machine that others use waits for its turn, too. What is not within a second is a backward pass of torch's
 recurrent networks over thousands of steps: it is one call, which ends before anything is heard.
 {kept} of {len(lines)} calls end within {BAR:g} s.

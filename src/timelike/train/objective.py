@@ -100,8 +100,8 @@ class Objective(ABC):
 
         One that wants little memory calls `descent.backward(term)` for every term, then `descent.step()`.
 
-        Until its first update a step may be given up after Ctrl-C, as may a batch that is being drawn: what `state` gives
-        is not to change before.
+        Until its first update a step may be given up after Ctrl-C, as may a batch that is being drawn: what `state`
+        gives is not to change before.
         """
         found = self.loss(batch)
         numbers = found if isinstance(found, Mapping) else {"loss": found}

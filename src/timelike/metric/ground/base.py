@@ -35,7 +35,7 @@ class GroundMetric(MetricEstimator):
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)
-        # after Ctrl-C nobody waits until all frames are mapped: those of a few sequences tell weights that are not finite
+        # after Ctrl-C nobody waits until all frames are mapped: a few sequences tell weights that are not finite
         some = sequences[:_LOOKED_AT] if self.history_.stopped == "Ctrl-C" else sequences
         self._refuse_diverged(self._ready(some))
 
