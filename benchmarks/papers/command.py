@@ -28,7 +28,9 @@ def parsed(program: type[Program[Any]], argv: list[str] | None) -> argparse.Name
         _quick(given, kept)
     given.results = given.results or kept
     given.scratch = given.scratch or Path(tempfile.gettempdir()) / f"timelike-{program.paper}"
-    if given.data is None and not program.without_data and given.budget != 0:  # a page is made of rows alone
+    if given.data is None and given.budget == 0:  # a page is made of rows alone
+        given.data = Path("none")
+    if given.data is None and not program.without_data:
         raise SystemExit(f"no data: --data DIR or TIMELIKE_DATA names the folder that holds {program.holds}")
     return given
 
