@@ -94,14 +94,14 @@ BUILT_ON = [
          "GridSearchCV(tl.Neighbors(tl.SiameseGRU(max_epochs=50)), {'metric__hidden': [4, 8]}, error_score='raise')"
          ".fit(X, X.labels)",
          "from sklearn.model_selection import GridSearchCV; " + _classes(60, 200), presses=2),
-    Call("loading a folder of many files", "tl.load(folder)",
+    Call("loading many files", "tl.concat([tl.load(file) for file in files])",
          "import tempfile, pathlib; folder = tempfile.mkdtemp(); "
-         "text = 't,a\\n' + '\\n'.join(f'{i},{i}.5' for i in range(5000));"
-         "[pathlib.Path(folder, f'{i}.csv').write_text(text) for i in range(3000)]"),
+         "text = 'id,a\\n' + '\\n'.join(f'{i // 50},{i}.5' for i in range(5000)); "
+         "files = [pathlib.Path(folder, f'{i}.csv') for i in range(3000)]; [file.write_text(text) for file in files]"),
     Call("loading one long table", "tl.load(folder + '/long.csv')",
          "import tempfile, pathlib; folder = tempfile.mkdtemp(); "
          "part = '\\n'.join(f'{i},{i}.5' for i in range(100_000)) + '\\n';"
-         "pathlib.Path(folder, 'long.csv').write_text('a,b\\n' + part * 150)"),
+         "pathlib.Path(folder, 'long.csv').write_text('id,a\\n' + part * 150)"),
 ]  # fmt: skip
 
 LEARNED = [
