@@ -48,7 +48,8 @@ demo: $(VENV)/data
 test: $(VENV)/extra-test $(VENV)/data
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
-check: $(VENV)/extra-dev
+# the tests' own tools too: a program under benchmarks/ stands on pytest
+check: $(VENV)/extra-dev $(VENV)/extra-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
