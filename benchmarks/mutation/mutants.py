@@ -50,7 +50,7 @@ class Site:
 
     mutant: Mutant
     lines: range  # from where its statement begins to the end of what is changed
-    inside: bool  # of the body of a function: defaults of arguments are not
+    function: range | None  # in whose body it is; None where an import executes it, as it does defaults of arguments
     node: ast.expr | ast.stmt
     becomes: str
 
@@ -108,7 +108,9 @@ def _in_file(file: str) -> Iterator[Site]:
         mutant = Mutant(0, file, *told, nth=counts[told])
         counts[told] += 1
         lines = range(begin, (node.end_lineno or node.lineno) + 1)
-        body = scope is not None and node.lineno >= scope.body[0].lineno
+        body = (
+            range(scope.lineno, (scope.end_lineno or 0) + 1) if scope and node.lineno >= scope.body[0].lineno else None
+        )
         yield Site(mutant, lines, body, node, becomes)
 
 

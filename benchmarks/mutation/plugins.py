@@ -56,9 +56,9 @@ class Chosen:
 def _tested(tests: list[str], tell: Tell) -> dict[str, Any]:
     chosen = Chosen(tests, tell)
     files = list(dict.fromkeys(test.split("::", 1)[0] for test in tests))
-    pytest.main([*_ALWAYS, *files], plugins=[chosen])
-    if not chosen.passed:
-        return {"outcome": "caught", "by": "collection", "how": "no test could be run"}
+    code = pytest.main([*_ALWAYS, *files], plugins=[chosen])
+    if code != pytest.ExitCode.OK:  # without a failed test: interrupted by what one did, or nothing could be run
+        return {"outcome": "caught", "by": "pytest", "how": f"{pytest.ExitCode(code).name}, {chosen.passed} had passed"}
     return {"outcome": "survived", "passed": chosen.passed}
 
 

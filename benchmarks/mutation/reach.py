@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from benchmarks.mutation.mutants import Site
 from benchmarks.mutation.workshop import FEW, Workshop
 
+_NEVER = 2
+_STARTED = 0.2  # seconds of other processes in a test that starts any
 Tests = dict[str, dict[str, Any]]  # lines by file, and seconds
 
 
@@ -35,26 +36,26 @@ class Reach:
             self.tests |= json.loads(kept.read_text(encoding="utf-8")).get("tests", {})
 
     def cheapest(self, site: Site, seconds: float) -> tuple[list[str], float]:
-        """The tests that reach a mutant, those first that take least, as many as there is time for; and their time."""
+        """The tests that may notice a mutant, as many as there is time for, and their time.
+
+        Those that reach its line come first, then those that reach its function (the tracer does not follow every
+        call) or start processes, whose lines are not seen from here; among these, those that take least.
+        """
         chosen, total = [], 0.0
-        for test in sorted(self._reaching(site), key=self._seconds):
-            if total + self._seconds(test) > seconds:
+        for test in sorted(self.tests, key=lambda test: (self._distance(test, site), self._seconds(test))):
+            if self._distance(test, site) == _NEVER or total + self._seconds(test) > seconds:
                 break
             total += self._seconds(test)
             chosen.append(test)
         return chosen, total
 
-    def _reaching(self, site: Site) -> set[str]:
-        if not site.inside:  # a default, or a line of a class: an import executes it, and any test may look at it
-            return set(self.tests)
-        file = site.mutant.file
-        reached = {test for test, known in self.tests.items() if _meets(known["lines"].get(file), site.lines)}
-        return reached | self._elsewhere
-
-    @cached_property
-    def _elsewhere(self) -> set[str]:
-        """Tests that start processes, in which lines are executed that are not seen from here."""
-        return {test for test, known in self.tests.items() if known["processes"] > 0.2}
+    def _distance(self, test: str, site: Site) -> int:
+        if site.function is None:  # a default, or a line of a class: an import executes it, and any test may look at it
+            return 0
+        reached = set(self.tests[test]["lines"].get(site.mutant.file, ()))
+        if not reached.isdisjoint(site.lines):
+            return 0
+        return 1 if not reached.isdisjoint(site.function) or self.tests[test]["processes"] > _STARTED else _NEVER
 
     def _seconds(self, test: str) -> float:
         return float(self.tests[test]["seconds"] + self.tests[test]["processes"])
@@ -72,7 +73,3 @@ def _print(root: Path, files: list[str]) -> str:
     library = (root / "src" / "timelike").rglob("*.py")
     paths = [*sorted(library), *sorted(shared), *(root / file for file in files)]
     return hashlib.sha256(b"".join([str(FEW).encode(), *(path.read_bytes() for path in paths)])).hexdigest()[:12]
-
-
-def _meets(reached: list[int] | None, lines: range) -> bool:
-    return reached is not None and not set(reached).isdisjoint(lines)

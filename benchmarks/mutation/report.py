@@ -64,7 +64,7 @@ def _shares(what: str, groups: list[tuple[str, list[Found]]]) -> str:
 
 def _line(name: str, mutants: list[Found]) -> list[str]:
     caught, equivalent = [m for m in mutants if _caught(m)], [m for m in mutants if not _caught(m) and reason(m)]
-    hung = [m for m in mutants if m["outcome"] == "hung"]
+    hung = [m for m in caught if m["outcome"] == "hung"]
     first = [m for m in mutants if m["at_first"] != "survived"]
     left = len(mutants) - len(caught) - len(equivalent)
     counts = [len(mutants), len(caught), len(hung), left, len(equivalent)]
@@ -73,7 +73,8 @@ def _line(name: str, mutants: list[Found]) -> list[str]:
 
 
 def _caught(mutant: Found) -> bool:
-    return bool(mutant["outcome"] != "survived")
+    """By a test, or because one does not end; what only takes longer for a known reason is not caught by that."""
+    return mutant["outcome"] == "caught" or (mutant["outcome"] == "hung" and not reason(mutant))
 
 
 def _share(some: list[Found], of: list[Found] | range) -> str:
