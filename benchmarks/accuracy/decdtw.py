@@ -157,9 +157,19 @@ def gradients(count: int, unseen: list[int]) -> list[str]:
             HEAD[0].replace("with respect to", "seed"),
         ]
         lines.append(HEAD[1])
-        for seed in unseen:
-            lines.append(counted(str(seed), compared(coincidences.drawn(seed, count), f"seed {seed}")))
+        others = [compared(coincidences.drawn(seed, count), f"seed {seed}") for seed in unseen]
+        lines += [counted(str(seed), some) for seed, some in zip(unseen, others, strict=True)]
+        lines += ["", *unsolved([one for some in others for one in some])]
     return lines
+
+
+def unsolved(found: list[Any]) -> list[str]:
+    """What disagrees, with the KKT residual of its warp: a gradient is that of an optimum."""
+    wrong = [one for one in found if one.verdict == "wrong"]
+    if not wrong:
+        return []
+    said = ", ".join(f"{one.name} {differences.solved(one.problem).residual[0]:.1e}" for one in wrong)
+    return [f"KKT residuals of the warps whose gradients disagree (the bar for a warp is 1e-9): {said}."]
 
 
 def kinds(count: int, found: list[Any]) -> list[str]:

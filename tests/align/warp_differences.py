@@ -72,19 +72,25 @@ PINS = {1: "bound from below", 2: "bound from above", 3: "kink", 4: "end", 5: "x
 GLUES = {-1: "smallest slope", 1: "largest slope"}
 
 
-def active(p):
-    """Which kinds of constraints hold the warp, in words; and whether it runs along a bound."""
-    given, seen = tensors(p), {}
+def solved(p):
+    """As the solver answers, with pins, ties and the KKT residual."""
+    given, seen = tensors(p), []
     times = {"x_times": torch.tensor(p.x_times), "y_times": torch.tensor(p.y_times)}
     solve = gdtw_layer.warps.solve
 
     def watched(*arguments, **options):
-        seen["found"] = solve(*arguments, **options)
-        return seen["found"]
+        seen.append(solve(*arguments, **options))
+        return seen[0]
 
     with mock.patch.object(gdtw_layer.warps, "solve", watched):
         layer(p, given)(given["x"][None], given["y"][None], **times)
-    pins, glues = seen["found"].pins, seen["found"].glues[:-1]
+    return seen[0]
+
+
+def active(p):
+    """Which kinds of constraints hold the warp, in words; and whether it runs along a bound."""
+    found = solved(p)
+    pins, glues = found.pins, found.glues[:-1]
     held = np.isin(pins, (1, 2))
     run = {"a run along a bound"} if ((glues != 0) & held[1:] & held[:-1]).any() else set()
     return {PINS[k] for k in pins if k} | {GLUES[k] for k in glues if k} | run

@@ -179,8 +179,8 @@ std::vector<int8_t> firm(const Signal& signal, const double* phi, const WarpStat
     return found;
 }
 
-// The pieces a warp lies on. On a step of y there are two: the one towards which a block is pushed, or on which its force
-// vanishes, and for a bound from above the one before it.
+// The pieces a warp lies on. On a step of y there are two: inside the bound that holds a block, or else where it is pushed
+// to, or where its force vanishes; on the same side for all of a block, which moves as one.
 std::vector<Piece> sides_taken(const Signal& signal, const Chain& chain, const double* phi, const WarpState& s) {
     const size_t m = size_t(signal.problem().m);
     std::vector<Piece> before, pieces;
@@ -194,12 +194,14 @@ std::vector<Piece> sides_taken(const Signal& signal, const Chain& chain, const d
     for (size_t i = 0; i < m; i++) force = std::max({force, std::abs(below[i]), std::abs(above[i])});
     for (size_t begin = 0, end; begin < m; begin = end) {
         double left = 0, right = 0;
-        for (end = begin; end == begin || (end < m && s.glues[end - 1] != loose); end++)
+        bool low = false, high = false;
+        for (end = begin; end == begin || (end < m && s.glues[end - 1] != loose); end++) {
             left += below[end], right += above[end];
+            low |= s.pins[end] == at_least, high |= s.pins[end] == at_most;
+        }
         const double tolerance = 1e-10 * force;
-        const bool down = std::abs(left) < std::abs(right) - tolerance || std::min(left, right) > tolerance;
-        for (size_t i = begin; i < end; i++)
-            if (s.pins[i] == at_most || (down && s.pins[i] != at_least)) pieces[i] = before[i];
+        const bool falls = std::abs(left) < std::abs(right) - tolerance || std::min(left, right) > tolerance;
+        if (high || (!low && falls)) std::copy(before.begin() + begin, before.begin() + end, pieces.begin() + begin);
     }
     return pieces;
 }

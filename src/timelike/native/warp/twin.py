@@ -267,17 +267,17 @@ def _differentiate(p: Problem, found: Warps, knots: slice, v: Floats, of_objecti
 def _sides_taken(
     signal: Signal, chain: Chain, phi: Floats, pins: NDArray[np.int8], glues: NDArray[np.int8]
 ) -> NDArray[np.int64]:
-    """On which side of each value the warp lies, for those on a step of y.
+    """On which side of each value the warp lies, for those on a step of y; the same for all of a block.
 
-    Towards where a block is pushed, or where its force vanishes; for a bound from above, before it.
+    Inside the bound that holds it, or else where it is pushed to, or where its force vanishes.
     """
     every, blocks = np.arange(len(phi)), Blocks(pins, glues)
     below, above = (signal.pieces(every, phi, side).slope + chain.gradient(phi) for side in (-1, 1))
     tolerance = 1e-10 * max(np.abs(below).max(), np.abs(above).max())
     left, right = (np.add.reduceat(side, blocks.first) for side in (below, above))
-    down = (np.abs(left) < np.abs(right) - tolerance) | (np.minimum(left, right) > tolerance)
-    down = np.repeat(down, blocks.size) & (pins != AT_LEAST)
-    return np.where(down | (pins == AT_MOST), -1, 1)
+    falls = (np.abs(left) < np.abs(right) - tolerance) | (np.minimum(left, right) > tolerance)
+    low, high = (np.maximum.reduceat(pins == pin, blocks.first) for pin in (AT_LEAST, AT_MOST))
+    return np.repeat(np.where(high | (~low & falls), -1, 1), blocks.size)
 
 
 def _firm(signal: Signal, found: Warps, knots: slice, strength: Floats) -> NDArray[np.int8]:
