@@ -165,9 +165,9 @@ def main() -> None:
         lines.append(line)
         print(line, flush=True)
     if given.markdown is not None:
-        command = (
-            f"python -m benchmarks.faults.interrupts{' --quick' if given.quick else ''} --markdown {given.markdown}"
-        )
+        threads = f"OMP_NUM_THREADS={os.environ['OMP_NUM_THREADS']} " if "OMP_NUM_THREADS" in os.environ else ""
+        quick = " --quick" if given.quick else ""
+        command = f"{threads}python -m benchmarks.faults.interrupts{quick} --markdown {given.markdown}"
         given.markdown.write_text(page(lines, command, moments), encoding="utf-8")
 
 
