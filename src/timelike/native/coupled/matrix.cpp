@@ -34,7 +34,9 @@ class Side {
             const int64_t item = items[std::min(l, used - 1)], count = from.lengths[item] * features;
             const T* values = from.values + from.starts[item] * features;
             T* into = values_.get() + l;
-            for (int64_t k = 0; k < count; k++) into[k * lanes_] = values[k];
+            // in pieces: the first lane of long sequences meets gigabytes of fresh memory
+            for (int64_t from = 0; from < count && !*stop; from += 1 << 16)
+                for (int64_t k = from; k < std::min<int64_t>(count, from + (1 << 16)); k++) into[k * lanes_] = values[k];
             for (int64_t k = count; k < steps * features; k++) into[k * lanes_] = 0;
         }
     }
