@@ -1,6 +1,6 @@
 """How many small changes to the library the tests notice: a sample of mutants, each against the tests of its room.
 
-python -m benchmarks.mutation                    both samples, in the order of what tells most
+python -m benchmarks.mutation                    all samples
 python -m benchmarks.mutation --only "sample 1"  the second one
 python -m benchmarks.mutation --again            those that survived, after tests were added
 """
@@ -28,7 +28,7 @@ class Mutation(Program[Mutant]):
 
     paper, table, title, holds = "mutation", "rooms", "What the tests notice", "nothing"
     without_data = True
-    seeds = 2  # samples: one to read and to write tests for, one that judges
+    seeds = 3  # samples: to read what survives and write tests for it, and a last one that judges
 
     def __init__(self, given: argparse.Namespace) -> None:
         if given.quick and given.results == RESULTS:

@@ -1,8 +1,12 @@
 """Memory, clusters, progress, the members of an average, and warps onto a single step."""
 
+import re
+import warnings
+
 import joblib
 import numpy as np
 import pytest
+import torch
 from joblib._parallel_backends import ThreadingBackend
 
 import timelike as tl
@@ -120,3 +124,23 @@ def test_a_warp_that_cannot_reach_the_end_says_so_whichever_pair_it_is():
         )
         with pytest.raises(ValueError, match=said):
             tl.GDTW(slope=(0.0, 0.5)).pairwise([x, *X], [np.arange(4.0)])
+
+
+def test_a_warp_a_little_beyond_its_ends_takes_no_more_than_all_of_a_step():
+    warp = alignment.Warp(np.arange(2.0), np.array([-1e-9, 2 + 1e-9]), np.arange(3.0))
+    assert warp.weights.tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
+def test_of_several_plans_the_worst_is_named():
+    x = torch.tensor([[[0.0], [0.0]], [[0.0], [1.0]], [[0.0], [30.0]]], dtype=torch.float64)
+    y = torch.tensor([[[0.0], [0.0]], [[0.2], [0.9]], [[0.5], [29.0]]], dtype=torch.float64)
+    layer = tl.nn.Sinkhorn(regularization=0.1, max_iter=1)
+    misses = []
+    for item in range(3):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            layer(x[item : item + 1], y[item : item + 1])
+        misses.append(float(re.search(r"misses its marginals by (\S+)", str(heard[0].message))[1]) if heard else 0.0)
+    with pytest.warns(RuntimeWarning, match=f"the plan of item {int(np.argmax(misses))} misses"):
+        layer(x, y)
+    assert len(set(misses)) > 1

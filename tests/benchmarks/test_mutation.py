@@ -68,5 +68,5 @@ def test_the_share_leaves_out_what_nothing_can_tell_from_the_library(monkeypatch
     rows = {str(n): row | {"nth": n, "outcome": outcome} for n, outcome in enumerate(outcomes)}
     monkeypatch.setattr(report, "reasons", lambda: {"align/dtw.py/f/constant/1/2/4": "both are one"})
     page = report.body(rows)
-    assert "| align | 5 | 3 | 1 | 1 | 1 | 0.0 % | 60.0 % | 75.0 % |" in page
+    assert "| align | 5 | 3 | 1 | 1 | 1 | 0.0 % | 0.0 % | 60.0 % | 75.0 % |" in page
     assert "both are one" in page

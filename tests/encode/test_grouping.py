@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from timelike.encode import CausalNetwork, FrameNetwork
 from timelike.encode.causal import network as convolution
 from timelike.encode.causal.network import linear, product, rounds_alike
 from timelike.encode.tloss import Crops, cut, groups
@@ -73,3 +74,21 @@ def test_whether_products_round_alike_is_found_by_looking(monkeypatch):
         rounds_alike.cache_clear()
         assert rounds_alike(3, 2, 1) is expected
     rounds_alike.cache_clear()
+
+
+def test_the_sizes_of_all_products_are_known_beforehand(monkeypatch):
+    """Whether a network answers in single precision is decided by them."""
+    network = CausalNetwork(3, n_features=7, channels=4, depth=2, reduced=5)
+    seen, real = set(), convolution.product
+    monkeypatch.setattr(convolution, "product", lambda x, w, b: seen.add(tuple(w.shape)) or real(x, w, b))
+    for time in range(1, 12):  # short series reach fewer taps
+        network(torch.zeros(1, time, 3))
+    assert seen == network.products()
+
+
+def test_not_a_number_in_the_padding_of_images_reaches_no_gradient():
+    network = FrameNetwork((1, 4, 4), filters=2, n_seen=3, n_features=2, channels=2, depth=1, reduced=2)
+    x = torch.zeros(2, 5, 16)
+    x[1, 3:] = torch.nan
+    network(x, torch.tensor([5, 3])).sum().backward()
+    assert all(bool(torch.isfinite(weight.grad).all()) for weight in network.parameters())

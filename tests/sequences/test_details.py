@@ -143,3 +143,27 @@ def test_values_too_large_for_float32_are_refused_with_the_name_they_came_by():
         large[1, 4, 2] = value
         with pytest.raises(ValueError, match="Y: sequence 1 has a value at time step 4 that is too large"):
             moments.refuse(tl.Sequences(large), "Y")
+
+
+def test_a_pendulum_swings_on_any_moon():
+    made = generate.pendulum(1, 3, gravity=0.05, rod=1.0, angle=1.0, interval=0.01, random_state=0)
+    pulled = np.diff(made.states[0, :2, 1]) / 0.01
+    assert abs(pulled[0]) == pytest.approx(0.05 * np.sin(1.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("n_test", [2, 3, 6, 7, 8])
+def test_a_split_may_leave_one_of_every_class_on_either_side(n_test):
+    data = tl.Sequences(np.zeros((10, 2)), labels=[0] * 5 + [1] * 5)
+    train, test = data.split(n_test, stratify=True, random_state=0)
+    assert len(test) == n_test
+    for part in (train, test):
+        counts = np.bincount(part.labels, minlength=2)
+        assert counts.min() >= 1
+        assert abs(counts[0] - counts[1]) <= 1
+
+
+@pytest.mark.parametrize("per", ["collection", "sequence"])
+def test_values_near_the_largest_are_standardized_like_others(per):
+    small = np.array([[-1.5, -0.2, 0.4, 1.7], [1.2, 1.7, -1.6, 0.1]])
+    found = tl.Sequences(small * 1e308).standardize(per=per).values
+    np.testing.assert_allclose(found, tl.Sequences(small).standardize(per=per).values, rtol=1e-12)

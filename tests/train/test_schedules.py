@@ -118,3 +118,7 @@ def test_a_schedule_complains_before_the_first_step():
         Plateau(by=0)
     with pytest.raises(ValueError, match="watch='f1': expected one of 'auto', 'loss', 'score'"):
         Plateau(watch="f1")
+
+
+def test_a_cosine_stays_where_it_ended():
+    assert [Cosine(steps=4, final=0.1).factor(step, None, History()) for step in (4, 5, 6, 8, 20)] == [0.1] * 5

@@ -13,7 +13,8 @@ import timelike as tl
 from timelike import native
 from timelike.models import options
 from timelike.sequences.arguments import store
-from timelike.train import Batch, Objective, Trained, checkpoints, fit
+from timelike.train import Batch, History, Objective, Trained, checkpoints, fit
+from timelike.train.callbacks import ProgressBar
 from timelike.train.processes import Processes
 from timelike.train.trained import exact, torch_threads
 
@@ -225,3 +226,24 @@ def test_no_process_looks_for_a_checkpoint_before_the_first_has_tidied_up(tmp_pa
     monkeypatch.setattr(checkpoints, "_latest", lambda folder: said.append("read") or reading(folder))
     fit(ToTheMean(nn.Linear(2, 1), X, False), max_steps=1, checkpoint=tmp_path, resume=False)
     assert said[:4] == ["cleared", "waited", "read", "waited"]
+
+
+def test_the_loss_beside_a_bar_is_a_running_mean():
+    class Bar:
+        shown = ()
+
+        def set_postfix(self, words, refresh):
+            self.shown = (*self.shown, words["loss"])
+
+        def update(self, count):
+            pass
+
+    class Run:
+        history = History()
+
+    bar = ProgressBar(3, None)
+    bar._bar = Bar()
+    for step, loss in enumerate((1.0, 2.0, 3.0)):
+        Run.history.note("loss", step, loss)
+        bar.stepped(Run)
+    assert bar._bar.shown == ("1", "1.05", "1.147")  # a twentieth of the new one each time, four digits
