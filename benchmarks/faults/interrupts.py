@@ -16,6 +16,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -54,9 +55,14 @@ class Ended(NamedTuple):
 
 
 def interrupted(call: Call, moment: float) -> Ended:
-    """Run the call, send the signal, and wait."""
+    """Run the call, send the signal, and wait; files that it makes are gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        wish = os.environ | {"TMPDIR": folder} | ({} if call.native else {"TIMELIKE_NATIVE": "0"})
+        return _met(call, moment, wish)
+
+
+def _met(call: Call, moment: float, wish: dict[str, str]) -> Ended:
     program = _PROGRAM.format(before=call.before, line=call.line)
-    wish = os.environ | ({} if call.native else {"TIMELIKE_NATIVE": "0"})
     worker = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=wish)
     assert worker.stdout is not None
     try:
