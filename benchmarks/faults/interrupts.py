@@ -146,10 +146,10 @@ is nothing to keep, and KeyboardInterrupt is raised there too. A search over tra
 second apart, and counts from the first. Processor time is that of all threads between the signal and the end: a
 call on a machine that others use waits for its turn, too.
 
-A single call into torch is never broken off, and with one moment for each call a row is a sample: whether such a call is
-met depends on the moment. A backward pass of a recurrent network over thousands of steps is one and takes many seconds.
-Two others are within the second here and were not in each of the runs before this one, with nothing changed for them in
-between: training TAP without kernels (1.4 s of processor time), and all pairs of `SiameseGRU`, where one pass of the GRU
+A single call into torch is never broken off, and with one moment for each call a row is a sample: whether such a call
+is met depends on the moment. A backward pass of a recurrent network over thousands of steps is one and takes seconds.
+Two others are within the second here and were not in every run before this one, with nothing changed for them in
+between: training TAP without kernels (1.4 s of processor time), and all pairs of `SiameseGRU`, where one pass of a GRU
 took up to a minute on a busy machine, waiting for threads.
 {kept} of {len(lines)} calls end within {BAR:g} s.
 
