@@ -403,6 +403,61 @@ def convolve_backward(
     isa: str | None = None,
 ) -> None: ...
 
+# causal
+
+def causal_kept(
+    weights: list[_Array],
+    biases: list[_Array],
+    shortcuts: list[_Array],
+    shortcut_biases: list[_Array],
+    lengths: _Ints,
+    /,
+    *,
+    out: _Ints,
+    isa: str | None = None,
+) -> None: ...
+def causal_forward(
+    weights: list[_Array],
+    biases: list[_Array],
+    shortcuts: list[_Array],
+    shortcut_biases: list[_Array],
+    slope: float,
+    rows: _Array,
+    starts: _Ints,
+    lengths: _Ints,
+    kept: _Array | None,
+    kept_at: _Ints | None,
+    /,
+    *,
+    threads: int,
+    out: _Array,
+    where: _Ints,
+    isa: str | None = None,
+) -> None: ...
+def causal_backward(
+    weights: list[_Array],
+    biases: list[_Array],
+    shortcuts: list[_Array],
+    shortcut_biases: list[_Array],
+    slope: float,
+    rows: _Array,
+    starts: _Ints,
+    lengths: _Ints,
+    kept: _Array | None,
+    kept_at: _Ints | None,
+    where: _Ints,
+    gradient: _Array,
+    /,
+    *,
+    threads: int,
+    out: _Array | None,
+    to_weights: list[_Array],
+    to_biases: list[_Array],
+    to_shortcuts: list[_Array],
+    to_shortcut_biases: list[_Array],
+    isa: str | None = None,
+) -> None: ...
+
 # stream
 
 def advance(

@@ -8,6 +8,7 @@
 namespace nb = nanobind;
 
 namespace timelike {
+void define_causal(nb::module_& module);
 void define_convolve(nb::module_& module);
 void define_coupled_gradients(nb::module_& module);
 void define_coupled_listed(nb::module_& module);
@@ -30,6 +31,7 @@ NB_MODULE(_kernels, module) {
     define_coupled_listed(module);
     define_coupled_gradients(module);
     define_convolve(module);
+    define_causal(module);
     define_stream(module);
     module.def("isa", [] { return std::string(name_of({})); }, "The instruction set in use.");
     module.def("isas", &runnable, "Instruction sets that are built in and that this processor runs.");

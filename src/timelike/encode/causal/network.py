@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ...native.causal import Network, graded, twin
+from ...native.causal.alike import affine, product
 from ...sequences.arguments import whole
-from ...sequences.padding import for_network, read_lengths, valid
+from ...sequences.padding import for_network, read_lengths
 from ...train.trained import torch_threads
 
-_ROWS, _COLUMNS = 64, 8  # for every thread so many rows at least, and a multiple of so many columns: see `product`
+SLOPE = 0.01
+"""Of the leaky ReLUs."""
 _TRIED = 600  # rows by which the rounding of products is looked at
-_PIECE = 4096  # steps whose taps are laid side by side at once: a megabyte or two, which stays in the cache
 
 
 class CausalNetwork(nn.Module):
@@ -54,11 +54,18 @@ class CausalNetwork(nn.Module):
         self.linear = nn.Linear(reduced, n_features)
 
     def products(self) -> set[tuple[int, int]]:
-        """The sizes (input, output) of all products of matrices it may take; a short series reaches fewer taps."""
-        linear = [layer for layer in self.modules() if isinstance(layer, nn.Linear)]
+        """The sizes (input, output) of the matrix products that torch may take; a short series reaches fewer taps.
+
+        The kernels leave it the linear map only.
+        """
+        ends = {(self.linear.in_features, self.linear.out_features)}
+        layers = self._layers()
+        if graded.serves(layers, layers.biases[0][None, None]):
+            return ends
+        linear = [layer for layer in self.blocks.modules() if isinstance(layer, nn.Linear)]
         taps = [layer.direction for layer in self.modules() if isinstance(layer, CausalConvolution)]
         reached = {(k * t.shape[1], t.shape[2]) for t in taps for k in range(1, t.shape[0] + 1)}
-        return reached | {(layer.in_features, layer.out_features) for layer in linear}
+        return ends | reached | {(layer.in_features, layer.out_features) for layer in linear}
 
     def outputs(self, x: Tensor) -> Tensor:
         """The causal part: (item, time, channel) → (item, time, reduced), each step from those up to it."""
@@ -69,42 +76,46 @@ class CausalNetwork(nn.Module):
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
         x = for_network(self, x, "x", self.n_channels)
-        if lengths is None:
-            found = self.outputs(x)
-        else:
-            beyond = ~valid(read_lengths(lengths, x.shape, "lengths"), x.shape[1], x.device)[..., None]
-            # a NaN in the padding reaches no value, but its product with a gradient of zero would be NaN
-            found = self.outputs(x.masked_fill(beyond, 0.0)).masked_fill(beyond, -torch.inf)
-        return linear(self.linear, found.amax(dim=1))
+        known = None if lengths is None else read_lengths(lengths, x.shape, "lengths")
+        found = graded.maxima(self._layers(), SLOPE, x, known)
+        return affine(found, self.linear.weight, self.linear.bias)
+
+    def _layers(self) -> Network[Tensor]:
+        layers = [layer for layer in self.blocks.modules() if isinstance(layer, CausalConvolution)]
+        none = self.linear.weight.new_empty(0, 0)
+        shortcuts = [block.shortcut for block in self.blocks]
+        return Network(
+            [layer.weight for layer in layers],
+            [layer.bias for layer in layers],
+            [none if one is None else one.weight for one in shortcuts],
+            [none[0:0].flatten() if one is None else one.bias for one in shortcuts],
+        )
 
 
 class CausalBlock(nn.Module):
     """Two causal convolutions, and a shortcut that is linear where the channels change."""
 
-    def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int, slope: float = 0.01) -> None:
+    def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int) -> None:
         super().__init__()
-        self.first = CausalConvolution(n_in, n_out, kernel=kernel, dilation=dilation, slope=slope)
-        self.second = CausalConvolution(n_out, n_out, kernel=kernel, dilation=dilation, slope=slope)
+        self.first = CausalConvolution(n_in, n_out, kernel=kernel, dilation=dilation)
+        self.second = CausalConvolution(n_out, n_out, kernel=kernel, dilation=dilation)
         self.shortcut = nn.Linear(n_in, n_out) if n_in != n_out else None
-        self.slope = slope
 
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
         inner: Tensor = self.second(self.first(x))
-        return inner + (x if self.shortcut is None else linear(self.shortcut, x))
+        return inner + (x if self.shortcut is None else affine(x, self.shortcut.weight, self.shortcut.bias))
 
 
 class CausalConvolution(nn.Module):
     """A weight-normalised convolution over (item, time, channel) whose output at t depends on inputs up to t.
 
-    leaky_relu(b + Σ_k W_k x_{t − k·dilation}). A tap that lies before the start for every t is left out: with dilations
-    up to 1024 a short series would mostly multiply zeros. The others are laid side by side, so that all of it is one
-    matrix product.
+    leaky_relu(b + Σ_k W_k x_{t − k·dilation}).
     """
 
-    def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int, slope: float = 0.01) -> None:
+    def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int) -> None:
         super().__init__()
-        self.dilation, self.slope = dilation, slope
+        self.dilation = dilation
         bound = 1 / math.sqrt(n_in * kernel)
         self.direction = nn.Parameter(torch.empty(kernel, n_in, n_out).uniform_(-bound, bound))
         self.magnitude = nn.Parameter(torch.linalg.vector_norm(self.direction.detach(), dim=(0, 1)))
@@ -119,95 +130,7 @@ class CausalConvolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
-        reached = (x.shape[1] - 1) // self.dilation + 1
-        given = x.contiguous().to(self.bias.dtype), self.weight[:reached], self.bias, self.dilation, self.slope
-        found: Tensor = _Convolution.apply(*given)  # type: ignore[no-untyped-call]
-        return found
-
-
-class _Convolution(torch.autograd.Function):
-    """Keeps the input and the output, which the next layer keeps anyway; taps side by side are made again backwards."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, dilation: int, slope: float) -> Tensor:
-        flat = weight.flatten(0, 1)
-        out = x.new_empty(*x.shape[:2], len(bias))
-        for items, times in _pieces(*x.shape[:2]):
-            seen = _beside(x, items, times, len(weight), dilation)
-            part = product(seen, flat, bias)
-            out[items, times] = F.leaky_relu(part, slope, inplace=True).reshape(out[items, times].shape)
-        ctx.save_for_backward(x, weight, out)
-        ctx.given = dilation, slope
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        x, weight, out = ctx.saved_tensors
-        dilation, slope = ctx.given
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
-            return _gradients(x, weight, torch.where(out > 0, gradient, slope * gradient), dilation, ctx)
-        taps, width = weight.shape[:2]
-        flat, by_x = weight.flatten(0, 1), torch.zeros_like(x) if ctx.needs_input_grad[0] else None
-        by_weight, by_bias = torch.zeros_like(flat), torch.zeros_like(weight[0, 0])
-        for items, times in _pieces(*x.shape[:2]):
-            inner = gradient[items, times].flatten(0, 1)
-            inner = torch.where(out[items, times].flatten(0, 1) > 0, inner, slope * inner)
-            by_bias += inner.sum(0)
-            by_weight.addmm_(_beside(x, items, times, taps, dilation).T, inner)
-            if by_x is None:
-                continue
-            columns = (inner @ flat.T).view(*by_x[items, times].shape[:2], -1)
-            for k in range(taps):
-                begin, stop = max(0, times.start - k * dilation), times.stop - k * dilation
-                if begin < stop:
-                    by_x[items, begin:stop] += columns[:, begin - stop :, k * width : (k + 1) * width]
-        return by_x, by_weight.view_as(weight), by_bias, None, None
-
-
-def _gradients(x: Tensor, weight: Tensor, inner: Tensor, dilation: int, ctx: Any) -> tuple[Tensor | None, ...]:
-    """The same in steps that torch can differentiate again, of which it keeps each: for gradients of gradients."""
-    x, weight = x.view_as(x), weight.view_as(weight)
-    shifted = (F.pad(x, (0, 0, k * dilation, 0))[:, : x.shape[1]] for k in range(len(weight)))
-    found = torch.stack([seen @ weight[k] for k, seen in enumerate(shifted)]).sum(0)
-    wanted = [part for part, needed in zip((x, weight), ctx.needs_input_grad, strict=False) if needed]
-    given = iter(torch.autograd.grad(found, wanted, inner, create_graph=True) if wanted else ())
-    by_x, by_weight = (next(given) if needed else None for needed in ctx.needs_input_grad[:2])
-    return by_x, by_weight, inner.sum((0, 1)), None, None
-
-
-def _pieces(n_items: int, time: int) -> Iterator[tuple[slice, slice]]:
-    """Which steps are taken together: of several short series, or a part of a long one."""
-    together = max(1, _PIECE // time)
-    for item in range(0, n_items, together):
-        for start in range(0, time, _PIECE):
-            yield slice(item, min(item + together, n_items)), slice(start, min(start + _PIECE, time))
-
-
-def _beside(x: Tensor, items: slice, times: slice, taps: int, dilation: int) -> Tensor:
-    """What the taps see at these steps, (step, tap and input); zeros before the start."""
-    columns = []
-    for k in range(taps):
-        begin, stop = times.start - k * dilation, times.stop - k * dilation
-        seen = x[items, max(0, begin) : max(0, stop)]
-        missing = min(times.stop - times.start, max(0, -begin))
-        columns.append(F.pad(seen, (0, 0, missing, 0)) if missing else seen)
-    beside = torch.cat(columns, dim=-1) if taps > 1 else columns[0]
-    return beside.flatten(0, 1)
-
-
-def product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """b + x W of rows x (row, input) and W (input, output), every row rounded alike whatever rows are beside it.
-
-    Libraries have kernels of their own for few rows and for odd numbers of columns, which round otherwise: zeros are
-    added until there are enough of both. `rounds_alike` looks whether that is enough.
-    """
-    n_rows, n_columns = len(x), len(bias)
-    lacking, odd = _ROWS * torch.get_num_threads() - n_rows, -n_columns % _COLUMNS
-    if lacking > 0:
-        x = F.pad(x, (0, 0, 0, lacking))
-    if odd:
-        weight, bias = F.pad(weight, (0, odd)), F.pad(bias, (0, odd))
-    return torch.addmm(bias, x, weight)[:n_rows, :n_columns]
+        return twin.convolution(x, self.weight, self.bias, self.dilation, SLOPE)
 
 
 @cache
@@ -222,9 +145,3 @@ def rounds_alike(n_in: int, n_out: int, threads: int) -> bool:
         whole = product(x, weight, bias)
         pieces = (slice(i, i + size) for size in (1, 2, 17, 64, 100, 257) for i in (0, 1, _TRIED - size))
         return all(torch.equal(product(x[piece], weight, bias), whole[piece]) for piece in pieces)
-
-
-def linear(layer: nn.Linear, x: Tensor) -> Tensor:
-    """The layer of x (…, input), every row rounded alike."""
-    found = product(x.reshape(-1, x.shape[-1]), layer.weight.T, layer.bias)
-    return found.reshape(*x.shape[:-1], -1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .network import CausalBlock, CausalConvolution, CausalNetwork
+from .network import SLOPE, CausalBlock, CausalConvolution, CausalNetwork
 
 _OPSET, _IR = 17, 8  # what runtimes from 2022 on read
 
@@ -69,7 +69,7 @@ class _Graph:
     def block(self, block: CausalBlock, x: str) -> str:
         inner = x
         for layer in (block.first, block.second):
-            inner = self.add("LeakyRelu", self.convolution(layer, inner), alpha=block.slope)
+            inner = self.add("LeakyRelu", self.convolution(layer, inner), alpha=SLOPE)
         if block.shortcut is not None:
             weight, bias = self.constant(block.shortcut.weight[:, :, None]), self.constant(block.shortcut.bias)
             x = self.add("Conv", x, weight, bias, kernel_shape=[1])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Floats, StandardizedStream
-from .network import CausalBlock, CausalConvolution, CausalNetwork
+from .network import SLOPE, CausalBlock, CausalConvolution, CausalNetwork
 
 
 class CausalStream(StandardizedStream):
@@ -60,14 +60,14 @@ class _Convolution:
 
 class _Block:
     def __init__(self, block: CausalBlock) -> None:
-        self.first, self.second, self.slope = _Convolution(block.first), _Convolution(block.second), block.slope
+        self.first, self.second = _Convolution(block.first), _Convolution(block.second)
         shortcut = block.shortcut
         self.shortcut = None if shortcut is None else _Affine(shortcut.weight, shortcut.bias)
 
     def push(self, x: Floats) -> Floats:
-        inner = _leaky(self.second.push(_leaky(self.first.push(x), self.slope)), self.slope)
+        inner = _leaky(self.second.push(_leaky(self.first.push(x))))
         return np.asarray(inner + (x if self.shortcut is None else self.shortcut(x)))
 
 
-def _leaky(x: Floats, slope: float) -> Floats:
-    return np.where(x > 0, x, np.float32(slope) * x)
+def _leaky(x: Floats) -> Floats:
+    return np.where(x > 0, x, np.float32(SLOPE) * x)

@@ -1,0 +1,92 @@
+"""Causal networks over sequences of any lengths, and the maximum over time: values and gradients, of arrays.
+
+`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine import kernels
+
+Values = TypeVar("Values")
+"""Arrays at this door, tensors in `graded` and `twin`."""
+
+Arrays = NDArray[Any]
+
+_KEPT = 1 << 28  # numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
+
+
+class Network(NamedTuple, Generic[Values]):
+    """Blocks of dilations 1, 2, 4, …: of each two convolutions with leaky ReLUs, and a shortcut.
+
+    `weights` (tap, input, output) and `biases` of two convolutions for each block, tap 0 being now; `shortcuts` (output,
+    input) and `shortcut_biases` one for each, empty where the input itself is added. float32 for the kernels.
+    """
+
+    weights: list[Values]
+    biases: list[Values]
+    shortcuts: list[Values]
+    shortcut_biases: list[Values]
+
+
+class Steps(NamedTuple):
+    """Rows (step, channel) in which item i has `lengths[i]` from `starts[i]` on; float32 and int64."""
+
+    rows: Arrays
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+class Kept(NamedTuple):
+    """What the gradients need of the values: activations, from `starts` on for each item, -1 for those not kept."""
+
+    values: Arrays
+    starts: NDArray[np.int64]
+
+
+def forward(
+    network: Network[Arrays], slope: float, steps: Steps, *, keep: bool, threads: int
+) -> tuple[Arrays, NDArray[np.int64], Kept | None]:
+    """The maxima (item, output), where they are, and what `backward` needs, if it is kept.
+
+    Of each maximum twice the first step that has it, plus one where the sums before the last leaky ReLU are positive.
+    """
+    shape = len(steps.lengths), network.weights[-1].shape[2]
+    out, where = np.empty(shape, np.float32), np.empty(shape, np.int64)
+    kept = _room(network, steps) if keep else None
+    kernels.causal_forward(
+        *network, slope, *steps, *(kept or (None, None)), threads=threads, out=out, where=where
+    )
+    return out, where, kept
+
+
+def _room(network: Network[Arrays], steps: Steps) -> Kept:
+    """For as many items, from the first on, as the memory allows."""
+    counts = np.empty_like(steps.lengths)
+    kernels.causal_kept(*network, steps.lengths, out=counts)
+    ends = counts.cumsum()
+    fits = ends <= _KEPT
+    return Kept(np.empty(counts[fits].sum(), np.float32), np.where(fits, ends - counts, -1))
+
+
+def backward(
+    network: Network[Arrays],
+    slope: float,
+    steps: Steps,
+    where: NDArray[np.int64],
+    kept: Kept,
+    gradient: Arrays,
+    *,
+    wanted: bool,
+    threads: int,
+) -> tuple[Arrays | None, Network[Arrays]]:
+    """From gradients of the maxima, those of the rows, if they are wanted, and of the network."""
+    out = np.zeros_like(steps.rows) if wanted else None
+    found = Network(*([np.empty_like(one) for one in part] for part in network))
+    into = dict(zip(("to_weights", "to_biases", "to_shortcuts", "to_shortcut_biases"), found, strict=True))
+    kernels.causal_backward(*network, slope, *steps, *kept, where, gradient, threads=threads, out=out, **into)
+    return out, found

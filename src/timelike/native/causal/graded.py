@@ -1,0 +1,113 @@
+"""The causal network, tensors in and tensors out: the kernels where they serve, else the twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import causal
+from ..machine import use_kernels
+from . import Kept, Network, Steps, twin
+
+
+def maxima(network: Network[Tensor], slope: float, x: Tensor, lengths: Tensor | None) -> Tensor:
+    """The greatest output of each channel over time, (item, output), of x (item, time, channel) with lengths (item,).
+
+    All items are as long as x where `lengths` is None; what is beyond a length is not even read.
+    """
+    if not serves(network, x):
+        return twin.maxima(network, slope, x, _inside(x, lengths))
+    layers = [one for part in network for one in part]
+    if not torch.is_grad_enabled() or not any(part.requires_grad for part in (x, *layers)):
+        arrays, steps = _arrays(network, x, lengths)
+        found, _, _ = causal.forward(arrays, slope, steps, keep=False, threads=torch.get_num_threads())
+        return torch.from_numpy(found)
+    graded: Tensor = _Maxima.apply(slope, x, lengths, *layers)[0]  # type: ignore[no-untyped-call]
+    return graded
+
+
+def serves(network: Network[Tensor], x: Tensor) -> bool:
+    """Whether the kernels compute this: float32 on the CPU, not in mixed precision, at least one step."""
+    parts = (x, *network.weights)
+    plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in parts)
+    return plain and x.shape[1] > 0 and not torch.is_autocast_enabled("cpu") and use_kernels()
+
+
+class _Maxima(torch.autograd.Function):
+    """The compiled network, and what its gradients need; what is differentiated twice is the twin's."""
+
+    @staticmethod
+    def forward(
+        slope: float, x: Tensor, lengths: Tensor | None, *layers: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        given = _arrays(_taken_apart(layers), x, lengths)
+        found, where, kept = causal.forward(given[0], slope, given[1], keep=True, threads=torch.get_num_threads())
+        assert kept is not None
+        return torch.from_numpy(found), *map(torch.from_numpy, (where, *kept))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.slope, *given = inputs
+        # as tensors, so that a checkpoint can throw them away and make them again
+        ctx.save_for_backward(*output[1:], *given)
+        ctx.mark_non_differentiable(*output[1:])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        where, values, starts, x, lengths, *layers = ctx.saved_tensors
+        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+            return _gradients_by_twin(ctx, x, lengths, layers, gradients[0])
+        arrays, steps = _arrays(_taken_apart(layers), x, lengths)
+        kept, outside = Kept(values.numpy(), starts.numpy()), np.ascontiguousarray(gradients[0].numpy(force=True))
+        rows, found = causal.backward(
+            arrays,
+            ctx.slope,
+            steps,
+            where.numpy(),
+            kept,
+            outside,
+            wanted=ctx.needs_input_grad[1],
+            threads=torch.get_num_threads(),
+        )
+        by_x = None if rows is None else torch.from_numpy(rows).view(x.shape)
+        return None, by_x, None, *(torch.from_numpy(one) for part in found for one in part)
+
+
+def _taken_apart(layers: Any) -> Network[Tensor]:
+    """From all tensors of a network in one row: autograd takes nothing but single tensors."""
+    blocks = len(layers) // 6
+    cuts = (0, 2 * blocks, 4 * blocks, 5 * blocks, 6 * blocks)
+    return Network(*(list(layers[begin:end]) for begin, end in zip(cuts, cuts[1:], strict=False)))
+
+
+def _gradients_by_twin(
+    ctx: Any, x: Tensor, lengths: Tensor | None, layers: list[Tensor], gradient: Tensor
+) -> tuple[Tensor | None, ...]:
+    with torch.enable_grad():
+        # views, because one tensor may be given twice
+        given = [part.view_as(part) for part in (x, *layers)]
+        found = twin.maxima(_taken_apart(given[1:]), ctx.slope, given[0], _inside(x, lengths))
+        needed = [ctx.needs_input_grad[1], *ctx.needs_input_grad[3:]]
+        asked = [part for part, wanted in zip(given, needed, strict=True) if wanted and part.numel()]
+        by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=True))
+    by_x, *by_layers = (
+        next(by_asked) if wanted and part.numel() else None for part, wanted in zip(given, needed, strict=True)
+    )
+    return None, by_x, None, *by_layers
+
+
+def _inside(x: Tensor, lengths: Tensor | None) -> Tensor | None:
+    return None if lengths is None else torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None]
+
+
+def _arrays(network: Network[Tensor], x: Tensor, lengths: Tensor | None) -> tuple[Network[Any], Steps]:
+    def plain(part: Tensor) -> Any:
+        return np.ascontiguousarray(part.numpy(force=True))
+
+    items, time, channels = x.shape
+    known = np.full(items, time) if lengths is None else np.ascontiguousarray(lengths.numpy(force=True), np.int64)
+    steps = Steps(plain(x).reshape(-1, channels), np.arange(items) * time, known)
+    return Network(*([plain(one) for one in part] for part in network)), steps

@@ -1,0 +1,178 @@
+// Causal networks over many sequences: threads, scratch memory, what is kept for the gradients, and Python's side of it.
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "causal/packed.hpp"
+#include "machine/host.hpp"
+#include "machine/memory.hpp"
+#include "machine/pool.hpp"
+
+namespace timelike {
+namespace {
+
+const CausalTable* const built[] = TIMELIKE_TABLES(causal_table);
+
+constexpr int64_t least_together = 1024, most_groups = 16;  // steps, and groups, whose gradients are summed apart
+
+std::vector<Buffer<float>> desks(int64_t size, int threads) {
+    std::vector<Buffer<float>> all;
+    for (int w = 0; w < std::max(1, threads); w++) all.push_back(buffer<float>(size));
+    return all;
+}
+
+// The longest first: threads end at about the same time. No answer depends on it.
+std::vector<int64_t> longest_first(const Collection<float>& x) {
+    std::vector<int64_t> order(size_t(x.count), 0);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x.lengths[a] > x.lengths[b]; });
+    return order;
+}
+
+int64_t longest(const Collection<float>& x) { return x.count ? *std::max_element(x.lengths, x.lengths + x.count) : 0; }
+
+const float* steps_of(const Collection<float>& x, int64_t item) { return x.values + x.starts[item] * x.channels; }
+
+// `keep_at` is where each sequence's activations are kept in `keep`, negative for those that are made again.
+struct Keeping {
+    float* keep;
+    const int64_t* at;
+
+    float* of(int64_t item) const { return keep && at[item] >= 0 ? keep + at[item] : nullptr; }
+};
+
+void forward(const CausalTable& kernels, const CausalStack& stack, const Collection<float>& x, const Keeping& kept, float* out,
+             int64_t* where, int threads, const Poll& poll) {
+    const int64_t outputs = stack.blocks[stack.count - 1].second.outputs;
+    const std::vector<Buffer<float>> all = desks(kernels.scratch(stack, longest(x), false), threads);
+    const std::vector<int64_t> order = longest_first(x);
+    volatile bool stop = false;
+    const auto work = [&](int64_t task, int worker) {
+        const int64_t item = order[size_t(task)];
+        kernels.forward(stack, steps_of(x, item), x.lengths[item], out + item * outputs, where + item * outputs, kept.of(item),
+                        all[size_t(worker)].get(), &stop);
+    };
+    run_tasks(x.count, threads, work, [&](int64_t done) { return poll(done, x.count); }, &stop);
+}
+
+// Groups of sequences, the same for any number of threads: the gradients of each are summed apart, and then in turn.
+std::vector<std::vector<int64_t>> grouped(const Collection<float>& x) {
+    const int64_t steps = std::accumulate(x.lengths, x.lengths + x.count, int64_t(0));
+    const int64_t together = std::max(least_together, (steps + most_groups - 1) / most_groups);
+    std::vector<std::vector<int64_t>> groups;
+    int64_t begun = together;
+    for (const int64_t item : longest_first(x)) {
+        if (begun >= together) groups.emplace_back(), begun = 0;
+        groups.back().push_back(item), begun += x.lengths[item];
+    }
+    return groups;
+}
+
+void backward(const CausalTable& kernels, const CausalPacked& packed, const Collection<float>& x, const int64_t* where, const float* gradient,
+              const Keeping& kept, float* to_x, const std::vector<WantedBlock>& wanted, int threads, const Poll& poll) {
+    const CausalStack& stack = packed.stack;
+    const int64_t outputs = stack.blocks[stack.count - 1].second.outputs, room = kernels.scratch(stack, longest(x), true);
+    int64_t made_again = 0;
+    for (int64_t item = 0; item < x.count; item++)
+        if (!kept.of(item)) made_again = std::max(made_again, kernels.kept(stack, x.lengths[item]));
+    const std::vector<Buffer<float>> all = desks(room + made_again, threads);
+    const std::vector<std::vector<int64_t>> groups = grouped(x);
+    std::vector<CausalAdded> added;
+    for (size_t g = 0; g < std::max<size_t>(1, groups.size()); g++) added.emplace_back(stack);
+    volatile bool stop = false;
+    const auto work = [&](int64_t group, int worker) {
+        float* const scratch = all[size_t(worker)].get();
+        std::vector<float> unused(size_t(outputs), 0);
+        std::vector<int64_t> also(size_t(outputs), 0);
+        for (const int64_t item : groups[size_t(group)]) {
+            if (stop) return;
+            float* keep = kept.of(item);
+            if (!keep) {
+                keep = scratch + room;
+                kernels.forward(stack, steps_of(x, item), x.lengths[item], unused.data(), also.data(), keep, scratch, &stop);
+            }
+            kernels.backward(stack, packed.turned, steps_of(x, item), x.lengths[item], where + item * outputs, gradient + item * outputs,
+                             keep, added[size_t(group)].blocks.data(), to_x ? to_x + x.starts[item] * x.channels : nullptr, scratch, &stop);
+        }
+    };
+    const int64_t tasks = int64_t(groups.size());
+    run_tasks(tasks, threads, work, [&](int64_t done) { return poll(done, tasks); }, &stop);
+    if (!stop) collect(stack, added, wanted);
+}
+
+}  // namespace
+
+using Matrices = std::vector<Array3<const float>>;
+using Vectors = std::vector<Array1<const float>>;
+using Shortcuts = std::vector<Array2<const float>>;
+
+static std::vector<GivenBlock> blocks_of(const Matrices& weights, const Vectors& biases, const Shortcuts& shortcuts,
+                                         const Vectors& shortcut_biases) {
+    std::vector<GivenBlock> blocks;
+    if (shortcuts.empty() || weights.size() != 2 * shortcuts.size()) throw std::invalid_argument("expected two convolutions for each block");
+    for (size_t b = 0; b < shortcuts.size(); b++) {
+        const auto layer = [&](size_t l) {
+            const auto& w = weights[l];
+            return GivenLayer{w.data(), biases[l].data(), int64_t(w.shape(0)), int64_t(w.shape(1)), int64_t(w.shape(2))};
+        };
+        const bool straight = shortcuts[b].size() == 0;
+        blocks.push_back({layer(2 * b), layer(2 * b + 1), straight ? nullptr : shortcuts[b].data(), straight ? nullptr : shortcut_biases[b].data()});
+    }
+    return blocks;
+}
+
+void define_causal(nb::module_& module) {
+    module.def(
+        "causal_kept",
+        [](Matrices weights, Vectors biases, Shortcuts shortcuts, Vectors shortcut_biases, Ids lengths, Array1<int64_t> out, Isa isa) {
+            const CausalTable& kernels = table_for(isa, built);
+            const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
+            const CausalPacked packed(kernels, given, given[0].first.inputs, 0, false);
+            for (size_t i = 0; i < lengths.size(); i++) out.data()[i] = kernels.kept(packed.stack, lengths.data()[i]);
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::kw_only(), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
+    module.def(
+        "causal_forward",
+        [](Matrices weights, Vectors biases, Shortcuts shortcuts, Vectors shortcut_biases, float slope, Array2<const float> x, Ids starts,
+           Ids lengths, std::optional<Array1<float>> kept, std::optional<Ids> kept_at, int threads, Array2<float> out, Array2<int64_t> where,
+           Isa isa) {
+            const CausalTable& kernels = table_for(isa, built);
+            const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
+            const CausalPacked packed(kernels, given, given[0].first.inputs, slope, false);
+            const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
+            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+                forward(kernels, packed.stack, collection(x, starts, lengths), keeping, out.data(), where.data(), threads, poll);
+            });
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().none(), nb::arg().none(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("where").noconvert(),
+        nb::arg("isa") = nb::none());
+    module.def(
+        "causal_backward",
+        [](Matrices weights, Vectors biases, Shortcuts shortcuts, Vectors shortcut_biases, float slope, Array2<const float> x, Ids starts,
+           Ids lengths, std::optional<Array1<float>> kept, std::optional<Ids> kept_at, Array2<const int64_t> where,
+           Array2<const float> gradient, int threads, std::optional<Array2<float>> out, std::vector<Array3<float>> to_weights,
+           std::vector<Array1<float>> to_biases, std::vector<Array2<float>> to_shortcuts, std::vector<Array1<float>> to_shortcut_biases,
+           Isa isa) {
+            const CausalTable& kernels = table_for(isa, built);
+            const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
+            const CausalPacked packed(kernels, given, given[0].first.inputs, slope, true);
+            const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
+            std::vector<WantedBlock> wanted;
+            for (size_t b = 0; b < given.size(); b++)
+                wanted.push_back({to_weights[2 * b].data(), to_biases[2 * b].data(), to_weights[2 * b + 1].data(), to_biases[2 * b + 1].data(),
+                                  to_shortcuts[b].data(), to_shortcut_biases[b].data()});
+            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+                backward(kernels, packed, collection(x, starts, lengths), where.data(), gradient.data(), keeping,
+                         out ? out->data() : nullptr, wanted, threads, poll);
+            });
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().none(), nb::arg().none(), nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"),
+        nb::arg("out").none(), nb::arg("to_weights").noconvert(), nb::arg("to_biases").noconvert(), nb::arg("to_shortcuts").noconvert(),
+        nb::arg("to_shortcut_biases").noconvert(), nb::arg("isa") = nb::none());
+}
+
+}  // namespace timelike

@@ -1,0 +1,58 @@
+// The weights of a causal network as its kernels read them, and the gradients that they leave as they were given.
+#pragma once
+#include <stddef.h>
+
+#include <utility>
+#include <vector>
+
+#include "causal/table.hpp"
+
+namespace timelike {
+
+using Numbers = std::vector<float>;
+
+// One convolution as Python gives it: (tap, input, output) and (output).
+struct GivenLayer {
+    const float *weights, *bias;
+    int64_t taps, inputs, outputs;
+};
+
+// Two convolutions, and the weights (output, input) and the bias of a shortcut, null where there is none.
+struct GivenBlock {
+    GivenLayer first, second;
+    const float *shortcut, *shortcut_bias;
+};
+
+// Keeps the arranged weights alive that its structures point to.
+class CausalPacked {
+public:
+    CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, int64_t channels, float slope, bool gradients);
+    CausalPacked(const CausalPacked&) = delete;
+
+    CausalStack stack;
+    CausalTurned turned;
+
+private:
+    const float* arranged(int64_t rows, int64_t outputs, const std::vector<double>& matrix);
+    CausalLayer layer(const GivenLayer& given, int64_t dilation, bool turned);
+
+    const CausalTable& kernels;
+    std::vector<Numbers> memory;
+    std::vector<CausalBlock> forwards, backwards;
+};
+
+// Gradients of all weights, zero at first. Those of several are added up and handed over by `collect`.
+class CausalAdded {
+public:
+    explicit CausalAdded(const CausalStack& stack);
+    std::vector<CausalBlockSums> blocks;
+    Numbers numbers;
+};
+
+// Where the gradients of a block go, laid out as it was given; the shortcut's are null where there is none.
+struct WantedBlock {
+    float *first, *first_bias, *second, *second_bias, *shortcut, *shortcut_bias;
+};
+void collect(const CausalStack& stack, std::vector<CausalAdded>& added, const std::vector<WantedBlock>& wanted);
+
+}  // namespace timelike

@@ -1,0 +1,179 @@
+// Products of rows with matrices, and sums of outer products, in tiles that stay in the registers. Every sum is taken in
+// the same order wherever a row stands in a tile, so that no bit depends on its neighbours.
+#pragma once
+#include "causal/table.hpp"
+#include "machine/simd.hpp"
+
+namespace timelike {
+namespace {
+
+constexpr int64_t unit = causal_unit;
+typedef float U8 __attribute__((vector_size(32)));  // a unit: compilers make two registers of it where they are small
+
+#if defined(__AVX512F__)
+typedef vec<float> Full;
+constexpr int paired = 2;                    // units of a register
+constexpr int most_units = 6, most_rows = 8;  // 24 sums, and a register each for three weights and a number
+inline U8 fused_unit(U8 a, U8 b, U8 c) { return (U8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#else
+typedef U8 Full;
+constexpr int paired = 1;
+constexpr int most_units = 3, most_rows = register_bytes == 32 ? 4 : 2;
+inline U8 fused_unit(U8 a, U8 b, U8 c) { return fused(a, b, c); }
+#endif
+inline Full fused_full(Full a, Full b, Full c) { return fused(a, b, c); }
+
+template <class V> inline V read(const float* from) {
+    V value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+}
+template <class V> inline void write(float* into, V value) { __builtin_memcpy(into, &value, sizeof value); }
+template <class V> inline V everywhere(float value) { return value - V{}; }  // not +, which would make 0 of -0
+
+// `Units` units of one row.
+template <int Units>
+struct Part {
+    static constexpr int fulls = Units / paired;
+    static constexpr bool odd = Units % paired != 0;
+    Full full[fulls ? fulls : 1];
+    U8 half;
+
+    void load(const float* from) {
+        for (int f = 0; f < fulls; f++) full[f] = read<Full>(from + f * paired * unit);
+        if constexpr (odd) half = read<U8>(from + fulls * paired * unit);
+    }
+    void store(float* into) const {
+        for (int f = 0; f < fulls; f++) write(into + f * paired * unit, full[f]);
+        if constexpr (odd) write(into + fulls * paired * unit, half);
+    }
+    void clear() {
+        for (int f = 0; f < fulls; f++) full[f] = Full{};
+        if constexpr (odd) half = U8{};
+    }
+    void add_product(float number, const Part& other) {
+        const Full all = everywhere<Full>(number);
+        for (int f = 0; f < fulls; f++) full[f] = fused_full(all, other.full[f], full[f]);
+        if constexpr (odd) half = fused_unit(everywhere<U8>(number), other.half, half);
+    }
+    void add(const Part& other) {
+        for (int f = 0; f < fulls; f++) full[f] = full[f] + other.full[f];
+        if constexpr (odd) half = half + other.half;
+    }
+};
+
+// Units are dealt out evenly to as few panels as hold them, in whole registers.
+inline int64_t panel_units(int64_t units, int64_t first) {
+    const int64_t registers = (units + paired - 1) / paired, most = most_units / paired, panels = (registers + most - 1) / most;
+    int64_t begin = 0;
+    for (int64_t p = 0;; p++) {
+        const int64_t width = registers / panels + (p < registers % panels);
+        if (begin * paired >= first) return width * paired < units - first ? width * paired : units - first;
+        begin += width;
+    }
+}
+
+// What is multiplied: `taps` rows for every row of the result, `step` numbers apart, each of `inputs` numbers.
+struct Seen {
+    const float* first;
+    int64_t stride, step, taps, inputs;
+
+    Seen from(int64_t row) const { return {first + row * stride, stride, step, taps, inputs}; }
+};
+
+template <int Rows, int Units>
+inline void multiply_tile(const Seen& seen, const float* weights, const float* bias, float* out, int64_t out_stride) {
+    Part<Units> sums[Rows], weight;
+    for (int r = 0; r < Rows; r++) {
+        if (bias) sums[r].load(bias);
+        else sums[r].clear();
+    }
+    for (int64_t k = 0; k < seen.taps; k++) {
+        const float* const from = seen.first + k * seen.step;
+        for (int64_t i = 0; i < seen.inputs; i++, weights += Units * unit) {
+            weight.load(weights);
+#pragma GCC unroll 8
+            for (int r = 0; r < Rows; r++) sums[r].add_product(from[r * seen.stride + i], weight);
+        }
+    }
+    for (int r = 0; r < Rows; r++) sums[r].store(out + r * out_stride);
+}
+
+template <int Units>
+void multiply_panel(const Seen& seen, const float* weights, const float* bias, int64_t rows, float* out, int64_t out_stride) {
+    int64_t r = 0;
+    for (; r + most_rows <= rows; r += most_rows)
+        multiply_tile<most_rows, Units>(seen.from(r), weights, bias, out + r * out_stride, out_stride);
+    if (most_rows > 4 && r + 4 <= rows) multiply_tile<4, Units>(seen.from(r), weights, bias, out + r * out_stride, out_stride), r += 4;
+    if (most_rows > 2 && r + 2 <= rows) multiply_tile<2, Units>(seen.from(r), weights, bias, out + r * out_stride, out_stride), r += 2;
+    if (r < rows) multiply_tile<1, Units>(seen.from(r), weights, bias, out + r * out_stride, out_stride);
+}
+
+typedef void (*MultiplyPanel)(const Seen&, const float*, const float*, int64_t, float*, int64_t);
+constexpr MultiplyPanel multiply_panels[] = {
+    multiply_panel<1>, multiply_panel<2>, multiply_panel<3>,
+#if defined(__AVX512F__)
+    multiply_panel<4>, multiply_panel<5>, multiply_panel<6>,
+#endif
+};
+
+// bias + Σ of what is seen times the matrix, for `rows` rows, each padded to units; no bias where it is null. `reached` is
+// how many taps count: the matrix may have more.
+inline void multiply(const Seen& seen, int64_t taps_of_matrix, const float* matrix, const float* bias, int64_t units, int64_t rows,
+                     float* out, int64_t out_stride) {
+    for (int64_t u = 0; u < units;) {
+        const int64_t width = panel_units(units, u);
+        multiply_panels[width - 1](seen, matrix + u * unit * taps_of_matrix * seen.inputs, bias ? bias + u * unit : nullptr, rows,
+                                   out + u * unit, out_stride);
+        u += width;
+    }
+}
+
+template <int Inputs, int Units>
+inline void outer_tile(const float* values, int64_t stride, const float* gradients, int64_t by, int64_t rows, float* into, int64_t width) {
+    Part<Units> sums[Inputs], gradient;
+    for (int i = 0; i < Inputs; i++) sums[i].clear();
+    for (int64_t r = 0; r < rows; r++) {
+        gradient.load(gradients + r * by);
+#pragma GCC unroll 8
+        for (int i = 0; i < Inputs; i++) sums[i].add_product(values[r * stride + i], gradient);
+    }
+    // a sum of its own for every call, added to what is there: a million small numbers one by one would be less exact
+    for (int i = 0; i < Inputs; i++) {
+        gradient.load(into + i * width);
+        gradient.add(sums[i]);
+        gradient.store(into + i * width);
+    }
+}
+
+template <int Units>
+void outer_panel(const float* values, int64_t stride, int64_t inputs, const float* gradients, int64_t by, int64_t rows, float* into,
+                 int64_t width) {
+    int64_t i = 0;
+    for (; i + most_rows <= inputs; i += most_rows)
+        outer_tile<most_rows, Units>(values + i, stride, gradients, by, rows, into + i * width, width);
+    if (most_rows > 4 && i + 4 <= inputs) outer_tile<4, Units>(values + i, stride, gradients, by, rows, into + i * width, width), i += 4;
+    if (most_rows > 2 && i + 2 <= inputs) outer_tile<2, Units>(values + i, stride, gradients, by, rows, into + i * width, width), i += 2;
+    if (i < inputs) outer_tile<1, Units>(values + i, stride, gradients, by, rows, into + i * width, width);
+}
+
+typedef void (*OuterPanel)(const float*, int64_t, int64_t, const float*, int64_t, int64_t, float*, int64_t);
+constexpr OuterPanel outer_panels[] = {
+    outer_panel<1>, outer_panel<2>, outer_panel<3>,
+#if defined(__AVX512F__)
+    outer_panel<4>, outer_panel<5>, outer_panel<6>,
+#endif
+};
+
+// Σ over `rows` rows of values (row, input) times gradients (row, output), added to (input, output padded to units).
+inline void outer(const float* values, int64_t stride, int64_t inputs, const float* gradients, int64_t by, int64_t units, int64_t rows,
+                  float* into) {
+    for (int64_t u = 0; u < units;) {
+        const int64_t width = panel_units(units, u);
+        outer_panels[width - 1](values, stride, inputs, gradients + u * unit, by, rows, into + u * unit, units * unit);
+        u += width;
+    }
+}
+
+}  // namespace
+}  // namespace timelike

@@ -1,0 +1,76 @@
+// Networks of causal dilated convolutions and the maximum over time of what comes out: what the T-Loss trains.
+//
+// Activations lie as rows, one for every step, padded to units of eight channels, so that a convolution is a product of
+// rows with a matrix however long a sequence is and whatever sequences are beside it. Where a sequence is at least four
+// dilations long and there are three taps, four steps, a dilation apart, are taken together: a product of polynomials,
+// known from its values at six points (Toom and Cook), so that six products do the work of twelve.
+#pragma once
+#include <stdint.h>
+
+#include "machine/isa.hpp"
+
+namespace timelike {
+
+constexpr int64_t causal_unit = 8;  // channels
+constexpr int64_t causal_points = 6, causal_tile = 4;
+
+static inline int64_t causal_units(int64_t channels) { return (channels + causal_unit - 1) / causal_unit; }
+
+// A convolution of `taps`, a dilation apart. Matrices (row, output) are arranged in panels of so many units of outputs
+// as the registers hold, one panel after the other; their rows are (tap, input).
+struct CausalLayer {
+    int64_t taps, inputs, outputs, dilation;
+    const float* weights;  // panels of (tap, input) × output
+    const float* tiles;    // of every point panels of input × output; null unless there are three taps
+    const float* bias;     // padded to units
+
+    int64_t width() const { return causal_units(outputs) * causal_unit; }
+};
+
+struct CausalBlock {
+    CausalLayer first, second;
+    CausalLayer shortcut;  // one tap; no weights where the input itself is added
+};
+
+struct CausalStack {
+    int64_t channels, count;  // of the input; blocks, the last of which is followed by the maximum
+    const CausalBlock* blocks;
+    float slope;  // of the leaky ReLUs
+};
+
+// The same layers from outputs to inputs, for the gradients: the tap k reads k dilations later. The last block is another
+// matter, see gradients.hpp: its layers are plain matrices.
+struct CausalTurned {
+    const CausalBlock* blocks;  // all but the last; the shortcut of the first only for gradients of the sequences
+    const float* last_first;    // panels of output × (tap, input padded to units)
+    const float* last_second;   // (output, tap, input padded to units)
+    const float* last_shortcut; // (output, input padded to units), or null
+};
+
+// Where gradients are added, for one layer: (tap, input, output padded), (point, input, output padded), (output padded).
+// In the last block: `second` as (output, tap, input padded), the shortcut as (output, input padded).
+struct CausalSums {
+    float *weights, *tiles, *bias;
+};
+struct CausalBlockSums {
+    CausalSums first, second, shortcut;
+};
+
+struct CausalTable {
+    // units of the panel that begins with unit `first` of `units`
+    int64_t (*panel)(int64_t units, int64_t first);
+    // numbers of scratch for one worker, and of what the gradients need of a sequence of so many steps
+    int64_t (*scratch)(const CausalStack&, int64_t length, bool gradients);
+    int64_t (*kept)(const CausalStack&, int64_t length);
+    // the maxima (output of the last block) of a sequence (length, channels), and of each twice the first step where it is,
+    // plus one where what goes into the last leaky ReLU is positive there; `keep` may be null
+    void (*forward)(const CausalStack&, const float* x, int64_t length, float* out, int64_t* where, float* keep, float* scratch,
+                    const volatile bool* stop);
+    // from gradients of the maxima: those of the weights, added, and that of the sequence unless `to_x` is null
+    void (*backward)(const CausalStack&, const CausalTurned&, const float* x, int64_t length, const int64_t* where, const float* gradient,
+                     const float* keep, const CausalBlockSums* sums, float* to_x, float* scratch, const volatile bool* stop);
+};
+
+TIMELIKE_DECLARE_TABLES(CausalTable, causal_table)
+
+}  // namespace timelike
