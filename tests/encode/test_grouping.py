@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from timelike.encode import CausalNetwork, FrameNetwork
-from timelike.encode.causal import network as convolution
-from timelike.encode.causal.network import linear, product, rounds_alike
+from timelike.encode.causal.network import rounds_alike
 from timelike.encode.tloss import Crops, cut, groups
+from timelike.native.causal import alike
 
 
 def padded_steps(lengths, parts):
@@ -55,11 +55,11 @@ def test_a_crop_is_followed_by_zeros_whatever_comes_after_it_in_the_series():
 def test_a_product_is_the_matrix_product_for_any_number_of_rows_and_columns(rows, columns):
     torch.manual_seed(0)
     x, weight, bias = torch.randn(rows, 4), torch.randn(4, columns), torch.randn(columns)
-    found = product(x, weight, bias)
+    found = alike.product(x, weight, bias)
     assert found.shape == (rows, columns)
     torch.testing.assert_close(found, x @ weight + bias)
     layer = nn.Linear(4, columns)
-    torch.testing.assert_close(linear(layer, x.view(1, rows, 4)), layer(x)[None])
+    torch.testing.assert_close(alike.affine(x.view(1, rows, 4), layer.weight, layer.bias), layer(x)[None])
 
 
 def test_whether_products_round_alike_is_found_by_looking(monkeypatch):
@@ -70,17 +70,19 @@ def test_whether_products_round_alike_is_found_by_looking(monkeypatch):
         return x @ weight + bias + 1e-3 * len(x)
 
     for way, expected in ((row_by_row, True), (by_their_number, False)):
-        monkeypatch.setattr(convolution, "product", way)
+        monkeypatch.setattr(alike, "product", way)
         rounds_alike.cache_clear()
         assert rounds_alike(3, 2, 1) is expected
     rounds_alike.cache_clear()
 
 
-def test_the_sizes_of_all_products_are_known_beforehand(monkeypatch):
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_the_sizes_of_all_products_are_known_beforehand(monkeypatch, native):
     """Whether a network answers in single precision is decided by them."""
+    monkeypatch.setenv("TIMELIKE_NATIVE", native)
     network = CausalNetwork(3, n_features=7, channels=4, depth=2, reduced=5)
-    seen, real = set(), convolution.product
-    monkeypatch.setattr(convolution, "product", lambda x, w, b: seen.add(tuple(w.shape)) or real(x, w, b))
+    seen, real = set(), alike.product
+    monkeypatch.setattr(alike, "product", lambda x, w, b: seen.add(tuple(w.shape)) or real(x, w, b))
     for time in range(1, 12):  # short series reach fewer taps
         network(torch.zeros(1, time, 3))
     assert seen == network.products()

@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from timelike.encode import CausalNetwork
-from timelike.encode.causal import network as convolution
 from timelike.encode.causal.network import CausalConvolution
 from timelike.encode.tloss import encoded, groups
+from timelike.native.causal import twin
 
 
 def plain_convolution(layer, x):
@@ -56,7 +56,8 @@ def test_pieces_of_any_size_give_the_same_values_and_gradients(network, monkeypa
     inputs = [x, *network.parameters()]
     expected = plain_network(network, x)
     gradients = torch.autograd.grad(expected.square().sum(), inputs)
-    monkeypatch.setattr(convolution, "_PIECE", piece)
+    monkeypatch.setattr(twin, "_PIECE", piece)
+    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     found = network(x)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     for ours, theirs in zip(torch.autograd.grad(found.square().sum(), inputs), gradients, strict=True):
@@ -65,7 +66,7 @@ def test_pieces_of_any_size_give_the_same_values_and_gradients(network, monkeypa
 
 @pytest.mark.parametrize(("time", "dilation", "piece"), [(1, 1, 4096), (9, 2, 4), (9, 4, 4), (9, 16, 4096), (30, 8, 7)])
 def test_the_gradient_of_a_convolution_is_that_of_finite_differences(monkeypatch, time, dilation, piece):
-    monkeypatch.setattr(convolution, "_PIECE", piece)
+    monkeypatch.setattr(twin, "_PIECE", piece)
     torch.manual_seed(0)
     layer = CausalConvolution(2, 3, kernel=3, dilation=dilation).double()
     x = torch.randn(2, time, 2, dtype=torch.float64, requires_grad=True)

@@ -101,7 +101,9 @@ def near(found, wanted, tolerance):
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
-@pytest.mark.parametrize("shape", [SMALL, PAPER, (40, 40, 2, 40, 3), (2, 9, 2, 17, 5), (8, 8, 3, 24, 1), (1, 4, 0, 7, 3)])
+@pytest.mark.parametrize(
+    "shape", [SMALL, PAPER, (40, 40, 2, 40, 3), (2, 9, 2, 17, 5), (8, 8, 3, 24, 1), (1, 4, 0, 7, 3)]
+)
 def test_values_are_those_of_the_formula(isa, shape):
     layers = network(*shape)
     for lengths in [(1,), (1, 2, 3, 4, 5), (16, 64, 33), (130, 7)]:
@@ -111,7 +113,9 @@ def test_values_are_those_of_the_formula(isa, shape):
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
-@pytest.mark.parametrize("shape", [SMALL, PAPER, (40, 40, 2, 40, 3), (2, 9, 2, 17, 5), (8, 8, 3, 24, 1), (1, 4, 0, 7, 3)])
+@pytest.mark.parametrize(
+    "shape", [SMALL, PAPER, (40, 40, 2, 40, 3), (2, 9, 2, 17, 5), (8, 8, 3, 24, 1), (1, 4, 0, 7, 3)]
+)
 def test_gradients_are_those_of_the_formula(isa, shape):
     layers = network(*shape)
     for lengths in [(1,), (1, 2, 3, 4, 5), (16, 64, 33), (130, 7)]:
@@ -157,7 +161,9 @@ def test_neither_threads_nor_neighbours_change_a_bit():
         for one, other in zip(gradients, backward(layers, given, *again[1:], gradient, threads=threads), strict=True):
             assert np.array_equal(one, other)
     for i, (start, length) in enumerate(zip(given.starts, given.lengths, strict=True)):
-        alone = causal.Steps(np.ascontiguousarray(given.rows[start : start + length]), np.array([0]), np.array([length]))
+        alone = causal.Steps(
+            np.ascontiguousarray(given.rows[start : start + length]), np.array([0]), np.array([length])
+        )
         assert np.array_equal(found[i], forward(layers, alone, keep=False)[0][0])
 
 
@@ -232,11 +238,16 @@ def test_memory_is_bounded_and_nothing_else_changes(monkeypatch):
     layers, x = tensors(network(*PAPER)), torch.randn(6, 50, 1)
     asked = [one for part in layers for one in part if one.numel()]
     wanted = torch.autograd.grad(graded.maxima(layers, SLOPE, x, None).square().sum(), asked)
-    arrays, steps = causal.Network(*([one.detach().numpy() for one in part] for part in layers)), graded._arrays(layers, x, None)[1]
+    arrays, steps = (
+        causal.Network(*([one.detach().numpy() for one in part] for part in layers)),
+        graded._arrays(layers, x, None)[1],
+    )
     _, _, kept = causal.forward(arrays, SLOPE, steps, keep=True, threads=1)
     monkeypatch.setattr(causal, "_KEPT", kept.values.size // 2)
     _, _, half = causal.forward(arrays, SLOPE, steps, keep=True, threads=1)
     assert half.values.size == kept.values.size // 2
     assert (half.starts < 0).sum() == 3
-    for one, other in zip(torch.autograd.grad(graded.maxima(layers, SLOPE, x, None).square().sum(), asked), wanted, strict=True):
+    for one, other in zip(
+        torch.autograd.grad(graded.maxima(layers, SLOPE, x, None).square().sum(), asked), wanted, strict=True
+    ):
         assert torch.equal(one, other)

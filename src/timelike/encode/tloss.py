@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..models import fingerprint, options
+from ..native.machine.reused import Memory
 from ..sequences import Sequences
 from ..sequences.moments import RESCALE
 from ..train import Batch, Descent, Objective, Trained, shuffled
@@ -45,8 +46,12 @@ class TLossEncoder(Trained, Encoder):
             n_negatives=self.n_negatives,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            by_terms=bool(ready.lengths.max() > LONG) if self.by_terms is None else self.by_terms,
+            by_terms=self._needs_terms(ready) if self.by_terms is None else self.by_terms,
         )
+
+    def _needs_terms(self, ready: Sequences) -> bool:
+        """Whether activations of all crops at once would be too many: kernels bound them by themselves."""
+        return bool(ready.lengths.max() > LONG) and pads(self.network_)
 
     def _limits(self) -> dict[str, Any]:
         usual = 2000 if self.n_negatives >= 10 else 1500
@@ -94,6 +99,7 @@ class Contrast(Objective):
         self.module, self.sequences = network, sequences
         self.n_negatives, self.batch_size, self.learning_rate = n_negatives, batch_size, learning_rate
         self.by_terms = by_terms
+        self.memory = Memory()
         base, _, _ = sequences.buffers()
         self.steps = torch.tensor(base.reshape(len(base), -1), dtype=torch.float32)
 
@@ -120,7 +126,8 @@ class Contrast(Objective):
         sides = [(batch[name], batch[f"{name}_lengths"]) for name in ("anchor", "positive", "negative")]
         negatives, lengths = sides[2]
         sides[2] = negatives.flatten(0, 1), lengths.flatten()
-        anchor, positive, negative = encoded(self.module, sides)
+        with self.memory.lent():
+            anchor, positive, negative = encoded(self.module, sides)
         return _terms(anchor, positive[:, None], 1.0) + _terms(anchor, negative.reshape(*lengths.shape, -1), -1.0)
 
     def step(self, batch: Batch, descent: Descent) -> Mapping[str, Tensor | float]:
@@ -208,15 +215,24 @@ def cut(steps: Tensor, crops: Crops) -> Tensor:
 def encoded(network: nn.Module, sides: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
     """Representations of several padded batches (item, time, channel) with lengths (item,), in one go.
 
-    All are sorted by length and cut into a few groups, each as long as its longest.
+    Where padding costs time, all are sorted by length and cut into a few groups, each as long as its longest.
     """
     longest = max(x.shape[1] for x, _ in sides)
     steps = torch.cat([F.pad(x, (0, 0, 0, longest - x.shape[1])) for x, _ in sides])
     lengths = torch.cat([side for _, side in sides])
-    order = torch.argsort(lengths, stable=True)
-    found = [_group(network, steps, lengths, order[group]) for group in groups(lengths[order].tolist())]
-    features = torch.cat(found)[torch.argsort(order)]
+    if pads(network):
+        order = torch.argsort(lengths, stable=True)
+        found = [_group(network, steps, lengths, order[group]) for group in groups(lengths[order].tolist())]
+        features = torch.cat(found)[torch.argsort(order)]
+    else:
+        features = network(steps, lengths)
     return list(torch.split(features, [len(side) for _, side in sides]))
+
+
+def pads(network: nn.Module) -> bool:
+    """Whether steps past a length cost a network time and memory; to those with kernels they do not."""
+    known = getattr(network, "pads", None)
+    return known is None or bool(known())
 
 
 def _group(network: nn.Module, steps: Tensor, lengths: Tensor, chosen: Tensor) -> Tensor:

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...native.causal import Network, graded, twin
-from ...native.causal.alike import affine, product
+from ...native.causal import Network, alike, graded, twin
 from ...sequences.arguments import whole
 from ...sequences.padding import for_network, read_lengths
 from ...train.trained import torch_threads
@@ -59,13 +58,16 @@ class CausalNetwork(nn.Module):
         The kernels leave it the linear map only.
         """
         ends = {(self.linear.in_features, self.linear.out_features)}
-        layers = self._layers()
-        if graded.serves(layers, layers.biases[0][None, None]):
+        if not self.pads():
             return ends
         linear = [layer for layer in self.blocks.modules() if isinstance(layer, nn.Linear)]
         taps = [layer.direction for layer in self.modules() if isinstance(layer, CausalConvolution)]
         reached = {(k * t.shape[1], t.shape[2]) for t in taps for k in range(1, t.shape[0] + 1)}
         return ends | reached | {(layer.in_features, layer.out_features) for layer in linear}
+
+    def pads(self) -> bool:
+        """Whether steps past a length cost time: the kernels do not even read them."""
+        return not graded.serve(self.linear.weight)
 
     def outputs(self, x: Tensor) -> Tensor:
         """The causal part: (item, time, channel) → (item, time, reduced), each step from those up to it."""
@@ -78,7 +80,7 @@ class CausalNetwork(nn.Module):
         x = for_network(self, x, "x", self.n_channels)
         known = None if lengths is None else read_lengths(lengths, x.shape, "lengths")
         found = graded.maxima(self._layers(), SLOPE, x, known)
-        return affine(found, self.linear.weight, self.linear.bias)
+        return alike.affine(found, self.linear.weight, self.linear.bias)
 
     def _layers(self) -> Network[Tensor]:
         layers = [layer for layer in self.blocks.modules() if isinstance(layer, CausalConvolution)]
@@ -104,7 +106,7 @@ class CausalBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
         inner: Tensor = self.second(self.first(x))
-        return inner + (x if self.shortcut is None else affine(x, self.shortcut.weight, self.shortcut.bias))
+        return inner + (x if self.shortcut is None else alike.affine(x, self.shortcut.weight, self.shortcut.bias))
 
 
 class CausalConvolution(nn.Module):
@@ -142,6 +144,6 @@ def rounds_alike(n_in: int, n_out: int, threads: int) -> bool:
     source = torch.Generator().manual_seed(0)
     x, weight, bias = (torch.randn(size, generator=source) for size in ((_TRIED, n_in), (n_in, n_out), (n_out,)))
     with torch_threads(threads):
-        whole = product(x, weight, bias)
+        whole = alike.product(x, weight, bias)
         pieces = (slice(i, i + size) for size in (1, 2, 17, 64, 100, 257) for i in (0, 1, _TRIED - size))
-        return all(torch.equal(product(x[piece], weight, bias), whole[piece]) for piece in pieces)
+        return all(torch.equal(alike.product(x[piece], weight, bias), whole[piece]) for piece in pieces)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..machine import kernels
+from ..machine.reused import room
 
 Values = TypeVar("Values")
 """Arrays at this door, tensors in `graded` and `twin`."""
@@ -57,20 +58,18 @@ def forward(
     """
     shape = len(steps.lengths), network.weights[-1].shape[2]
     out, where = np.empty(shape, np.float32), np.empty(shape, np.int64)
-    kept = _room(network, steps) if keep else None
-    kernels.causal_forward(
-        *network, slope, *steps, *(kept or (None, None)), threads=threads, out=out, where=where
-    )
+    kept = _keeping(network, steps) if keep else None
+    kernels.causal_forward(*network, slope, *steps, *(kept or (None, None)), threads=threads, out=out, where=where)
     return out, where, kept
 
 
-def _room(network: Network[Arrays], steps: Steps) -> Kept:
+def _keeping(network: Network[Arrays], steps: Steps) -> Kept:
     """For as many items, from the first on, as the memory allows."""
     counts = np.empty_like(steps.lengths)
     kernels.causal_kept(*network, steps.lengths, out=counts)
     ends = counts.cumsum()
     fits = ends <= _KEPT
-    return Kept(np.empty(counts[fits].sum(), np.float32), np.where(fits, ends - counts, -1))
+    return Kept(room(int(counts[fits].sum())), np.where(fits, ends - counts, -1))
 
 
 def backward(

@@ -18,7 +18,7 @@ def maxima(network: Network[Tensor], slope: float, x: Tensor, lengths: Tensor | 
 
     All items are as long as x where `lengths` is None; what is beyond a length is not even read.
     """
-    if not serves(network, x):
+    if not serve(x, *network.weights):
         return twin.maxima(network, slope, x, _inside(x, lengths))
     layers = [one for part in network for one in part]
     if not torch.is_grad_enabled() or not any(part.requires_grad for part in (x, *layers)):
@@ -29,11 +29,10 @@ def maxima(network: Network[Tensor], slope: float, x: Tensor, lengths: Tensor | 
     return graded
 
 
-def serves(network: Network[Tensor], x: Tensor) -> bool:
-    """Whether the kernels compute this: float32 on the CPU, not in mixed precision, at least one step."""
-    parts = (x, *network.weights)
-    plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in parts)
-    return plain and x.shape[1] > 0 and not torch.is_autocast_enabled("cpu") and use_kernels()
+def serve(*tensors: Tensor) -> bool:
+    """Whether the kernels take such tensors: float32 on the CPU, and no mixed precision."""
+    plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in tensors)
+    return plain and not torch.is_autocast_enabled("cpu") and use_kernels()
 
 
 class _Maxima(torch.autograd.Function):
@@ -54,14 +53,17 @@ class _Maxima(torch.autograd.Function):
         # as tensors, so that a checkpoint can throw them away and make them again
         ctx.save_for_backward(*output[1:], *given)
         ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)  # or zeros as large as all that is kept would be made for every backward pass
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
         where, values, starts, x, lengths, *layers = ctx.saved_tensors
+        if gradient is None:
+            return (None,) * (3 + len(layers))
         if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
-            return _gradients_by_twin(ctx, x, lengths, layers, gradients[0])
+            return _gradients_by_twin(ctx, x, lengths, layers, gradient)
         arrays, steps = _arrays(_taken_apart(layers), x, lengths)
-        kept, outside = Kept(values.numpy(), starts.numpy()), np.ascontiguousarray(gradients[0].numpy(force=True))
+        kept, outside = Kept(values.numpy(), starts.numpy()), np.ascontiguousarray(gradient.numpy(force=True))
         rows, found = causal.backward(
             arrays,
             ctx.slope,

@@ -129,7 +129,7 @@ void define_causal(nb::module_& module) {
         [](Matrices weights, Vectors biases, Shortcuts shortcuts, Vectors shortcut_biases, Ids lengths, Array1<int64_t> out, Isa isa) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, given[0].first.inputs, 0, false);
+            const CausalPacked packed(kernels, given, 0, Purpose::sizes);
             for (size_t i = 0; i < lengths.size(); i++) out.data()[i] = kernels.kept(packed.stack, lengths.data()[i]);
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::kw_only(), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
@@ -140,7 +140,7 @@ void define_causal(nb::module_& module) {
            Isa isa) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, given[0].first.inputs, slope, false);
+            const CausalPacked packed(kernels, given, slope, Purpose::values);
             const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
                 forward(kernels, packed.stack, collection(x, starts, lengths), keeping, out.data(), where.data(), threads, poll);
@@ -158,7 +158,7 @@ void define_causal(nb::module_& module) {
            Isa isa) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, given[0].first.inputs, slope, true);
+            const CausalPacked packed(kernels, given, slope, Purpose::gradients);
             const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
             std::vector<WantedBlock> wanted;
             for (size_t b = 0; b < given.size(); b++)

@@ -5,7 +5,7 @@
 namespace timelike {
 namespace {
 
-constexpr int64_t rows_at_once = 64, tiles_at_once = 32;  // so that what is between two passes stays in the cache
+constexpr int64_t rows_at_once = 64, tiles_at_once = 64;  // so that what is between two passes stays in the cache
 
 enum class Towards : int64_t { past = -1, future = 1 };  // where the taps are
 

@@ -1,6 +1,8 @@
 // Matrices in panels, at the points, turned round; and gradients at the points back to taps.
 #include "causal/packed.hpp"
 
+#include <algorithm>
+
 namespace timelike {
 namespace {
 
@@ -16,107 +18,104 @@ int64_t padded(int64_t channels) { return causal_units(channels) * causal_unit; 
 
 }  // namespace
 
-CausalPacked::CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, int64_t channels, float slope, bool gradients)
-    : kernels(kernels) {
+CausalPacked::CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, float slope, Purpose purpose)
+    : kernels(kernels), purpose(purpose) {
     const size_t last = given.size() - 1;
     for (size_t b = 0; b < given.size(); b++) {
         const GivenBlock& block = given[b];
-        const int64_t dilation = int64_t(1) << b, inputs = block.first.inputs, outputs = block.second.outputs;
-        const GivenLayer shortcut{block.shortcut, block.shortcut_bias, 1, inputs, outputs};
-        const auto turned_shortcut = [&](bool round) {
-            if (!block.shortcut) return CausalLayer{};
-            std::vector<double> matrix;
-            for (int64_t r = 0; r < (round ? outputs : inputs); r++)
-                for (int64_t c = 0; c < (round ? inputs : outputs); c++)
-                    matrix.push_back(block.shortcut[round ? r * inputs + c : c * inputs + r]);
-            CausalLayer made{1, round ? outputs : inputs, round ? inputs : outputs, 1, nullptr, nullptr, nullptr};
-            made.weights = arranged(made.inputs, made.outputs, matrix);
-            if (!round) {
-                memory.emplace_back(block.shortcut_bias, block.shortcut_bias + outputs);
-                memory.back().resize(size_t(padded(outputs)));
-                made.bias = memory.back().data();
-            }
-            return made;
-        };
-        forwards.push_back({layer(block.first, dilation, false), layer(block.second, dilation, false), turned_shortcut(false)});
-        if (gradients && b < last)
-            backwards.push_back({layer(block.first, dilation, true), layer(block.second, dilation, true), turned_shortcut(true)});
+        const int64_t dilation = int64_t(1) << b;
+        forwards.push_back({layer(block.first, dilation, false), layer(block.second, dilation, false), shortcut(block, false)});
+        if (purpose == Purpose::gradients && b < last)
+            backwards.push_back({layer(block.first, dilation, true), layer(block.second, dilation, true), shortcut(block, true)});
     }
-    stack = {channels, int64_t(given.size()), forwards.data(), slope};
+    stack = {given[0].first.inputs, int64_t(given.size()), forwards.data(), slope};
     turned = {backwards.data(), nullptr, nullptr, nullptr};
-    if (!gradients) return;
-    const GivenBlock& block = given[last];
-    const GivenLayer &first = block.first, &second = block.second;
-    const int64_t in_width = padded(first.inputs), width = padded(second.inputs);
-    std::vector<double> by_taps(size_t(first.outputs * first.taps * in_width));
-    for (int64_t o = 0; o < first.outputs; o++)
-        for (int64_t k = 0; k < first.taps; k++)
-            for (int64_t i = 0; i < first.inputs; i++)
-                by_taps[size_t((o * first.taps + k) * in_width + i)] = first.weights[(k * first.inputs + i) * first.outputs + o];
-    turned.last_first = arranged(first.outputs, first.taps * in_width, by_taps);
-    Numbers rows(size_t(second.outputs * second.taps * width));
-    for (int64_t o = 0; o < second.outputs; o++)
-        for (int64_t k = 0; k < second.taps; k++)
-            for (int64_t i = 0; i < second.inputs; i++)
-                rows[size_t((o * second.taps + k) * width + i)] = second.weights[(k * second.inputs + i) * second.outputs + o];
-    memory.push_back(std::move(rows));
-    turned.last_second = memory.back().data();
-    if (!block.shortcut) return;
-    Numbers straight(size_t(second.outputs * in_width));
-    for (int64_t o = 0; o < second.outputs; o++)
-        for (int64_t i = 0; i < first.inputs; i++) straight[size_t(o * in_width + i)] = block.shortcut[o * first.inputs + i];
-    memory.push_back(std::move(straight));
-    turned.last_shortcut = memory.back().data();
+    if (purpose == Purpose::gradients) turn_last(given[last]);
 }
 
-const float* CausalPacked::arranged(int64_t rows, int64_t outputs, const std::vector<double>& matrix) {
+// (row, output) in panels; `value(row, output)` is asked for every number.
+template <class Value>
+void CausalPacked::arrange(int64_t rows, int64_t outputs, const Value& value, float* into) {
     const int64_t units = causal_units(outputs);
-    Numbers panels;
-    panels.reserve(size_t(rows * units * causal_unit));
     for (int64_t u = 0; u < units;) {
-        const int64_t width = kernels.panel(units, u);
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t o = u * causal_unit; o < (u + width) * causal_unit; o++)
-                panels.push_back(o < outputs ? float(matrix[size_t(r * outputs + o)]) : 0.0f);
-        u += width;
+        const int64_t begin = u * causal_unit, end = begin + kernels.panel(units, u) * causal_unit, filled = end < outputs ? end : outputs;
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t o = begin; o < filled; o++) *into++ = value(r, o);
+            for (int64_t o = filled; o < end; o++) *into++ = 0;
+        }
+        u = end / causal_unit;
     }
-    memory.push_back(std::move(panels));
+}
+
+float* CausalPacked::room(int64_t count) {
+    memory.emplace_back(size_t(count));
     return memory.back().data();
+}
+
+template <class Value>
+const float* CausalPacked::arranged(int64_t rows, int64_t outputs, const Value& value) {
+    float* const into = room(rows * padded(outputs));
+    arrange(rows, outputs, value, into);
+    return into;
+}
+
+const float* CausalPacked::padded_bias(const float* bias, int64_t outputs) {
+    float* const into = room(padded(outputs));
+    std::copy(bias, bias + outputs, into);
+    return into;
 }
 
 CausalLayer CausalPacked::layer(const GivenLayer& given, int64_t dilation, bool round) {
     const int64_t inputs = round ? given.outputs : given.inputs, outputs = round ? given.inputs : given.outputs;
+    CausalLayer made{given.taps, inputs, outputs, dilation, nullptr, nullptr, nullptr};
+    if (purpose == Purpose::sizes) return made;
     const auto weight = [&](int64_t k, int64_t i, int64_t o) {
-        return double(given.weights[(k * given.inputs + (round ? o : i)) * given.outputs + (round ? i : o)]);
+        return round ? given.weights[(k * outputs + o) * inputs + i] : given.weights[(k * inputs + i) * outputs + o];
     };
-    std::vector<double> matrix;
-    for (int64_t k = 0; k < given.taps; k++)
-        for (int64_t i = 0; i < inputs; i++)
-            for (int64_t o = 0; o < outputs; o++) matrix.push_back(weight(k, i, o));
-    CausalLayer made{given.taps, inputs, outputs, dilation, arranged(given.taps * inputs, outputs, matrix), nullptr, nullptr};
-    if (!round) {
-        memory.emplace_back(given.bias, given.bias + outputs);
-        memory.back().resize(size_t(padded(outputs)));
-        made.bias = memory.back().data();
-    }
+    made.weights = arranged(given.taps * inputs, outputs, [&](int64_t row, int64_t o) { return weight(row / inputs, row % inputs, o); });
+    if (!round) made.bias = padded_bias(given.bias, outputs);
     if (given.taps != 3 || given.inputs < few || given.outputs < few) return made;
-    Numbers all;
-    for (const double* factors : at_point) {
-        matrix.clear();
-        for (int64_t i = 0; i < inputs; i++)
-            for (int64_t o = 0; o < outputs; o++) {
-                double sum = 0;
-                // taps count into the past, polynomials forwards
-                for (int64_t q = 0; q < 3; q++) sum += factors[q] * weight(round ? q : 2 - q, i, o);
-                matrix.push_back(sum);
-            }
-        const float* const panels = arranged(inputs, outputs, matrix);
-        all.insert(all.end(), panels, panels + inputs * padded(outputs));
-        memory.pop_back();
+    const int64_t size = inputs * padded(outputs);
+    float* const tiles = room(causal_points * size);
+    for (int64_t p = 0; p < causal_points; p++) {
+        // taps count into the past, polynomials forwards
+        const double *const g = at_point[p], now = round ? g[0] : g[2], before = g[1], first = round ? g[2] : g[0];
+        arrange(inputs, outputs, [&](int64_t i, int64_t o) {
+            return float(now * double(weight(0, i, o)) + before * double(weight(1, i, o)) + first * double(weight(2, i, o)));
+        }, tiles + p * size);
     }
-    memory.push_back(std::move(all));
-    made.tiles = memory.back().data();
+    made.tiles = tiles;
     return made;
+}
+
+CausalLayer CausalPacked::shortcut(const GivenBlock& block, bool round) {
+    const int64_t inputs = block.first.inputs, outputs = block.second.outputs;
+    if (!block.shortcut) return {};
+    const float* const w = block.shortcut;
+    CausalLayer made{1, round ? outputs : inputs, round ? inputs : outputs, 1, nullptr, nullptr, nullptr};
+    made.weights = arranged(made.inputs, made.outputs, [&](int64_t i, int64_t o) { return round ? w[i * inputs + o] : w[o * inputs + i]; });
+    if (!round) made.bias = padded_bias(block.shortcut_bias, outputs);
+    return made;
+}
+
+void CausalPacked::turn_last(const GivenBlock& block) {
+    const GivenLayer &first = block.first, &second = block.second;
+    const int64_t in_width = padded(first.inputs), width = padded(second.inputs);
+    turned.last_first = arranged(first.outputs, first.taps * in_width, [&](int64_t o, int64_t column) {
+        const int64_t k = column / in_width, i = column % in_width;
+        return i < first.inputs ? first.weights[(k * first.inputs + i) * first.outputs + o] : 0.0f;
+    });
+    float* const rows = room(second.outputs * second.taps * width);
+    for (int64_t k = 0; k < second.taps; k++)
+        for (int64_t i = 0; i < second.inputs; i++)
+            for (int64_t o = 0; o < second.outputs; o++)
+                rows[(o * second.taps + k) * width + i] = second.weights[(k * second.inputs + i) * second.outputs + o];
+    turned.last_second = rows;
+    if (!block.shortcut) return;
+    float* const straight = room(second.outputs * in_width);
+    for (int64_t o = 0; o < second.outputs; o++)
+        std::copy(block.shortcut + o * first.inputs, block.shortcut + (o + 1) * first.inputs, straight + o * in_width);
+    turned.last_shortcut = straight;
 }
 
 CausalAdded::CausalAdded(const CausalStack& stack) : blocks(size_t(stack.count)) {
@@ -146,8 +145,10 @@ CausalAdded::CausalAdded(const CausalStack& stack) : blocks(size_t(stack.count))
 
 void collect(const CausalStack& stack, std::vector<CausalAdded>& added, const std::vector<WantedBlock>& wanted) {
     std::vector<double> sum(added[0].numbers.begin(), added[0].numbers.end());
-    for (size_t a = 1; a < added.size(); a++)
-        for (size_t n = 0; n < sum.size(); n++) sum[n] += double(added[a].numbers[n]);
+    constexpr size_t together = 4096;  // numbers whose sums stay in the cache
+    for (size_t begin = 0; begin < sum.size(); begin += together)
+        for (size_t a = 1; a < added.size(); a++)
+            for (size_t n = begin; n < std::min(sum.size(), begin + together); n++) sum[n] += double(added[a].numbers[n]);
     const auto of = [&](const float* place) { return sum.data() + (place - added[0].numbers.data()); };
     for (int64_t b = 0; b < stack.count; b++) {
         const CausalBlock& block = stack.blocks[b];

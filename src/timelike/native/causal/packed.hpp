@@ -23,20 +23,28 @@ struct GivenBlock {
     const float *shortcut, *shortcut_bias;
 };
 
-// Keeps the arranged weights alive that its structures point to.
+enum class Purpose { sizes, values, gradients };
+
+// Keeps the arranged weights alive that its structures point to; no weights where only sizes are asked for.
 class CausalPacked {
 public:
-    CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, int64_t channels, float slope, bool gradients);
+    CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, float slope, Purpose purpose);
     CausalPacked(const CausalPacked&) = delete;
 
     CausalStack stack;
     CausalTurned turned;
 
 private:
-    const float* arranged(int64_t rows, int64_t outputs, const std::vector<double>& matrix);
-    CausalLayer layer(const GivenLayer& given, int64_t dilation, bool turned);
+    template <class Value> void arrange(int64_t rows, int64_t outputs, const Value& value, float* into);
+    template <class Value> const float* arranged(int64_t rows, int64_t outputs, const Value& value);
+    float* room(int64_t count);  // zeros
+    const float* padded_bias(const float* bias, int64_t outputs);
+    CausalLayer layer(const GivenLayer& given, int64_t dilation, bool round);
+    CausalLayer shortcut(const GivenBlock& block, bool round);
+    void turn_last(const GivenBlock& block);
 
     const CausalTable& kernels;
+    Purpose purpose;
     std::vector<Numbers> memory;
     std::vector<CausalBlock> forwards, backwards;
 };

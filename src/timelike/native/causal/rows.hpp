@@ -15,11 +15,13 @@ typedef vec<float> Full;
 constexpr int paired = 2;                    // units of a register
 constexpr int most_units = 6, most_rows = 8;  // 24 sums, and a register each for three weights and a number
 inline U8 fused_unit(U8 a, U8 b, U8 c) { return (U8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+inline U8 lower_unit(Full a) { return __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7); }
 #else
 typedef U8 Full;
 constexpr int paired = 1;
 constexpr int most_units = 3, most_rows = register_bytes == 32 ? 4 : 2;
 inline U8 fused_unit(U8 a, U8 b, U8 c) { return fused(a, b, c); }
+inline U8 lower_unit(Full a) { return a; }
 #endif
 inline Full fused_full(Full a, Full b, Full c) { return fused(a, b, c); }
 
@@ -31,6 +33,18 @@ template <class V> inline V read(const float* from) {
 template <class V> inline void write(float* into, V value) { __builtin_memcpy(into, &value, sizeof value); }
 template <class V> inline V everywhere(float value) { return value - V{}; }  // not +, which would make 0 of -0
 
+// f(0), …, f(Count - 1), each with a constant, so that arrays of registers stay in registers: compilers unroll loops too
+// late to find that out.
+template <int N> struct Constant { constexpr operator int() const { return N; } };
+#define TIMELIKE_INLINE __attribute__((always_inline))
+template <int Count, class F>
+TIMELIKE_INLINE inline void each(const F& f) {
+    if constexpr (Count > 0) {
+        each<Count - 1>(f);
+        f(Constant<Count - 1>());
+    }
+}
+
 // `Units` units of one row.
 template <int Units>
 struct Part {
@@ -39,25 +53,25 @@ struct Part {
     Full full[fulls ? fulls : 1];
     U8 half;
 
-    void load(const float* from) {
-        for (int f = 0; f < fulls; f++) full[f] = read<Full>(from + f * paired * unit);
+    TIMELIKE_INLINE void load(const float* from) {
+        each<fulls>([&](auto f) TIMELIKE_INLINE { full[f] = read<Full>(from + f * paired * unit); });
         if constexpr (odd) half = read<U8>(from + fulls * paired * unit);
     }
-    void store(float* into) const {
-        for (int f = 0; f < fulls; f++) write(into + f * paired * unit, full[f]);
+    TIMELIKE_INLINE void store(float* into) const {
+        each<fulls>([&](auto f) TIMELIKE_INLINE { write(into + f * paired * unit, full[f]); });
         if constexpr (odd) write(into + fulls * paired * unit, half);
     }
-    void clear() {
-        for (int f = 0; f < fulls; f++) full[f] = Full{};
+    TIMELIKE_INLINE void clear() {
+        each<fulls>([&](auto f) TIMELIKE_INLINE { full[f] = Full{}; });
         if constexpr (odd) half = U8{};
     }
-    void add_product(float number, const Part& other) {
+    TIMELIKE_INLINE void add_product(float number, const Part& other) {
         const Full all = everywhere<Full>(number);
-        for (int f = 0; f < fulls; f++) full[f] = fused_full(all, other.full[f], full[f]);
-        if constexpr (odd) half = fused_unit(everywhere<U8>(number), other.half, half);
+        each<fulls>([&](auto f) TIMELIKE_INLINE { full[f] = fused_full(all, other.full[f], full[f]); });
+        if constexpr (odd) half = fused_unit(lower_unit(all), other.half, half);
     }
-    void add(const Part& other) {
-        for (int f = 0; f < fulls; f++) full[f] = full[f] + other.full[f];
+    TIMELIKE_INLINE void add(const Part& other) {
+        each<fulls>([&](auto f) TIMELIKE_INLINE { full[f] = full[f] + other.full[f]; });
         if constexpr (odd) half = half + other.half;
     }
 };
@@ -84,19 +98,16 @@ struct Seen {
 template <int Rows, int Units>
 inline void multiply_tile(const Seen& seen, const float* weights, const float* bias, float* out, int64_t out_stride) {
     Part<Units> sums[Rows], weight;
-    for (int r = 0; r < Rows; r++) {
-        if (bias) sums[r].load(bias);
-        else sums[r].clear();
-    }
+    if (bias) each<Rows>([&](auto r) TIMELIKE_INLINE { sums[r].load(bias); });
+    else each<Rows>([&](auto r) TIMELIKE_INLINE { sums[r].clear(); });
     for (int64_t k = 0; k < seen.taps; k++) {
         const float* const from = seen.first + k * seen.step;
         for (int64_t i = 0; i < seen.inputs; i++, weights += Units * unit) {
             weight.load(weights);
-#pragma GCC unroll 8
-            for (int r = 0; r < Rows; r++) sums[r].add_product(from[r * seen.stride + i], weight);
+            each<Rows>([&](auto r) TIMELIKE_INLINE { sums[r].add_product(from[r * seen.stride + i], weight); });
         }
     }
-    for (int r = 0; r < Rows; r++) sums[r].store(out + r * out_stride);
+    each<Rows>([&](auto r) TIMELIKE_INLINE { sums[r].store(out + r * out_stride); });
 }
 
 template <int Units>
@@ -132,18 +143,17 @@ inline void multiply(const Seen& seen, int64_t taps_of_matrix, const float* matr
 template <int Inputs, int Units>
 inline void outer_tile(const float* values, int64_t stride, const float* gradients, int64_t by, int64_t rows, float* into, int64_t width) {
     Part<Units> sums[Inputs], gradient;
-    for (int i = 0; i < Inputs; i++) sums[i].clear();
+    each<Inputs>([&](auto i) TIMELIKE_INLINE { sums[i].clear(); });
     for (int64_t r = 0; r < rows; r++) {
         gradient.load(gradients + r * by);
-#pragma GCC unroll 8
-        for (int i = 0; i < Inputs; i++) sums[i].add_product(values[r * stride + i], gradient);
+        each<Inputs>([&](auto i) TIMELIKE_INLINE { sums[i].add_product(values[r * stride + i], gradient); });
     }
     // a sum of its own for every call, added to what is there: a million small numbers one by one would be less exact
-    for (int i = 0; i < Inputs; i++) {
+    each<Inputs>([&](auto i) TIMELIKE_INLINE {
         gradient.load(into + i * width);
         gradient.add(sums[i]);
         gradient.store(into + i * width);
-    }
+    });
 }
 
 template <int Units>

@@ -9,8 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import Network
-from .alike import affine, product
+from . import Network, alike
 
 _PIECE = 4096  # steps whose taps are laid side by side at once: a megabyte or two, which stays in the cache
 
@@ -35,7 +34,7 @@ def outputs(network: Network[Tensor], slope: float, x: Tensor) -> Tensor:
         inner = x
         for layer in (2 * number, 2 * number + 1):
             inner = convolution(inner, network.weights[layer], network.biases[layer], 2**number, slope)
-        x = inner + (affine(x, weight, bias) if len(weight) else x)
+        x = inner + (alike.affine(x, weight, bias) if len(weight) else x)
     return x
 
 
@@ -60,7 +59,7 @@ class _Convolution(torch.autograd.Function):
         out = x.new_empty(*x.shape[:2], len(bias))
         for items, times in _pieces(*x.shape[:2]):
             seen = _beside(x, items, times, len(weight), dilation)
-            part = product(seen, flat, bias)
+            part = alike.product(seen, flat, bias)
             out[items, times] = F.leaky_relu(part, slope, inplace=True).reshape(out[items, times].shape)
         ctx.save_for_backward(x, weight, out)
         ctx.given = dilation, slope
