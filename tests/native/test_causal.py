@@ -1,5 +1,7 @@
 """The compiled causal network: every instruction set against the formula in double precision, item by item."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -19,7 +21,7 @@ def network(channels, width, depth, outputs, taps, seed=0):
     rng = np.random.default_rng(seed)
     widths = [channels, *[width] * depth, outputs]
     weights, biases, shortcuts, shortcut_biases = [], [], [], []
-    for n_in, n_out in zip(widths, widths[1:], strict=False):
+    for n_in, n_out in pairwise(widths):
         for first in (n_in, n_out):
             weights.append(rng.uniform(-2, 2, (taps, first, n_out)) / np.sqrt(taps * first))
             biases.append(rng.uniform(-0.2, 0.2, n_out))
@@ -41,13 +43,13 @@ def steps(lengths, channels, seed=1, between=2):
     return causal.Steps(rows, starts, lengths)
 
 
-def forward(layers, given, *, isa=None, threads=1, keep=True):
+def forward(layers, given, *, isa=None, threads=1, keep=True, screen=True):
     shape = len(given.lengths), layers.weights[-1].shape[2]
     out, where = np.full(shape, np.nan, np.float32), np.full(shape, -1)
     counts = np.empty_like(given.lengths)
     kernels.causal_kept(*layers, given.lengths, out=counts, isa=isa)
     kept = np.full(counts.sum(), np.nan, np.float32), counts.cumsum() - counts
-    how = {"threads": threads, "out": out, "where": where, "isa": isa}
+    how = {"threads": threads, "out": out, "where": where, "isa": isa, "screen": screen}
     kernels.causal_forward(*layers, SLOPE, *given, *(kept if keep else (None, None)), **how)
     return out, where, kept
 
@@ -169,7 +171,7 @@ def test_neither_threads_nor_neighbours_change_a_bit():
 
 def test_what_is_not_kept_is_made_again_with_the_same_bits():
     layers, given = network(*PAPER), steps((40, 1, 133, 64), 1)
-    found, where, (values, starts) = forward(layers, given)
+    _, where, (values, starts) = forward(layers, given)
     gradient = np.random.default_rng(2).standard_normal(where.shape).astype(np.float32)
     wanted = backward(layers, given, where, (values, starts), gradient)
     for hidden in ([1], [0, 2], [0, 1, 2, 3]):
@@ -200,6 +202,36 @@ def test_what_is_not_a_number_is_not_hidden_by_the_maximum():
     found = forward(layers, given)[0]
     assert np.isfinite(found[0]).all()
     assert not np.isfinite(found[1]).any()
+
+
+def sequence(kind, length):
+    t = np.arange(length)
+    made = {
+        "noise": np.random.default_rng(5).standard_normal(length),
+        "wave": np.sin(t / 7),
+        "constant": np.full(length, 0.7),
+        "zero": np.zeros(length),
+        "steps": (t // 50 % 2) * 1.0,
+        "large": 1e18 * np.sin(t / 3),
+        "beyond": np.where(t == 77, 1e38, np.sin(t)),
+        "small": 1e-39 * np.cos(t),
+        "no number": np.where(t == 99, np.nan, np.cos(t)),
+    }
+    return made[kind].astype(np.float32)[:, None]
+
+
+@pytest.mark.parametrize(
+    "kind", ["noise", "wave", "constant", "zero", "steps", "large", "beyond", "small", "no number"]
+)
+@pytest.mark.parametrize("shape", [PAPER, (1, 8, 9, 40, 3), (1, 40, 9, 160, 3)])
+def test_steps_that_are_left_out_by_a_rough_look_change_no_bit(kind, shape):
+    """Where the processor has bfloat16; elsewhere both are the same."""
+    layers = network(*shape)
+    for length in (128, 200, 700):
+        given = causal.Steps(sequence(kind, length), np.array([0]), np.array([length]))
+        (found, where, _), (wanted, at, _) = (forward(layers, given, screen=screen) for screen in (True, False))
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(where, at)
 
 
 # --- tensors

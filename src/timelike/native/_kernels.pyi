@@ -433,6 +433,7 @@ def causal_forward(
     out: _Array,
     where: _Ints,
     isa: str | None = None,
+    screen: bool = True,
 ) -> None: ...
 def causal_backward(
     weights: list[_Array],

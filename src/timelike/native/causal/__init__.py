@@ -24,8 +24,8 @@ _KEPT = 1 << 28  # numbers of activations at most, a gigabyte; what is beyond is
 class Network(NamedTuple, Generic[Values]):
     """Blocks of dilations 1, 2, 4, …: of each two convolutions with leaky ReLUs, and a shortcut.
 
-    `weights` (tap, input, output) and `biases` of two convolutions for each block, tap 0 being now; `shortcuts` (output,
-    input) and `shortcut_biases` one for each, empty where the input itself is added. float32 for the kernels.
+    `weights` (tap, input, output) and `biases` of two convolutions for each block, tap 0 being now; `shortcuts`
+    (output, input) and `shortcut_biases` one for each, empty where the input itself is added. float32 for the kernels.
     """
 
     weights: list[Values]

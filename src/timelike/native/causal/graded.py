@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def _taken_apart(layers: Any) -> Network[Tensor]:
     """From all tensors of a network in one row: autograd takes nothing but single tensors."""
     blocks = len(layers) // 6
     cuts = (0, 2 * blocks, 4 * blocks, 5 * blocks, 6 * blocks)
-    return Network(*(list(layers[begin:end]) for begin, end in zip(cuts, cuts[1:], strict=False)))
+    return Network(*(list(layers[begin:end]) for begin, end in pairwise(cuts)))
 
 
 def _gradients_by_twin(

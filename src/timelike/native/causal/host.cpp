@@ -17,6 +17,16 @@ const CausalTable* const built[] = TIMELIKE_TABLES(causal_table);
 
 constexpr int64_t least_together = 1024, most_groups = 16;  // steps, and groups, whose gradients are summed apart
 
+// Products in bfloat16, if the processor and the instruction set that is meant have them.
+const CausalRough* rough_for(const Isa& isa) {
+#if defined(TIMELIKE_HAS_bfloat16)
+    if (place_of(isa) == place_of("v4") && has_bfloat16()) return &causal_rough;
+#else
+    (void)isa;
+#endif
+    return nullptr;
+}
+
 std::vector<Buffer<float>> desks(int64_t size, int threads) {
     std::vector<Buffer<float>> all;
     for (int w = 0; w < std::max(1, threads); w++) all.push_back(buffer<float>(size));
@@ -137,10 +147,10 @@ void define_causal(nb::module_& module) {
         "causal_forward",
         [](Matrices weights, Vectors biases, Shortcuts shortcuts, Vectors shortcut_biases, float slope, Array2<const float> x, Ids starts,
            Ids lengths, std::optional<Array1<float>> kept, std::optional<Ids> kept_at, int threads, Array2<float> out, Array2<int64_t> where,
-           Isa isa) {
+           Isa isa, bool screen) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, slope, Purpose::values);
+            const CausalPacked packed(kernels, given, slope, Purpose::values, screen ? rough_for(isa) : nullptr);
             const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
                 forward(kernels, packed.stack, collection(x, starts, lengths), keeping, out.data(), where.data(), threads, poll);
@@ -148,7 +158,7 @@ void define_causal(nb::module_& module) {
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
         nb::arg().none(), nb::arg().none(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("where").noconvert(),
-        nb::arg("isa") = nb::none());
+        nb::arg("isa") = nb::none(), nb::arg("screen") = true);
     module.def(
         "causal_backward",
         [](Matrices weights, Vectors biases, Shortcuts shortcuts, Vectors shortcut_biases, float slope, Array2<const float> x, Ids starts,
@@ -158,7 +168,7 @@ void define_causal(nb::module_& module) {
            Isa isa) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, slope, Purpose::gradients);
+            const CausalPacked packed(kernels, given, slope, Purpose::gradients, rough_for(isa));
             const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
             std::vector<WantedBlock> wanted;
             for (size_t b = 0; b < given.size(); b++)

@@ -1,5 +1,5 @@
 // The passes of causal/table.hpp over one sequence, compiled once per instruction set.
-#include "causal/last.hpp"
+#include "causal/screen.hpp"
 
 namespace timelike {
 namespace TIMELIKE_ISA {
@@ -43,6 +43,7 @@ Plane padded(const CausalStack& stack, const float* x, int64_t length, float* in
 struct Forward {
     float *input, *hidden, *outputs[2], *added, *desk, *zeros;
     LastForward last;
+    Screen screen;
 
     Forward(const CausalStack& stack, int64_t length, Memory& memory)
         : input(memory.take(length * causal_units(stack.channels) * unit)),
@@ -51,7 +52,8 @@ struct Forward {
           added(memory.take(length * widest(stack))),
           desk(memory.take(inner_desk(stack))),
           zeros(memory.take(larger(widest(stack), stack.blocks[stack.count - 1].second.width()))),
-          last(stack.blocks[stack.count - 1], length, memory) {}
+          last(stack.blocks[stack.count - 1], length, memory),
+          screen(stack, length, memory) {}
 };
 
 void forward(const CausalStack& stack, const float* x, int64_t length, float* out, int64_t* where, float* keep, float* scratch,
@@ -77,7 +79,11 @@ void forward(const CausalStack& stack, const float* x, int64_t length, float* ou
         });
         in = {output, width, length, own.zeros};
     }
-    last_forward(stack.blocks[stack.count - 1], in, slope, own.last, out, where, stop);
+    const CausalBlock& last = stack.blocks[stack.count - 1];
+    const Plane hidden = last_hidden(last, in, slope, own.last, stop);
+    if (!Screen::serves(stack, length) || !screened_maxima(stack, in, hidden, own.last, own.screen, stop))
+        last_maxima(last, in, hidden, slope, own.last, stop);
+    for (int64_t c = 0; c < last.second.outputs; c++) out[c] = own.last.greatest.values[c], where[c] = own.last.greatest.where[c];
 }
 
 struct Backward {

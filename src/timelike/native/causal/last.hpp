@@ -65,26 +65,28 @@ struct LastForward {
     }
 };
 
-inline void last_forward(const CausalBlock& block, const Plane& in, float slope, const LastForward& own, float* out, int64_t* where,
-                         const volatile bool* stop) {
-    const int64_t width = block.second.width(), length = in.length;
+inline Plane last_hidden(const CausalBlock& block, const Plane& in, float slope, const LastForward& own, const volatile bool* stop) {
+    const int64_t width = block.first.width();
     convolve(block.first, Towards::past, in, own.desk, stop,
              [&](int64_t t, int64_t u, U8 sums) { write(own.hidden + t * width + u * unit, leaky(sums, slope)); });
+    return {own.hidden, width, in.length, in.zeros};
+}
+
+// The second convolution, the shortcut and the maximum, every step of them.
+inline void last_maxima(const CausalBlock& block, const Plane& in, const Plane& hidden, float slope, const LastForward& own,
+                        const volatile bool* stop) {
+    const int64_t width = block.second.width(), length = in.length, together = out_of_order(block, length) ? length : rows_at_once;
+    const int64_t stride = block.shortcut.weights ? width : in.stride;
     own.greatest.clear(width);
     int64_t begin = 0, end = 0;  // the steps whose shortcut is known
     const float* added = nullptr;
-    int64_t stride = block.shortcut.weights ? width : in.stride;
-    const Plane hidden{own.hidden, width, length, in.zeros};
-    const int64_t together = out_of_order(block, length) ? length : rows_at_once;
     convolve(block.second, Towards::past, hidden, own.desk, stop, [&](int64_t t, int64_t u, U8 sums) {
         if (t >= end) {
-            begin = t, end = smaller(length, together == length ? length : t + together);
-            if (together == length) begin = 0;
+            begin = together == length ? 0 : t, end = smaller(length, begin + together);
             added = shortcut_rows(block.shortcut, in, begin, end - begin, own.added);
         }
         own.greatest.meet(t, u, sums, leaky(sums, slope) + read<U8>(added + (t - begin) * stride + u * unit));
     });
-    for (int64_t c = 0; c < block.second.outputs; c++) out[c] = own.greatest.values[c], where[c] = own.greatest.where[c];
 }
 
 // --- gradients

@@ -87,17 +87,18 @@ inline void add_rows(const float* rows, int64_t stride, int64_t count, int64_t u
 
 inline U8 leaky(U8 value, float slope) { return value > U8{} ? value : slope * value; }
 
-// Of eight numbers, which are positive: bit l for lane l, and the other way round.
+// Bit l where lane l of a comparison holds.
 typedef int32_t I8 __attribute__((vector_size(32)));
-inline uint8_t positives(U8 value) {
+inline uint8_t bits_of(I8 holds) {
 #if defined(__AVX2__)
-    return uint8_t(_mm256_movemask_ps(_mm256_cmp_ps((__m256)value, _mm256_setzero_ps(), _CMP_GT_OQ)));
+    return uint8_t(_mm256_movemask_ps((__m256)holds));
 #else
     unsigned bits = 0;
-    for (int l = 0; l < 8; l++) bits |= unsigned(value[l] > 0) << l;
+    for (int l = 0; l < 8; l++) bits |= unsigned(holds[l] != 0) << l;
     return uint8_t(bits);
 #endif
 }
+inline uint8_t positives(U8 value) { return bits_of(value > U8{}); }
 inline U8 where_positive(uint8_t bits, U8 yes, U8 no) {
     const I8 lane = {1, 2, 4, 8, 16, 32, 64, 128};
     return ((int32_t(bits) & lane) != 0) ? yes : no;

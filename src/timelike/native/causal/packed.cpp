@@ -2,6 +2,7 @@
 #include "causal/packed.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace timelike {
 namespace {
@@ -18,7 +19,8 @@ int64_t padded(int64_t channels) { return causal_units(channels) * causal_unit; 
 
 }  // namespace
 
-CausalPacked::CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, float slope, Purpose purpose)
+CausalPacked::CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, float slope, Purpose purpose,
+                           const CausalRough* functions)
     : kernels(kernels), purpose(purpose) {
     const size_t last = given.size() - 1;
     for (size_t b = 0; b < given.size(); b++) {
@@ -28,7 +30,8 @@ CausalPacked::CausalPacked(const CausalTable& kernels, const std::vector<GivenBl
         if (purpose == Purpose::gradients && b < last)
             backwards.push_back({layer(block.first, dilation, true), layer(block.second, dilation, true), shortcut(block, true)});
     }
-    stack = {given[0].first.inputs, int64_t(given.size()), forwards.data(), slope};
+    stack = {given[0].first.inputs, int64_t(given.size()), forwards.data(), slope, nullptr};
+    if (functions && purpose != Purpose::sizes) roughen(given[last].second, *functions);
     turned = {backwards.data(), nullptr, nullptr, nullptr};
     if (purpose == Purpose::gradients) turn_last(given[last]);
 }
@@ -60,7 +63,7 @@ const float* CausalPacked::arranged(int64_t rows, int64_t outputs, const Value& 
 }
 
 const float* CausalPacked::padded_bias(const float* bias, int64_t outputs) {
-    float* const into = room(padded(outputs));
+    float* const into = room(padded(outputs) + causal_unit);  // rough products take two units at once
     std::copy(bias, bias + outputs, into);
     return into;
 }
@@ -96,6 +99,36 @@ CausalLayer CausalPacked::shortcut(const GivenBlock& block, bool round) {
     made.weights = arranged(made.inputs, made.outputs, [&](int64_t i, int64_t o) { return round ? w[i * inputs + o] : w[o * inputs + i]; });
     if (!round) made.bias = padded_bias(block.shortcut_bias, outputs);
     return made;
+}
+
+void CausalPacked::roughen(const GivenLayer& layer, const CausalRough& functions) {
+    const int64_t inputs = padded(layer.inputs), pairs = layer.taps * inputs / 2, width = padded(layer.outputs);
+    const int64_t whole = causal_rough_units(layer.outputs) * causal_unit;
+    const auto weight = [&](int64_t k, int64_t i, int64_t o) {
+        return i < layer.inputs && o < layer.outputs ? layer.weights[(k * layer.inputs + i) * layer.outputs + o] : 0.0f;
+    };
+    Numbers even(size_t(pairs * whole)), odd(even.size());
+    const auto half = [&](int64_t parity) {
+        return [&, parity](int64_t row, int64_t o) { return weight(row / (inputs / 2), 2 * (row % (inputs / 2)) + parity, o); };
+    };
+    arrange(pairs, whole, half(0), even.data());
+    arrange(pairs, whole, half(1), odd.data());
+    Numbers both(2 * even.size());
+    for (size_t n = 0; n < even.size(); n++) both[2 * n] = even[n], both[2 * n + 1] = odd[n];
+    halves.resize(both.size());
+    functions.round(both.data(), int64_t(both.size()), halves.data());
+    float *const norms = room(width), *const columns = room(layer.taps * layer.inputs * width);
+    for (int64_t o = 0; o < layer.outputs; o++) {
+        double squares = 0;
+        for (int64_t row = 0; row < layer.taps * layer.inputs; row++) {
+            const float w = layer.weights[row * layer.outputs + o];
+            squares += double(w) * double(w);
+            columns[(o / causal_unit * layer.taps * layer.inputs + row) * causal_unit + o % causal_unit] = w;
+        }
+        norms[o] = float(std::sqrt(squares) * 1.000001);
+    }
+    rough = {functions.round, functions.multiply, halves.data(), norms, columns};
+    stack.rough = &rough;
 }
 
 void CausalPacked::turn_last(const GivenBlock& block) {

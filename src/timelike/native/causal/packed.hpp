@@ -28,7 +28,8 @@ enum class Purpose { sizes, values, gradients };
 // Keeps the arranged weights alive that its structures point to; no weights where only sizes are asked for.
 class CausalPacked {
 public:
-    CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, float slope, Purpose purpose);
+    CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, float slope, Purpose purpose,
+                 const CausalRough* rough = nullptr);
     CausalPacked(const CausalPacked&) = delete;
 
     CausalStack stack;
@@ -42,10 +43,13 @@ private:
     CausalLayer layer(const GivenLayer& given, int64_t dilation, bool round);
     CausalLayer shortcut(const GivenBlock& block, bool round);
     void turn_last(const GivenBlock& block);
+    void roughen(const GivenLayer& layer, const CausalRough& functions);
 
     const CausalTable& kernels;
     Purpose purpose;
     std::vector<Numbers> memory;
+    std::vector<uint16_t> halves;
+    CausalRough rough;
     std::vector<CausalBlock> forwards, backwards;
 };
 

@@ -32,6 +32,14 @@ template <class V> inline V read(const float* from) {
 }
 template <class V> inline void write(float* into, V value) { __builtin_memcpy(into, &value, sizeof value); }
 template <class V> inline V everywhere(float value) { return value - V{}; }  // not +, which would make 0 of -0
+#if defined(__AVX512BF16__)
+inline Full everywhere_bits(float pair) {
+    int32_t bits;
+    __builtin_memcpy(&bits, &pair, sizeof bits);
+    return (Full)_mm512_set1_epi32(bits);
+}
+inline Full dotted(Full sums, Full a, Full b) { return (Full)_mm512_dpbf16_ps((__m512)sums, (__m512bh)a, (__m512bh)b); }
+#endif
 
 // f(0), …, f(Count - 1), each with a constant, so that arrays of registers stay in registers: compilers unroll loops too
 // late to find that out.
@@ -70,6 +78,14 @@ struct Part {
         each<fulls>([&](auto f) TIMELIKE_INLINE { full[f] = fused_full(all, other.full[f], full[f]); });
         if constexpr (odd) half = fused_unit(lower_unit(all), other.half, half);
     }
+#if defined(__AVX512BF16__)
+    // each number a pair of bfloat16; of whole registers only, as a compiler in use breaks on halves
+    TIMELIKE_INLINE void add_pairs(float pair, const Part& other) {
+        const Full all = everywhere_bits(pair);
+        each<fulls>([&](auto f) TIMELIKE_INLINE { full[f] = dotted(full[f], all, other.full[f]); });
+        static_assert(!odd, "whole registers only");
+    }
+#endif
     TIMELIKE_INLINE void add(const Part& other) {
         each<fulls>([&](auto f) TIMELIKE_INLINE { full[f] = full[f] + other.full[f]; });
         if constexpr (odd) half = half + other.half;

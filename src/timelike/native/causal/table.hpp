@@ -15,6 +15,7 @@ constexpr int64_t causal_unit = 8;  // channels
 constexpr int64_t causal_points = 6, causal_tile = 4;
 
 static inline int64_t causal_units(int64_t channels) { return (channels + causal_unit - 1) / causal_unit; }
+static inline int64_t causal_rough_units(int64_t channels) { return (causal_units(channels) + 1) / 2 * 2; }
 
 // A convolution of `taps`, a dilation apart. Matrices (row, output) are arranged in panels of so many units of outputs
 // as the registers hold, one panel after the other; their rows are (tap, input).
@@ -32,10 +33,23 @@ struct CausalBlock {
     CausalLayer shortcut;  // one tap; no weights where the input itself is added
 };
 
+// Products in bfloat16, twice as fast where the processor has them, to find out where a maximum can be: see screen.hpp.
+struct CausalRough {
+    // numbers to the nearest bfloat16, a multiple of eight of them
+    void (*round)(const float* from, int64_t count, uint16_t* into);
+    // sums over taps and inputs, as `multiply` in rows.hpp, of rounded rows `stride` apart, taps `step` apart
+    void (*multiply)(const uint16_t* rows, int64_t stride, int64_t step, int64_t reached, int64_t taps, int64_t inputs,
+                     const uint16_t* matrix, const float* bias, int64_t units, int64_t count, float* out, int64_t out_stride);
+    const uint16_t* matrix;  // of the last convolution, panels of (tap, pair of inputs, output padded to two units, of the pair)
+    const float* norms;      // of the weights of each of its outputs, padded to units
+    const float* columns;    // its weights once more, every unit of outputs a panel of its own
+};
+
 struct CausalStack {
     int64_t channels, count;  // of the input; blocks, the last of which is followed by the maximum
     const CausalBlock* blocks;
     float slope;  // of the leaky ReLUs
+    const CausalRough* rough;  // null where the processor has no bfloat16
 };
 
 // The same layers from outputs to inputs, for the gradients: the tap k reads k dilations later. The last block is another
@@ -72,5 +86,9 @@ struct CausalTable {
 };
 
 TIMELIKE_DECLARE_TABLES(CausalTable, causal_table)
+
+#if defined(TIMELIKE_HAS_bfloat16)
+extern const CausalRough causal_rough;  // the functions alone
+#endif
 
 }  // namespace timelike

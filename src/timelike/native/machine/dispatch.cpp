@@ -67,6 +67,14 @@ std::size_t place_of(const Isa& isa) {
 
 const char* name_of(const Isa& isa) { return built[place_of(isa)]; }
 
+bool has_bfloat16() {
+#if defined(TIMELIKE_HAS_v2)
+    return runs("v4") && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
 std::vector<std::string> runnable() {
     std::vector<std::string> names;
     for (std::size_t k = count; k-- > 0;)

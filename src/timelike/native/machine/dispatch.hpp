@@ -16,6 +16,9 @@ using Isa = std::optional<std::string>;
 std::size_t place_of(const Isa& isa);
 const char* name_of(const Isa& isa);
 
+// Whether this processor has products in bfloat16, an addition to v4.
+bool has_bfloat16();
+
 // Names of those that are built in and that this processor runs, from the least to the best.
 std::vector<std::string> runnable();
 
