@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -71,14 +75,36 @@ def arguments(description: str | None, jobs: Iterable[str], *, quick: str = "") 
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--threads", type=int, default=1, help="of everybody (default 1)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the page there")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="also write the rows there, as JSON")
     if quick:
         parser.add_argument("--quick", action="store_true", help=f"{quick}: does it run?")
     return parser
 
 
-def page(title: str, command: str, words: str, rows: Iterable[Row]) -> str:
-    table = "\n".join([HEAD, *map(line, rows)])
-    return f"# {title}\n\n```console\n{command}\n```\n\n{words}\n\n{table}\n"
+def page(title: str, command: str, words: str, rows: Iterable[Row], *further: str) -> str:
+    parts = [f"# {title}", f"```console\n{command}\n```", words, table(rows), *further]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(rows: Iterable[Row]) -> str:
+    return "\n".join([HEAD, *map(line, rows)])
+
+
+def save(rows: Iterable[Row], path: Path | None) -> None:
+    if path is not None:
+        path.write_text(json.dumps([asdict(row) for row in rows]))
+
+
+def on_avx2(module: str, *arguments: str) -> list[Row]:
+    """The rows of a program once more in a process whose kernels are those for AVX2."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.json"
+        call = [sys.executable, "-m", module, "--rows", str(path), *arguments]
+        # 1 where a bar is not met, which the rows say by themselves
+        done = subprocess.run(call, env=os.environ | {"TIMELIKE_ISA": "v3"}, stdout=sys.stderr, check=False)
+        if done.returncode not in (0, 1):
+            raise subprocess.CalledProcessError(done.returncode, call)
+        return [Row(**row) for row in json.loads(path.read_text())]
 
 
 # --- the machine

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 import torch
+from benchmarks.speed.kernels_off import without_kernels
 from benchmarks.speed.random_walks import float_walks
 from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import best
 from torch import Tensor
 
 from timelike.metric import Comparer, CoupledNetwork, TAPNetwork
-
-
-@contextmanager
-def without_kernels() -> Iterator[None]:
-    before = os.environ.get("TIMELIKE_NATIVE")
-    os.environ["TIMELIKE_NATIVE"] = "0"
-    try:
-        yield
-    finally:
-        del os.environ["TIMELIKE_NATIVE"]
-        if before is not None:
-            os.environ["TIMELIKE_NATIVE"] = before
 
 
 def step(network: Comparer, x: Tensor) -> list[Tensor]:

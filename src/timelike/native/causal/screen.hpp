@@ -135,12 +135,14 @@ inline bool screened_maxima(const CausalStack& stack, const Plane& in, const Pla
                        count, own.sums, rough_width);
         for (int64_t u = 0; u < units; u++) {
             const U8 norms = read<U8>(rough.norms + u * unit);
+            Candidates own_unit = all[u];  // in registers meanwhile
             for (int64_t r = 0; r < count; r++) {
                 const U8 shortcut = read<U8>(added + r * stride + u * unit);
                 const U8 value = leaky(read<U8>(own.sums + r * rough_width + u * unit), stack.slope) + shortcut;
                 const U8 error = times(rough_error * own.norms[t + r], norms, times(summed_error, magnitude(value), everywhere<U8>(least_error)));
-                if (!all[u].meet(t + r, value, error, shortcut)) return false;
+                if (!own_unit.meet(t + r, value, error, shortcut)) return false;
             }
+            all[u] = own_unit;
         }
         t += count;
     }
