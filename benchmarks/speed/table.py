@@ -43,7 +43,7 @@ def against(
 ) -> Row:
     """Two times, of which ours should go into theirs so many times at least."""
     ratio, bar = theirs / ours, "–" if least is None else f"≥ {least:g}×"
-    return Row(work, beside, said(theirs), said(ours), f"{ratio:.3g}×", bar, least is None or ratio >= least)
+    return Row(work, beside, said(theirs), said(ours), f"{ratio:.3g}×", bar, least is None or bool(ratio >= least))
 
 
 def at_most(

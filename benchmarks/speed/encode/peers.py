@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import torch
-
-import timelike as tl
 from benchmarks.speed.encode.padded_network import PaddedNetwork
 from benchmarks.speed.encode.series import Effort, Kind, kinds
 from benchmarks.speed.encode.steps import BATCH, K, contrast, endless, our_step, padded_step, whole_crops
 from benchmarks.speed.kernels_off import without_kernels
 from benchmarks.speed.table import Row, against
 from benchmarks.speed.timing import timed
+
+import timelike as tl
 
 PEER, BEFORE = "padded on both sides and trimmed", "timelike without kernels"
 

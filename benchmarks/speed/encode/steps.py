@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 import torch.nn.functional as F
+from benchmarks.speed.encode.padded_network import PaddedNetwork
 
 import timelike as tl
-from benchmarks.speed.encode.padded_network import PaddedNetwork
 from timelike.encode.tloss import Contrast
 from timelike.train import Batch
 

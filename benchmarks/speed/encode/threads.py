@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-
-import timelike as tl
 from benchmarks.speed.encode.series import Effort, kinds, series
 from benchmarks.speed.encode.steps import BATCH, K, contrast, endless, our_step
 from benchmarks.speed.table import Row, against, at_most
 from benchmarks.speed.timing import timed
+
+import timelike as tl
 from timelike.train.trained import torch_threads
 
 
