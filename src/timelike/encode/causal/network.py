@@ -83,14 +83,14 @@ class CausalNetwork(nn.Module):
         return alike.affine(found, self.linear.weight, self.linear.bias)
 
     def _layers(self) -> Network[Tensor]:
-        layers = [layer for layer in self.blocks.modules() if isinstance(layer, CausalConvolution)]
+        blocks = [block for block in self.blocks if isinstance(block, CausalBlock)]
+        layers = [layer for block in blocks for layer in (block.first, block.second)]
         none = self.linear.weight.new_empty(0, 0)
-        shortcuts = [block.shortcut for block in self.blocks]
         return Network(
             [layer.weight for layer in layers],
             [layer.bias for layer in layers],
-            [none if one is None else one.weight for one in shortcuts],
-            [none[0:0].flatten() if one is None else one.bias for one in shortcuts],
+            [none if block.shortcut is None else block.shortcut.weight for block in blocks],
+            [none.flatten() if block.shortcut is None else block.shortcut.bias for block in blocks],
         )
 
 

@@ -86,6 +86,18 @@ def backward(
     """From gradients of the maxima, those of the rows, if they are wanted, and of the network."""
     out = np.zeros_like(steps.rows) if wanted else None
     found = Network(*([np.empty_like(one) for one in part] for part in network))
-    into = dict(zip(("to_weights", "to_biases", "to_shortcuts", "to_shortcut_biases"), found, strict=True))
-    kernels.causal_backward(*network, slope, *steps, *kept, where, gradient, threads=threads, out=out, **into)
+    kernels.causal_backward(
+        *network,
+        slope,
+        *steps,
+        *kept,
+        where,
+        gradient,
+        threads=threads,
+        out=out,
+        to_weights=found.weights,
+        to_biases=found.biases,
+        to_shortcuts=found.shortcuts,
+        to_shortcut_biases=found.shortcut_biases,
+    )
     return out, found

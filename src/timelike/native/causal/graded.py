@@ -40,9 +40,7 @@ class _Maxima(torch.autograd.Function):
     """The compiled network, and what its gradients need; what is differentiated twice is the twin's."""
 
     @staticmethod
-    def forward(
-        slope: float, x: Tensor, lengths: Tensor | None, *layers: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(slope: float, x: Tensor, lengths: Tensor | None, *layers: Tensor) -> tuple[Tensor, ...]:
         given = _arrays(_taken_apart(layers), x, lengths)
         found, where, kept = causal.forward(given[0], slope, given[1], keep=True, threads=torch.get_num_threads())
         assert kept is not None
