@@ -103,6 +103,37 @@ def test_the_loss_is_the_formula(ragged):
     torch.testing.assert_close(objective.loss(batch), expected / len(batch), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("which", ["ragged", "equal"])
+@pytest.mark.parametrize("by_terms", [False, True])
+def test_shared_negatives_are_the_same_crops_for_every_anchor(which, by_terms, request):
+    objective = contrast(request.getfixturevalue(which), shared=True, by_terms=by_terms)
+    batch = next(objective.batches(0, np.random.default_rng(0)))
+    assert batch["negative"].shape[:2] == (1, 3)
+
+    def vectors(name):
+        lengths = batch[f"{name}_lengths"].flatten().tolist()
+        return [objective.module(x[None, :n])[0] for x, n in zip(batch[name].flatten(0, -3), lengths, strict=True)]
+
+    expected, negatives = 0.0, vectors("negative")
+    for anchor, positive in zip(vectors("anchor"), vectors("positive"), strict=True):
+        expected -= torch.log(torch.sigmoid(anchor @ positive)).item()
+        expected -= sum(torch.log(torch.sigmoid(-anchor @ other)).item() for other in negatives) / 3
+    said = objective.step(batch, Gather())["loss"]
+    assert torch.as_tensor(said).item() == pytest.approx(expected / len(batch), rel=1e-5)
+
+
+def test_processes_share_the_series_of_a_batch_and_all_its_shared_negatives(ragged):
+    objective = contrast(ragged, shared=True)
+    batch = next(objective.batches(0, np.random.default_rng(0)))
+    parts = [objective.part(batch, rank, 2) for rank in range(2)]
+    assert sorted(np.concatenate([part.ids for part in parts])) == sorted(batch.ids)
+    for part in parts:
+        assert len(part["anchor"]) == len(part.ids)
+        assert torch.equal(part["negative"], batch["negative"])
+    weighed = sum(len(part.ids) * objective.loss(part) for part in parts) / len(batch)
+    torch.testing.assert_close(weighed, objective.loss(batch))
+
+
 class Gather:
     """Stands for the loop's descent, and leaves the gradients where they are."""
 

@@ -80,8 +80,8 @@ class FrameEncoder(TLossEncoder):
     ----------
     filters, n_seen : int
         Filters of the first of two convolutions, and how many numbers a frame becomes.
-    channels, depth, reduced, kernel, n_negatives, n_features, batch_size, learning_rate, max_steps, by_terms, \
-checkpoint, progress, accelerator, devices, precision, random_state
+    channels, depth, reduced, kernel, n_negatives, n_features, batch_size, learning_rate, max_steps, \
+shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
@@ -118,6 +118,7 @@ checkpoint, progress, accelerator, devices, precision, random_state
         n_negatives: int = 5,
         n_features: int = 160,
         batch_size: int = 10,
+        shared_negatives: bool = False,
         learning_rate: float = 1e-3,
         max_steps: int | None = None,
         standardize: bool = True,

@@ -69,8 +69,8 @@ class RecurrentEncoder(TLossEncoder):
         What the network is made of.
     hidden, layers : int
         Size of a state, and how many cells are on top of each other.
-    n_negatives, n_features, batch_size, learning_rate, max_steps, standardize, by_terms, checkpoint, \
-progress, accelerator, devices, precision, random_state
+    n_negatives, n_features, batch_size, learning_rate, max_steps, standardize, \
+shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
 
     Examples
@@ -96,6 +96,7 @@ progress, accelerator, devices, precision, random_state
         n_negatives: int = 10,
         n_features: int = 320,
         batch_size: int = 10,
+        shared_negatives: bool = False,
         learning_rate: float = 1e-3,
         max_steps: int | None = None,
         standardize: bool = True,

@@ -36,6 +36,7 @@ class TLossEncoder(Trained, Encoder):
     learning_rate = options.real(above=0, role="free")
     max_steps = options.maybe(options.whole(1, "free"))
     by_terms = options.maybe(options.flag("free"))
+    shared_negatives = options.flag("training")
 
     _steps_at_once: ClassVar[int] = 1 << 17  # of a batch to encode, so that memory stays bounded
 
@@ -46,6 +47,7 @@ class TLossEncoder(Trained, Encoder):
             n_negatives=self.n_negatives,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            shared=self.shared_negatives,
             by_terms=self._needs_terms(ready) if self.by_terms is None else self.by_terms,
         )
 
@@ -83,7 +85,8 @@ class TLossEncoder(Trained, Encoder):
 class Contrast(Objective):
     """−log σ(fᵀf⁺) − 1/K Σ_k log σ(−fᵀf⁻_k), averaged over a batch (Franceschi et al., 2019, eq. 3.1).
 
-    f, f⁺ and f⁻ are the representations of an anchor, of a part of it, and of crops of any series.
+    f, f⁺ and f⁻ are the representations of an anchor, of a part of it, and of crops of any series: K for every anchor,
+    or where they are `shared` K for all anchors of a batch.
     """
 
     def __init__(
@@ -95,8 +98,9 @@ class Contrast(Objective):
         batch_size: int,
         learning_rate: float,
         by_terms: bool,
+        shared: bool = False,
     ) -> None:
-        self.module, self.sequences = network, sequences
+        self.module, self.sequences, self.shared = network, sequences, shared
         self.n_negatives, self.batch_size, self.learning_rate = n_negatives, batch_size, learning_rate
         self.by_terms = by_terms
         self.memory = Memory()
@@ -110,16 +114,29 @@ class Contrast(Objective):
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which crops are drawn."""
         data = fingerprint(self.sequences.lengths, self.sequences.values)
-        return {"sequences": data, "n_negatives": self.n_negatives, "batch_size": self.batch_size}
+        known: dict[str, str | int] = {
+            "sequences": data,
+            "n_negatives": self.n_negatives,
+            "batch_size": self.batch_size,
+        }
+        return known | ({"shared": 1} if self.shared else {})
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every series once as the one that is looked at."""
         for ids in shuffled(len(self.sequences), self.batch_size, rng):
-            drawn = draw(self.sequences, ids, self.n_negatives, rng)
+            drawn = draw(self.sequences, ids, self.n_negatives, rng, shared=self.shared)
             rows: dict[str, object] = {}
             for name, crops in zip(("anchor", "positive", "negative"), drawn, strict=True):
                 rows[name], rows[f"{name}_lengths"] = cut(self.steps, crops), crops.lengths.copy()
             yield Batch(ids, **rows)
+
+    def part(self, batch: Batch, rank: int, world: int) -> Batch:
+        """Every `world`-th series; negatives that are shared go to all."""
+        if not self.shared:
+            return super().part(batch, rank, world)
+        own = {name: tensor for name, tensor in batch.tensors.items() if not name.startswith("negative")}
+        some = Batch(batch.ids, **own).take(np.arange(rank, len(batch), world))
+        return Batch(some.ids, **(batch.tensors | some.tensors))
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 3.1."""
@@ -156,8 +173,8 @@ class Contrast(Objective):
 
 
 def _terms(anchor: Tensor, others: Tensor, sign: float) -> Tensor:
-    """−log σ(±fᵀg), averaged over anchors (item, feature) and the others (item, other, feature) of each."""
-    products = torch.einsum("if,iof->io", anchor, others)
+    """−log σ(±fᵀg), averaged over anchors (item, feature) and the others (item or 1, other, feature) of each."""
+    products = torch.einsum("if,iof->io", anchor, others.expand(len(anchor), -1, -1))
     return -F.logsigmoid(sign * products).mean()
 
 
@@ -176,20 +193,24 @@ class Triplets(NamedTuple):
     negatives: Crops
 
 
-def draw(sequences: Sequences, ids: Ints, n_negatives: int, rng: np.random.Generator) -> Triplets:
+def draw(
+    sequences: Sequences, ids: Ints, n_negatives: int, rng: np.random.Generator, *, shared: bool = False
+) -> Triplets:
     """Anchors anywhere in the series at `ids`, positives inside them, negatives anywhere in any series.
+
+    Negatives are (item, negative), or (1, negative) where all items share them.
 
     Series of equal lengths share one length of anchors, and one of positives and negatives, so that a batch is two
     arrays; otherwise every crop has a length of its own. Lengths cover the full range, from one step to all of them.
     """
     _, starts, lengths = sequences.buffers()
-    own, shape = lengths[ids], (len(ids), n_negatives)
+    own, shape = lengths[ids], (1 if shared else len(ids), n_negatives)
     others = rng.integers(len(lengths), size=shape)
     equal = bool((lengths == lengths[0]).all())
     many = 1 if equal else len(ids)
     positive = np.broadcast_to(rng.integers(1, own[:many] + 1), len(ids))
     anchor = np.broadcast_to(rng.integers(positive[:many], own[:many] + 1), len(ids))
-    negative = np.broadcast_to(positive[:, None], shape) if equal else rng.integers(1, lengths[others] + 1)
+    negative = np.broadcast_to(positive[: shape[0], None], shape) if equal else rng.integers(1, lengths[others] + 1)
     begin = rng.integers(0, own - anchor + 1)
     inside = rng.integers(0, anchor - positive + 1)
     elsewhere = rng.integers(0, lengths[others] - negative + 1)

@@ -36,6 +36,9 @@ class CausalEncoder(TLossEncoder):
         The network: channels inside, blocks before the last one, outputs of the causal part, taps of a convolution.
     batch_size, learning_rate
         Of Adam.
+    shared_negatives : bool
+        Whether all anchors of a batch share K negatives in place of K each: with K = 10 and ten anchors a step has 30
+        crops in place of 120. Not in the paper.
     max_steps : int or None
         Steps of training; None for the paper's 1500, or 2000 from K = 10 on.
     standardize : bool
@@ -88,6 +91,7 @@ class CausalEncoder(TLossEncoder):
         reduced: int = 160,
         kernel: int = 3,
         batch_size: int = 10,
+        shared_negatives: bool = False,
         learning_rate: float = 1e-3,
         max_steps: int | None = None,
         standardize: bool = True,
