@@ -18,7 +18,7 @@ from timelike.encode.tloss import Crops, Triplets
 torch.set_num_threads(1)
 length = int(sys.argv[1])
 
-def whole(sequences, ids, n_negatives, rng):
+def whole(sequences, ids, n_negatives, rng, **how):
     side = lambda *shape: Crops(np.zeros(shape, np.int64), np.full(shape, length))
     return Triplets(side(len(ids)), side(len(ids)), side(len(ids), n_negatives))
 
@@ -47,7 +47,7 @@ from timelike.encode.tloss import Crops, Triplets
 torch.set_num_threads(1)
 length, k = int(sys.argv[1]), int(sys.argv[2])
 
-def whole(sequences, ids, n_negatives, rng):
+def whole(sequences, ids, n_negatives, rng, **how):
     # crops as long as the series: the most that a step can need
     side = lambda *shape: Crops(np.zeros(shape, np.int64), np.full(shape, length))
     return Triplets(side(1), side(1), side(1, n_negatives))
