@@ -403,6 +403,51 @@ def convolve_backward(
     isa: str | None = None,
 ) -> None: ...
 
+# recurrent
+
+def recurrent_kept(
+    lstm: bool,
+    inputs: int,
+    hidden: int,
+    layers: int,
+    lengths: _Ints,
+    /,
+    *,
+    budget: int,
+    isa: str | None = None,
+) -> int: ...
+def recurrent_forward(
+    lstm: bool,
+    weights: list[_Array],
+    biases: list[_Array],
+    x: _Array,
+    lengths: _Ints,
+    kept: _Array | None,
+    /,
+    *,
+    budget: int,
+    threads: int,
+    out: _Array,
+    isa: str | None = None,
+) -> None: ...
+def recurrent_backward(
+    lstm: bool,
+    weights: list[_Array],
+    biases: list[_Array],
+    x: _Array,
+    lengths: _Ints,
+    kept: _Array,
+    gradient: _Array,
+    /,
+    *,
+    budget: int,
+    threads: int,
+    to_x: _Array | None,
+    to_weights: list[_Array],
+    to_biases: list[_Array],
+    isa: str | None = None,
+) -> None: ...
+
 # stream
 
 def advance(
