@@ -405,31 +405,20 @@ def convolve_backward(
 
 # recurrent
 
-def recurrent_kept(
-    lstm: bool,
-    inputs: int,
-    hidden: int,
-    layers: int,
-    lengths: _Ints,
-    /,
-    *,
-    budget: int,
-    isa: str | None = None,
-) -> int: ...
 def recurrent_forward(
     lstm: bool,
     weights: list[_Array],
     biases: list[_Array],
     x: _Array,
     lengths: _Ints,
-    kept: _Array | None,
     /,
     *,
+    keep: bool,
     budget: int,
     threads: int,
     out: _Array,
     isa: str | None = None,
-) -> None: ...
+) -> _Array | None: ...
 def recurrent_backward(
     lstm: bool,
     weights: list[_Array],

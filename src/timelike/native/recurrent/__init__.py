@@ -20,22 +20,23 @@ Values = TypeVar("Values")
 
 Arrays = NDArray[Any]
 
-# of what is kept for the gradients, in numbers: half a gigabyte; beyond, steps are computed again on the way back
+# of what is kept for the gradients, in numbers: half a gigabyte in float32; beyond, steps are computed again on the way back
 _BUDGET = 1 << 27
 
 
 class Layers(NamedTuple, Generic[Values]):
     """What acts on inputs and what acts on states, layer by layer, in turn; rows as torch has them, (gate, unit).
 
-    float32 for the kernels. Gates are r z n of a GRU, i f g o of an LSTM.
+    Gates are r z n of a GRU, i f g o of an LSTM.
     """
 
     weights: list[Values]
     biases: list[Values]
 
-    def sizes(self: Layers[Arrays]) -> tuple[int, int, int]:
-        """Inputs, hidden units and layers."""
-        return self.weights[0].shape[1], self.weights[1].shape[1], len(self.weights) // 2
+    @property
+    def hidden(self: Layers[Any]) -> int:
+        """Units of a layer."""
+        return int(self.weights[1].shape[1])
 
     def in_turn(self) -> list[Values]:
         """Two weights, then two biases, of every layer: the order of torch's parameters."""
@@ -44,7 +45,7 @@ class Layers(NamedTuple, Generic[Values]):
 
 
 class Padded(NamedTuple, Generic[Values]):
-    """Sequences (item, time, channel), float32 for the kernels, and their lengths (item,): at least 1, and int64.
+    """Sequences (item, time, channel) and their lengths (item,): at least 1, and int64.
 
     Past a length there may be any number.
     """
@@ -57,13 +58,9 @@ def forward(
     kind: Kind, layers: Layers[Arrays], x: Padded[Arrays], *, keep: bool, threads: int
 ) -> tuple[Arrays, Arrays | None]:
     """The last states (item, hidden) of the last layer; and what `backward` needs, if it is kept. Kernels only."""
-    lstm, (inputs, hidden, depth) = kind == "lstm", layers.sizes()
-    out, kept = np.empty((len(x.values), hidden), np.float32), None
-    if keep:
-        count = kernels.recurrent_kept(lstm, inputs, hidden, depth, x.lengths, budget=_BUDGET)
-        kept = np.empty(count, np.float32)
-    kernels.recurrent_forward(lstm, *layers, *x, kept, budget=_BUDGET, threads=threads, out=out)
-    return out, kept
+    out = np.empty((len(x.values), layers.hidden), x.values.dtype)
+    how = {"keep": keep, "budget": _BUDGET, "threads": threads, "out": out}
+    return out, kernels.recurrent_forward(kind == "lstm", *layers, *x, **how)
 
 
 def backward(

@@ -31,13 +31,15 @@ struct RecurrentSizes {
     }
     int64_t carried() const { return states() * wide() + units() * lanes; }
 
-    RecurrentSheet sheet_at(float* base, int64_t layer, int64_t rows) const {
+    template <class T>
+    RecurrentSheet<T> sheet_at(T* base, int64_t layer, int64_t rows) const {
         for (int64_t l = 0; l < layer; l++) base += sheet(l) * rows;
-        float* const states_at = base + panels(reads(layer)) * wide() * rows;
-        float* const gates_at = states_at + states() * wide() * rows;
+        T* const states_at = base + panels(reads(layer)) * wide() * rows;
+        T* const gates_at = states_at + states() * wide() * rows;
         return {base, states_at, gates_at, gates_at + units() * wide() * rows};
     }
-    RecurrentState state_at(float* base, int64_t layer, int64_t sequences) const {
+    template <class T>
+    RecurrentState<T> state_at(T* base, int64_t layer, int64_t sequences) const {
         base += layer * carried() * sequences;
         return {base, base + states() * wide() * sequences};
     }

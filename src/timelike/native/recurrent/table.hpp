@@ -12,14 +12,15 @@
 namespace timelike {
 
 // The weights of one layer, packed; gates are i f g o of an LSTM, r z n of a GRU.
+template <class T>
 struct RecurrentCell {
     int64_t inputs, hidden;
-    const float* input;       // (panel of units, input, gate, lane)
-    const float* state;       // (panel of units, state, gate, lane)
-    const float* bias;        // (panel of units, gate, lane): both summed, but of a GRU's n the inputs' alone
-    const float* fresh;       // (panel of units, lane): of a GRU's n the states'
-    const float* input_back;  // (panel of inputs, panel of units, gate, lane, column): from gates back
-    const float* state_back;  // (panel of states, panel of units, gate, lane, column)
+    const T* input;       // (panel of units, input, gate, lane)
+    const T* state;       // (panel of units, state, gate, lane)
+    const T* bias;        // (panel of units, gate, lane): both summed, but of a GRU's n the inputs' alone
+    const T* fresh;       // (panel of units, lane): of a GRU's n the states'
+    const T* input_back;  // (panel of inputs, panel of units, gate, lane, column): from gates back
+    const T* state_back;  // (panel of states, panel of units, gate, lane, column)
 };
 
 // Steps of some sequences: `counts` says how many run in each; `rows` is their sum.
@@ -31,40 +32,45 @@ struct RecurrentChunk {
 };
 
 // What one layer keeps of a chunk, each (panel, row, column): what it read, and what became of it.
+template <class T>
 struct RecurrentSheet {
-    float* inputs;
-    float* states;  // before each step
-    float* gates;
-    float* extra;   // (panel of units, row, lane): before each step an LSTM's c, a GRU's n of states before its reset
+    T* inputs;
+    T* states;  // before each step
+    T* gates;
+    T* extra;   // (panel of units, row, lane): before each step an LSTM's c, a GRU's n of states before its reset
 };
 
 // Carried from step to step, (panel, sequence, column) and (panel of units, sequence, lane); c is an LSTM's alone.
+template <class T>
 struct RecurrentState {
-    float *h, *c;
+    T *h, *c;
 };
 
 // Where the gradients of one layer go; those of weights are added to what is there, (panel of units, panel of columns, gate
 // and lane, column).
+template <class T>
 struct RecurrentGradients {
-    const float* above;  // by what the layer gave, as a sheet's inputs of the layer above; null for the last layer
-    float* below;        // by what it read, or null
-    float *gates, *reset;  // (panel of units, row, column) by what goes into the gates; a GRU's by what is reset too
-    float *input, *state;
-    float *bias, *fresh;  // (panel of units, gate, lane): by the biases of inputs and, of a GRU, of states
+    const T* above;  // by what the layer gave, as a sheet's inputs of the layer above; null for the last layer
+    T* below;        // by what it read, or null
+    T *gates, *reset;  // (panel of units, row, column) by what goes into the gates; a GRU's by what is reset too
+    T *input, *state;
+    T *bias, *fresh;  // (panel of units, gate, lane): by the biases of inputs and, of a GRU, of states
 };
 
+template <class T>
 struct RecurrentKernels {
     int lanes, gates;
-    // `above`, where there is a layer above, are its sheet's inputs; `scratch` has a lane of floats for every sequence
-    void (*forward)(const RecurrentCell&, const RecurrentChunk&, const RecurrentSheet&, const RecurrentState&, float* above,
-                    float* scratch, const volatile bool* stop);
+    // `above`, where there is a layer above, are its sheet's inputs; `scratch` has a lane of numbers for every sequence
+    void (*forward)(const RecurrentCell<T>&, const RecurrentChunk&, const RecurrentSheet<T>&, const RecurrentState<T>&, T* above,
+                    T* scratch, const volatile bool* stop);
     // the state holds gradients by the states after the chunk, then by those before it
-    void (*backward)(const RecurrentCell&, const RecurrentChunk&, const RecurrentSheet&, const RecurrentState&,
-                     const RecurrentGradients&, const volatile bool* stop);
+    void (*backward)(const RecurrentCell<T>&, const RecurrentChunk&, const RecurrentSheet<T>&, const RecurrentState<T>&,
+                     const RecurrentGradients<T>&, const volatile bool* stop);
 };
 
 struct RecurrentTable {
-    RecurrentKernels lstm, gru;
+    RecurrentKernels<float> lstm, gru;
+    RecurrentKernels<double> lstm_double, gru_double;
 };
 
 TIMELIKE_DECLARE_TABLES(RecurrentTable, recurrent_table)

@@ -18,7 +18,7 @@ def last_states(kind: Kind, layers: Layers[Tensor], x: Tensor, lengths: Tensor |
     """
     flat = layers.in_turn()
     depth, run = len(flat) // 4, torch.lstm if kind == "lstm" else torch.gru
-    start = x.new_zeros(depth, len(x), layers.weights[1].shape[1])
+    start = x.new_zeros(depth, len(x), layers.hidden)
     begin: Any = (start, start) if kind == "lstm" else start
     settings = True, depth, 0.0, False, False  # biases, layers, dropout, training, bidirectional
     if lengths is None:
