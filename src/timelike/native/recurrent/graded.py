@@ -46,7 +46,9 @@ def _layers(flat: list[Tensor]) -> Layers[Tensor]:
 def _compiles(layers: Layers[Tensor], x: Tensor, lengths: Tensor | None) -> bool:
     parts = (x, *layers.weights, *layers.biases)
     plain = all(part.device.type == "cpu" and part.dtype == x.dtype for part in parts)
-    if not plain or x.dtype not in (torch.float32, torch.float64) or torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling():
+    if not plain or x.dtype not in (torch.float32, torch.float64) or torch.is_autocast_enabled("cpu"):
+        return False
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():  # tensors without numbers
         return False
     # what does not fit is left to torch, which says so
     fits = x.ndim == 3 and x.numel() > 0 and x.shape[2] == layers.weights[0].shape[1]

@@ -28,8 +28,8 @@ inline void copy(const T* from, T* into, int64_t count) {
 
 // The sums that go into the gates of one panel of units; of a GRU's n what comes from states goes to `extra`.
 template <class T, class Cell>
-void gate_sums(const RecurrentCell<T>& cell, const Shape<T, Cell>& shape, const RecurrentSheet<T>& sheet, int64_t unit, int64_t offset, int64_t n,
-               T* gates, T* extra, T* scratch) {
+void gate_sums(const RecurrentCell<T>& cell, const Shape<T, Cell>& shape, const RecurrentSheet<T>& sheet, int64_t unit, int64_t offset,
+               int64_t n, bool first, T* gates, T* extra, T* scratch) {
     constexpr int G = Cell::gates;
     constexpr int64_t wide = width<T, G>, last = (G - 1) * lanes<T>;
     for (int64_t row = 0; row < n; row++) copy(cell.bias + unit * wide, gates + row * wide, wide);
@@ -38,7 +38,8 @@ void gate_sums(const RecurrentCell<T>& cell, const Shape<T, Cell>& shape, const 
         copy(gates + row * wide + last, scratch + row * lanes<T>, lanes<T>);
         copy(cell.fresh + unit * lanes<T>, gates + row * wide + last, lanes<T>);
     }
-    multiply<T, G>(G, n, sheet.states + offset * wide, shape.panel, cell.hidden, cell.state + unit * cell.hidden * wide, gates);
+    if (!first)  // before the first step states are zeros
+        multiply<T, G>(G, n, sheet.states + offset * wide, shape.panel, cell.hidden, cell.state + unit * cell.hidden * wide, gates);
     for (int64_t row = 0; !Cell::carries && row < n; row++) {
         copy(gates + row * wide + last, extra + row * lanes<T>, lanes<T>);
         copy(scratch + row * lanes<T>, gates + row * wide + last, lanes<T>);
@@ -75,7 +76,7 @@ void forward(const RecurrentCell<T>& cell, const RecurrentChunk& chunk, const Re
         for (int64_t unit = 0; unit < shape.units; unit++) {
             T* const gates = sheet.gates + unit * shape.panel + offset * wide;
             T* const extra = sheet.extra + (unit * chunk.rows + offset) * lanes<T>;
-            gate_sums<T, Cell>(cell, shape, sheet, unit, offset, n, gates, extra, scratch);
+            gate_sums<T, Cell>(cell, shape, sheet, unit, offset, n, chunk.first && t == 0, gates, extra, scratch);
             const int64_t column = shape.column(unit, shape.panel);
             const Onward<T, Cell> onward{sheet.states + column + next * wide, extra + n * lanes<T>,
                                       state.h + shape.column(unit, many * wide), state.c + unit * many * lanes<T>,
@@ -129,14 +130,15 @@ void chunk_back(const RecurrentCell<T>& cell, const Shape<T, Cell>& shape, const
                 const RecurrentGradients<T>& by, const T* by_sums, const volatile bool* stop) {
     constexpr int G = Cell::gates;
     constexpr int64_t wide = width<T, G>, block = wide * wide;
+    const int64_t begin = chunk.first ? chunk.counts[0] : 0, later = begin * wide;  // from where on states are more than zeros
     for (int64_t unit = 0; unit < shape.units && !*stop; unit++) {
         const int64_t from = unit * shape.panel;
         for (int64_t p = 0; p < shape.inputs; p++)
             add_outer<T, G>(shape.registers(shape.input_registers, p), chunk.rows, by.gates + from, sheet.inputs + p * shape.panel,
-                         by.input + (unit * shape.inputs + p) * block);
+                            by.input + (unit * shape.inputs + p) * block);
         for (int64_t p = 0; p < shape.states; p++)
-            add_outer<T, G>(shape.registers(shape.units, p), chunk.rows, by_sums + from, sheet.states + p * shape.panel,
-                         by.state + (unit * shape.states + p) * block);
+            add_outer<T, G>(shape.registers(shape.units, p), chunk.rows - begin, by_sums + from + later,
+                            sheet.states + p * shape.panel + later, by.state + (unit * shape.states + p) * block);
         add_rows<T, G>(by.gates + from, chunk.rows, by.bias + unit * wide);
         if constexpr (!Cell::carries) add_rows<T, G>(by.reset + from, chunk.rows, by.fresh + unit * wide);
     }
@@ -144,7 +146,7 @@ void chunk_back(const RecurrentCell<T>& cell, const Shape<T, Cell>& shape, const
         T* const into = by.below + p * shape.panel;
         for (int64_t k = 0; k < shape.panel; k++) into[k] = 0;
         multiply<T, G>(shape.registers(shape.input_registers, p), chunk.rows, by.gates, shape.panel, shape.units * wide,
-                    cell.input_back + p * shape.units * block, into);
+                       cell.input_back + p * shape.units * block, into);
     }
 }
 
@@ -163,7 +165,7 @@ void backward(const RecurrentCell<T>& cell, const RecurrentChunk& chunk, const R
         if (chunk.first && t == 0) break;  // nobody asks for the gradient by the zeros before the first step
         for (int64_t p = 0; p < shape.states; p++)
             multiply<T, G>(shape.registers(shape.units, p), n, by_sums + offset * wide, shape.panel, shape.units * wide,
-                        cell.state_back + p * shape.units * wide * wide, state.h + p * chunk.sequences * wide);
+                           cell.state_back + p * shape.units * wide * wide, state.h + p * chunk.sequences * wide);
     }
     if (!*stop) chunk_back<T, Cell>(cell, shape, chunk, sheet, by, by_sums, stop);
 }

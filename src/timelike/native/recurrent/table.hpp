@@ -27,8 +27,8 @@ struct RecurrentCell {
 struct RecurrentChunk {
     const int64_t* counts;
     int64_t steps, rows;
-    int64_t sequences;  // that run at first: the rows of what is carried from chunk to chunk
-    bool first;         // whether nothing is before it
+    int64_t sequences;  // of all chunks: the rows of what is carried from one to the next
+    bool first;         // whether nothing is before it, and states begin as zeros
 };
 
 // What one layer keeps of a chunk, each (panel, row, column): what it read, and what became of it.
