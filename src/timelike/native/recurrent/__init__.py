@@ -59,8 +59,9 @@ def forward(
 ) -> tuple[Arrays, Arrays | None]:
     """The last states (item, hidden) of the last layer; and what `backward` needs, if it is kept. Kernels only."""
     out = np.empty((len(x.values), layers.hidden), x.values.dtype)
-    how = {"keep": keep, "budget": _BUDGET, "threads": threads, "out": out}
-    return out, kernels.recurrent_forward(kind == "lstm", *layers, *x, **how)
+    lstm = kind == "lstm"
+    kept = kernels.recurrent_forward(lstm, *layers, *x, keep=keep, budget=_BUDGET, threads=threads, out=out)
+    return out, kept
 
 
 def backward(
