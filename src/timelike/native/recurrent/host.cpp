@@ -206,7 +206,8 @@ void backward(const Network<T>& network, const Given<T>& given, const Plan& plan
     const auto gather = [&](int64_t task, int) {
         collect(s, sums, task / s.hidden, task % s.hidden, into.layers[size_t(task / s.hidden)]);
     };
-    run_tasks(s.layers * s.hidden, threads, gather, [&](int64_t) { return poll(parts, parts); }, &stop);
+    const bool few = s.gates * s.hidden * (s.hidden + s.inputs) < 100000;  // done before a thread is awake
+    run_tasks(s.layers * s.hidden, few ? 0 : threads, gather, [&](int64_t) { return poll(parts, parts); }, &stop);
 }
 
 template <class T> using Matrices = std::vector<Array2<T>>;
