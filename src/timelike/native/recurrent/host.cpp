@@ -247,11 +247,10 @@ Shelf& shelf() {
 }
 
 struct Kept {
-    explicit Kept(size_t bytes) : bytes(bytes), memory(shelf().take(bytes)) {}
-    ~Kept() { shelf().give(memory, bytes); }
+    explicit Kept(size_t bytes) : room(shelf().take(bytes)) {}
+    ~Kept() { shelf().give(room); }
     Kept(const Kept&) = delete;
-    const size_t bytes;
-    void* const memory;
+    const Room room;
 };
 
 // Gives what the way back needs, or None.
@@ -262,7 +261,7 @@ nb::object forward_python(bool lstm, Matrices<const T> weights, Vectors<const T>
     const Given<T> given = given_of<T>(x, lengths);
     const Plan plan(network.sizes, given.lengths, given.items, budget);
     std::unique_ptr<Kept> kept = keep ? std::make_unique<Kept>(size_t(plan.kept) * sizeof(T)) : nullptr;
-    T* const memory = keep ? static_cast<T*>(kept->memory) : nullptr;
+    T* const memory = keep ? static_cast<T*>(kept->room.memory) : nullptr;
     Watch{nb::none(), {}}.over([&](const Poll& poll) { forward<T>(network, given, plan, memory, out.data(), threads, poll); });
     if (!keep) return nb::none();
     const size_t size[1] = {size_t(plan.kept)};
