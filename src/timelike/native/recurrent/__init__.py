@@ -20,7 +20,7 @@ Values = TypeVar("Values")
 
 Arrays = NDArray[Any]
 
-# of what is kept for the gradients, in numbers: half a gigabyte in float32; beyond, steps are computed again on the way back
+# numbers kept for the gradients, half a gigabyte in float32; beyond, steps are computed again on the way back
 _BUDGET = 1 << 27
 
 
