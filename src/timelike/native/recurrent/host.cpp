@@ -1,28 +1,16 @@
-// GRUs and LSTMs over many sequences: scratch memory, threads, and Python's side of it.
+// GRUs and LSTMs over many sequences: threads, and Python's side of it.
 #include <nanobind/stl/vector.h>
-
-#include <cstring>
 
 #include "machine/host.hpp"
 #include "machine/pool.hpp"
+#include "recurrent/blocks.hpp"
 #include "recurrent/shelf.hpp"
-#include "recurrent/weights.hpp"
 
 namespace timelike {
 namespace {
 
 constexpr const RecurrentTable* built[] = TIMELIKE_TABLES(recurrent_table);
 constexpr int64_t most_parts = 16;  // sums of weights' gradients in the making, each as large as the weights
-
-// The sequences (item, time, channel), of which `lengths` steps count.
-template <class T>
-struct Given {
-    const T* x;
-    const int64_t* lengths;
-    int64_t items, time, channels;
-
-    const T* step(int64_t item, int64_t t) const { return x + (item * time + t) * channels; }
-};
 
 template <class T>
 struct Network {
@@ -31,28 +19,10 @@ struct Network {
     std::vector<Layer<T>> layers;
 };
 
-// The memory of one worker.
-template <class T>
-struct Desk {
-    Desk(const RecurrentSizes& s, int64_t sequences, int64_t rows, bool sheets, bool gradients)
-        : states(buffer<T>(s.layers * s.carried() * sequences)), scratch(buffer<T>(sequences * s.lanes)),
-          sheet(buffer<T>(sheets ? s.sheets() * rows : 0)) {
-        if (!gradients) return;
-        back = buffer<T>(s.layers * s.carried() * sequences);
-        gates = buffer<T>(s.units() * s.wide() * rows);
-        reset = buffer<T>(s.gates == 3 ? s.units() * s.wide() * rows : 0);
-        const int64_t wide = std::max(s.panels(s.inputs), s.states()) * s.wide();
-        for (Buffer<T>& one : between) one = buffer<T>(wide * rows);
-    }
-    Buffer<T> states, scratch, sheet, back, gates, reset, between[2];
-};
-
 template <class T>
 std::vector<Desk<T>> desks(const RecurrentSizes& s, const Plan& plan, bool sheets, bool gradients, int threads) {
-    int64_t sequences = 0;
-    for (const BlockPlan& block : plan.blocks) sequences = std::max(sequences, block.sequences());
-    std::vector<Desk<T>> made;
-    for (int worker = 0; worker < std::max(1, threads); worker++) made.emplace_back(s, sequences, plan.most_rows(), sheets, gradients);
+    std::vector<Desk<T>> made;  // here, where a lack of memory is an exception and not the end
+    for (int worker = 0; worker < std::max(1, threads); worker++) made.emplace_back(s, plan, sheets, gradients);
     return made;
 }
 
@@ -61,81 +31,19 @@ int wanted(const RecurrentSizes& s, const Plan& plan, int threads) {
     return double(plan.rows) * double(s.layers * s.gates * s.hidden) * double(s.hidden + s.inputs) < 2e6 ? 0 : threads;
 }
 
-// visit(numbers of a step in x, the same in panels) for every row of a chunk
-template <class Visit>
-void over_rows(const BlockPlan& block, const ChunkPlan& chunk, const Visit& visit) {
-    int64_t row = 0;
-    for (int64_t t = chunk.begin; t < chunk.begin + chunk.steps; t++)
-        for (int64_t k = 0; k < block.counts[size_t(t)]; k++) visit(block.items[size_t(k)], t, row++);
-}
-
-template <class T>
-void take_inputs(const RecurrentSizes& s, const Given<T>& given, const BlockPlan& block, const ChunkPlan& chunk, T* into) {
-    const int64_t wide = s.wide();
-    over_rows(block, chunk, [&](int64_t item, int64_t t, int64_t row) {
-        const T* const from = given.step(item, t);
-        for (int64_t first = 0; first < s.inputs; first += wide) {
-            T* const to = into + (first / wide * chunk.rows + row) * wide;
-            const int64_t some = std::min(wide, s.inputs - first);
-            std::copy_n(from + first, some, to);
-            std::fill_n(to + some, wide - some, T(0));  // multiplied by nothing that counts, but not by garbage
-        }
-    });
-}
-
-template <class T>
-void give_inputs(const RecurrentSizes& s, const Given<T>& given, const BlockPlan& block, const ChunkPlan& chunk, const T* from, T* into) {
-    const int64_t wide = s.wide();
-    over_rows(block, chunk, [&](int64_t item, int64_t t, int64_t row) {
-        T* const to = into + (item * given.time + t) * given.channels;
-        for (int64_t first = 0; first < s.inputs; first += wide)
-            std::copy_n(from + (first / wide * chunk.rows + row) * wide, std::min(wide, s.inputs - first), to + first);
-    });
-}
-
-// All layers of one chunk, into the sheets at `base`.
-template <class T>
-void chunk_forward(const Network<T>& network, const Packed<T>& packed, const Given<T>& given, const BlockPlan& block, const ChunkPlan& chunk,
-                   T* base, Desk<T>& desk, const volatile bool* stop) {
-    const RecurrentSizes& s = network.sizes;
-    take_inputs(s, given, block, chunk, base);
-    for (int64_t l = 0; l < s.layers; l++) {
-        T* const above = l + 1 < s.layers ? s.sheet_at(base, l + 1, chunk.rows).inputs : nullptr;
-        network.kernels.forward(packed.cells[size_t(l)], block.chunk(chunk), s.sheet_at(base, l, chunk.rows),
-                                s.state_at(desk.states.get(), l, block.sequences()), above, desk.scratch.get(), stop);
-    }
-}
-
-// Number k of the last layer's state of a sequence, among numbers in panels.
-template <class T>
-T* of_state(const RecurrentSizes& s, const BlockPlan& block, T* states, int64_t sequence, int64_t first) {
-    return s.state_at(states, s.layers - 1, block.sequences()).h + (first / s.wide() * block.sequences() + sequence) * s.wide();
-}
-
 template <class T>
 void forward(const Network<T>& network, const Given<T>& given, const Plan& plan, T* kept, T* out, int threads, const Poll& poll) {
     const RecurrentSizes& s = network.sizes;
     const Packed<T> packed(s, network.layers, true, false);
+    const Job<T> job{s, network.kernels, packed, given, plan};
     threads = wanted(s, plan, threads);
-    std::vector<Desk<T>> all = desks<T>(s, plan, !kept || !plan.whole, false, threads);
+    const std::vector<Desk<T>> all = desks<T>(s, plan, !kept || !plan.whole, false, threads);
+    const int64_t blocks = int64_t(plan.blocks.size());
     volatile bool stop = false;
     const auto work = [&](int64_t b, int worker) {
-        const BlockPlan& block = plan.blocks[size_t(b)];
-        Desk<T>& desk = all[size_t(worker)];
-        const int64_t carried = s.layers * s.carried() * block.sequences();
-        std::fill_n(desk.states.get(), carried, T(0));
-        for (const ChunkPlan& chunk : block.chunks) {
-            if (stop) return;
-            if (kept && !plan.whole) std::copy_n(desk.states.get(), carried, kept + chunk.kept);
-            chunk_forward(network, packed, given, block, chunk, kept && plan.whole ? kept + chunk.kept : desk.sheet.get(), desk, &stop);
-        }
-        for (int64_t k = 0; k < block.sequences(); k++)
-            for (int64_t first = 0; first < s.hidden; first += s.wide())
-                std::copy_n(of_state(s, block, desk.states.get(), k, first), std::min(s.wide(), s.hidden - first),
-                            out + block.items[size_t(k)] * s.hidden + first);
+        block_forward(job, plan.blocks[size_t(b)], kept, out, all[size_t(worker)], &stop);
     };
-    const int64_t tasks = int64_t(plan.blocks.size());
-    run_tasks(tasks, threads, work, [&](int64_t done) { return poll(done, tasks); }, &stop);
+    run_tasks(blocks, threads, work, [&](int64_t done) { return poll(done, blocks); }, &stop);
 }
 
 // Where the gradients go: by the inputs, unless it is null, and by the layers.
@@ -145,52 +53,14 @@ struct Wanted {
     std::vector<LayerOf<T>> layers;
 };
 
-// All layers of one chunk, the last first.
 template <class T>
-void chunk_back(const Network<T>& network, const Packed<T>& packed, const BlockPlan& block, const ChunkPlan& chunk, T* base, Desk<T>& desk,
-                std::vector<WeightSums<T>>& sums, bool to_inputs, const volatile bool* stop) {
-    const RecurrentSizes& s = network.sizes;
-    for (int64_t l = s.layers - 1; l >= 0 && !*stop; l--) {
-        WeightSums<T>& own = sums[size_t(l)];
-        T* const gates = desk.gates.get();
-        const RecurrentGradients<T> by{l + 1 < s.layers ? desk.between[(l + 1) % 2].get() : nullptr,
-                                    l > 0 || to_inputs ? desk.between[l % 2].get() : nullptr, gates,
-                                    s.gates == 3 ? desk.reset.get() : gates, own.input.get(), own.state.get(), own.bias.get(), own.fresh.get()};
-        network.kernels.backward(packed.cells[size_t(l)], block.chunk(chunk), s.sheet_at(base, l, chunk.rows),
-                                 s.state_at(desk.back.get(), l, block.sequences()), by, stop);
-    }
-}
-
-template <class T>
-void block_back(const Network<T>& network, const Packed<T>& packed, const Given<T>& given, const Plan& plan, const BlockPlan& block,
-                const T* kept, const T* gradient, T* to_x, Desk<T>& desk, std::vector<WeightSums<T>>& sums, const volatile bool* stop) {
-    const RecurrentSizes& s = network.sizes;
-    const int64_t carried = s.layers * s.carried() * block.sequences();
-    std::fill_n(desk.back.get(), carried, T(0));
-    for (int64_t k = 0; k < block.sequences(); k++)
-        for (int64_t first = 0; first < s.hidden; first += s.wide())
-            std::copy_n(gradient + block.items[size_t(k)] * s.hidden + first, std::min(s.wide(), s.hidden - first),
-                        of_state(s, block, desk.back.get(), k, first));
-    for (size_t c = block.chunks.size(); c-- > 0 && !*stop;) {
-        const ChunkPlan& chunk = block.chunks[c];
-        T* base = const_cast<T*>(kept) + chunk.kept;  // read only
-        if (!plan.whole) {
-            std::copy_n(kept + chunk.kept, carried, desk.states.get());
-            base = desk.sheet.get();
-            chunk_forward(network, packed, given, block, chunk, base, desk, stop);
-        }
-        chunk_back(network, packed, block, chunk, base, desk, sums, to_x != nullptr, stop);
-        if (to_x && !*stop) give_inputs(s, given, block, chunk, desk.between[0].get(), to_x);
-    }
-}
-
-template <class T>
-void backward(const Network<T>& network, const Given<T>& given, const Plan& plan, const T* kept, const T* gradient, const Wanted<T>& into,
-              int threads, const Poll& poll) {
+void backward(const Network<T>& network, const Given<T>& given, const Plan& plan, const T* kept, const T* gradient,
+              const Wanted<T>& into, int threads, const Poll& poll) {
     const RecurrentSizes& s = network.sizes;
     const Packed<T> packed(s, network.layers, !plan.whole, true);
+    const Job<T> job{s, network.kernels, packed, given, plan};
     threads = wanted(s, plan, threads);
-    std::vector<Desk<T>> all = desks<T>(s, plan, !plan.whole, true, threads);
+    const std::vector<Desk<T>> all = desks<T>(s, plan, !plan.whole, true, threads);
     // blocks summed in turn, then their sums in turn: no result depends on threads, and few sums are kept
     const int64_t blocks = int64_t(plan.blocks.size()), parts = std::min(blocks, most_parts);
     std::vector<std::vector<WeightSums<T>>> sums{size_t(parts)};
@@ -199,8 +69,7 @@ void backward(const Network<T>& network, const Given<T>& given, const Plan& plan
     volatile bool stop = false;
     const auto work = [&](int64_t part, int worker) {
         for (int64_t b = part; b < blocks && !stop; b += parts)
-            block_back(network, packed, given, plan, plan.blocks[size_t(b)], kept, gradient, into.x, all[size_t(worker)],
-                       sums[size_t(part)], &stop);
+            block_back(job, plan.blocks[size_t(b)], kept, gradient, into.x, all[size_t(worker)], sums[size_t(part)], &stop);
     };
     if (!run_tasks(parts, threads, work, [&](int64_t done) { return poll(done, parts); }, &stop)) return;
     const auto gather = [&](int64_t task, int) {
@@ -231,8 +100,8 @@ const RecurrentKernels<T>& kernels_of(bool lstm, const Isa& isa) {
 template <class T>
 Network<T> network_of(bool lstm, const Isa& isa, const Matrices<const T>& weights, const Vectors<const T>& biases) {
     const RecurrentKernels<T>& kernels = kernels_of<T>(lstm, isa);
-    const int64_t hidden = int64_t(weights[1].shape(1)), inputs = int64_t(weights[0].shape(1)), layers = int64_t(weights.size()) / 2;
-    return {{inputs, hidden, layers, kernels.lanes, kernels.gates}, kernels, layers_of(weights, biases)};
+    const int64_t hidden = int64_t(weights[1].shape(1)), layers = int64_t(weights.size()) / 2;
+    return {{int64_t(weights[0].shape(1)), hidden, layers, kernels.lanes, kernels.gates}, kernels, layers_of(weights, biases)};
 }
 
 template <class T>

@@ -13,10 +13,9 @@ struct Shape {
     int64_t input_registers, panel; // numbers from one panel of rows to the next
 
     Shape(const RecurrentCell<T>& cell, const RecurrentChunk& chunk)
-        : units((cell.hidden + lanes<T> - 1) / lanes<T>), states((units + G - 1) / G), input_registers((cell.inputs + lanes<T> - 1) / lanes<T>),
-          panel(chunk.rows * width<T, G>) {
-        inputs = (input_registers + G - 1) / G;
-    }
+        : units(over(cell.hidden, lanes<T>)), states(over(units, G)), inputs(over(cell.inputs, width<T, G>)),
+          input_registers(over(cell.inputs, lanes<T>)), panel(chunk.rows * width<T, G>) {}
+    static int64_t over(int64_t count, int64_t size) { return (count + size - 1) / size; }
     static int64_t registers(int64_t all, int64_t panel) { return smaller(G, all - panel * G); }
     static int64_t column(int64_t unit_panel, int64_t stride) { return unit_panel / G * stride + unit_panel % G * lanes<T>; }
 };
@@ -108,8 +107,8 @@ void gates_back(const Shape<T, Cell>& shape, const RecurrentChunk& chunk, const 
         if (by.above) by_h += load(by.above + column + row * wide);
         if constexpr (Cell::carries) by_c = load(c + row * lanes<T>);
         const int64_t at = from + row * wide;
-        const vec<T> straight = Cell::template backward<T>(sheet.gates + at, load(sheet.states + column + row * wide), load(extra + row * lanes<T>), by_h, by_c,
-                                          by.gates + at, by.reset + at);
+        const vec<T> before = load(sheet.states + column + row * wide), inner = load(extra + row * lanes<T>);
+        const vec<T> straight = Cell::template backward<T>(sheet.gates + at, before, inner, by_h, by_c, by.gates + at, by.reset + at);
         store(h + row * wide, straight);
         if constexpr (Cell::carries) store(c + row * lanes<T>, by_c);
     }

@@ -10,7 +10,7 @@
 namespace timelike {
 namespace {
 
-constexpr int64_t block_rows = 32;   // sequences of a block, about: enough to read weights once for many, few enough for many threads
+constexpr int64_t block_rows = 32;   // sequences of a block, about: many for every reading of the weights, few for many threads
 constexpr int64_t chunk_rows = 512;  // steps of a chunk: their sheets fit the caches
 
 // Numbers of a network with `lanes` and `gates`; the panels of recurrent/table.hpp.
@@ -82,6 +82,11 @@ struct Plan {
                 chunk.kept = kept;
                 kept += whole ? chunk.rows * sizes.sheets() : block.sequences() * sizes.layers * sizes.carried();
             }
+    }
+    int64_t most_sequences() const {
+        int64_t most = 0;
+        for (const BlockPlan& block : blocks) most = std::max(most, block.sequences());
+        return most;
     }
     int64_t most_rows() const {
         int64_t most = 0;

@@ -18,7 +18,8 @@ constexpr int rows_at_once(int registers) {
 }
 
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-template <class T> inline vec<T> repeated(T value) { return value - vec<T>{}; }  // not {} + value, which would have to make −0 a 0
+// not {} + value, which would have to make −0 a 0, and takes an instruction
+template <class T> inline vec<T> repeated(T value) { return value - vec<T>{}; }
 
 // c (row, column) += a (row, k) · b (k, column): the panels of a are `stride` apart, c is one panel
 template <class T, int Rows, int Registers, int Gates>

@@ -79,7 +79,8 @@ class Packed {
             const int64_t panel = u / s.lanes, lane = u % s.lanes;
             for (int64_t g = 0; g < s.gates; g++) {
                 const bool apart = s.gates == 3 && g == 2, real = u < s.hidden;  // a GRU resets what comes from states alone
-                const T one = real ? layer.input_bias[g * s.hidden + u] : T(0), two = real ? layer.state_bias[g * s.hidden + u] : T(0);
+                const T one = real ? layer.input_bias[g * s.hidden + u] : T(0);
+                const T two = real ? layer.state_bias[g * s.hidden + u] : T(0);
                 bias[(panel * s.gates + g) * s.lanes + lane] = apart ? one : one + two;
                 if (g == s.gates - 1) fresh[u] = two;
             }
@@ -93,7 +94,8 @@ template <class T>
 struct WeightSums {
     WeightSums(const RecurrentSizes& s, int64_t layer)
         : input(zeros(s.units() * s.panels(s.reads(layer)) * s.wide() * s.wide())),
-          state(zeros(s.units() * s.states() * s.wide() * s.wide())), bias(zeros(s.units() * s.wide())), fresh(zeros(s.units() * s.wide())) {}
+          state(zeros(s.units() * s.states() * s.wide() * s.wide())), bias(zeros(s.units() * s.wide())),
+          fresh(zeros(s.units() * s.wide())) {}
     static Buffer<T> zeros(int64_t count) {
         Buffer<T> made = buffer<T>(count);
         std::fill_n(made.get(), count, T(0));
@@ -133,8 +135,8 @@ void collect(const RecurrentSizes& s, const std::vector<std::vector<WeightSums<T
         collect_row(s, parts, [&](int64_t n) { return of(n).input.get(); }, g, unit, s.reads(layer), into.input);
         collect_row(s, parts, [&](int64_t n) { return of(n).state.get(); }, g, unit, s.hidden, into.state);
         into.input_bias[at] = collect_bias<T>(s, parts, [&](int64_t n) { return of(n).bias.get(); }, g, unit);
-        // an LSTM's biases are one sum
-        into.state_bias[at] = s.gates == 4 ? into.input_bias[at] : collect_bias<T>(s, parts, [&](int64_t n) { return of(n).fresh.get(); }, g, unit);
+        into.state_bias[at] = into.input_bias[at];  // an LSTM's are one sum
+        if (s.gates == 3) into.state_bias[at] = collect_bias<T>(s, parts, [&](int64_t n) { return of(n).fresh.get(); }, g, unit);
     }
 }
 
