@@ -68,8 +68,8 @@ struct Plan {
         std::vector<int64_t> order(size_t(items), 0);
         std::iota(order.begin(), order.end(), 0);
         std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return lengths[a] > lengths[b]; });
-        // two at least, for two threads; each has long ones and short ones
-        const int64_t many = std::max(std::min<int64_t>(items, 2), (items + block_rows - 1) / block_rows);
+        // an even number, for two threads or more; each has long ones and short ones
+        const int64_t many = std::min(items, (items + 2 * block_rows - 1) / (2 * block_rows) * 2);
         for (int64_t b = 0; b < many; b++) {
             BlockPlan block;
             for (int64_t k = b; k < items; k += many) block.items.push_back(order[size_t(k)]);
