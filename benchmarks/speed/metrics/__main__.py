@@ -10,7 +10,7 @@ of the pairs and extrapolated, and the rollout of all pairs at once as one would
 sequences projected for every pair at every step (in one batch, or in blocks of pairs that stay in the cache,
 whichever is faster). TAP (30 kernels, 1024 units) has a loop over pairs whose frames are transformed already, timed on
 a sample and extrapolated, the rate of a convolution that the machine is good at, and soft-DTW. The loops and the
-rollout are first seen to give our distances. Nobody takes gradients, but in the two rows of training, whose peer is
+rollout are first seen to give our distances. Nobody takes gradients, but in the rows of training, whose peer is
 timelike without its kernels; there the gradients are first seen to be the same. A time is the best of several after a
 first call that does not count. The row of UCI HAR is one run in a process of its own, all its test sequences against
 all its training ones, with `--threads` or two threads.

@@ -1,4 +1,4 @@
-"""A training step of the coupled GRU and of TAP, beside the same step without kernels of our own."""
+"""A training step of the siamese and the coupled GRU and of TAP, beside the same step without kernels of our own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import best
 from torch import Tensor
 
-from timelike.metric import Comparer, CoupledNetwork, TAPNetwork
+from timelike.metric import Comparer, CoupledNetwork, SiameseNetwork, TAPNetwork
 
 
 def step(network: Comparer, x: Tensor) -> list[Tensor]:
@@ -44,5 +44,8 @@ JOBS: dict[str, Callable[[], Row]] = {
     ),
     "coupled-training": lambda: beside_torch(
         "CoupledGRU", "the same with the rollout in torch", lambda: CoupledNetwork(9), float_walks(0, 36, 128, 9)
+    ),
+    "siamese-training": lambda: beside_torch(
+        "SiameseGRU", "the same with the GRU of torch", lambda: SiameseNetwork(9), float_walks(0, 36, 128, 9)
     ),
 }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..models import options
+from ..native.recurrent import graded as cells
 from ..sequences.arguments import one_of, store, whole
 from ..sequences.padding import for_network, own_precision, read_lengths
 from ..sequences.sampling import RandomState
@@ -42,13 +43,12 @@ class RecurrentNetwork(nn.Module):
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
-        steps: Any = for_network(self, x, "x", self.n_channels)
-        if lengths is not None:
-            known = read_lengths(lengths, x.shape, "lengths")
-            steps = nn.utils.rnn.pack_padded_sequence(steps, known, batch_first=True, enforce_sorted=False)
+        steps = for_network(self, x, "x", self.n_channels)
+        known = None if lengths is None else read_lengths(lengths, x.shape, "lengths")
         with own_precision(x.device):  # CPUs have no cells of mixed precision
-            state = self.cells(steps)[1]
-        return self.read(state)
+            last = cells.last_states(self.cells, steps, known)
+        features: Tensor = self.linear(last)
+        return features
 
     def read(self, state: Any) -> Tensor:
         """The representation (item, feature) that a state of the cells stands for."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ..align.layers.costs import frame_costs
 from ..models import options
+from ..native.recurrent import graded as recurrent
 from ..sequences.arguments import one_of, store, whole
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
@@ -128,9 +129,7 @@ class SiameseNetwork(Comparer):
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """The last states of sequences (item, time, channel) with lengths (item,), as one step of `hidden` features."""
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        _, state = self.cells(packed)
-        last = (state[0] if isinstance(state, tuple) else state)[-1]
+        last = recurrent.last_states(self.cells, x, lengths)
         return Features(last[:, None], torch.ones_like(lengths, device=x.device))
 
     def rows(self, x: Features, y: Features) -> Tensor:

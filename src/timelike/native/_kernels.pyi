@@ -459,6 +459,40 @@ def causal_backward(
     isa: str | None = None,
 ) -> None: ...
 
+# recurrent
+
+def recurrent_forward(
+    lstm: bool,
+    weights: list[_Array],
+    biases: list[_Array],
+    x: _Array,
+    lengths: _Ints,
+    /,
+    *,
+    keep: bool,
+    budget: int,
+    threads: int,
+    out: _Array,
+    isa: str | None = None,
+) -> _Array | None: ...
+def recurrent_backward(
+    lstm: bool,
+    weights: list[_Array],
+    biases: list[_Array],
+    x: _Array,
+    lengths: _Ints,
+    kept: _Array,
+    gradient: _Array,
+    /,
+    *,
+    budget: int,
+    threads: int,
+    to_x: _Array | None,
+    to_weights: list[_Array],
+    to_biases: list[_Array],
+    isa: str | None = None,
+) -> None: ...
+
 # stream
 
 def advance(

@@ -14,6 +14,7 @@ void define_coupled_gradients(nb::module_& module);
 void define_coupled_listed(nb::module_& module);
 void define_coupled_matrix(nb::module_& module);
 void define_elastic(nb::module_& module);
+void define_recurrent(nb::module_& module);
 void define_soft(nb::module_& module);
 void define_stream(nb::module_& module);
 void define_transport(nb::module_& module);
@@ -32,6 +33,7 @@ NB_MODULE(_kernels, module) {
     define_coupled_gradients(module);
     define_convolve(module);
     define_causal(module);
+    define_recurrent(module);
     define_stream(module);
     module.def("isa", [] { return std::string(name_of({})); }, "The instruction set in use.");
     module.def("isas", &runnable, "Instruction sets that are built in and that this processor runs.");
