@@ -38,7 +38,7 @@ def forward(stack, tables, *, isa=None, threads=1):
 
 def kept(stack, tables, isa=None):
     counts, out = np.empty_like(tables.rows), np.zeros_like(tables.distances)
-    kernels.convolve_kept(*stack.shape(), tables.rows, tables.columns, out=counts, isa=isa)
+    kernels.convolve_kept(len(stack.biases[0]), tables.rows, tables.columns, out=counts, isa=isa)
     values, starts = np.full(counts.sum(), np.nan, np.float32), counts.cumsum() - counts
     kernels.convolve_forward(*stack, *tables, values, starts, threads=1, out=out, isa=isa)
     return out, (values, starts)

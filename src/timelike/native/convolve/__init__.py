@@ -75,7 +75,7 @@ def forward(stack: Stack[Arrays], tables: Tables[Arrays], *, keep: bool, threads
         kernels.convolve_forward(*stack, *tables, None, None, threads=threads, out=out)
         return out, None
     counts = np.empty_like(tables.rows)
-    kernels.convolve_kept(*stack.shape(), tables.rows, tables.columns, out=counts)
+    kernels.convolve_kept(len(stack.biases[0]), tables.rows, tables.columns, out=counts)
     # one array for all pairs: autograd saves it as one tensor
     kept = Kept(np.empty(counts.sum(), np.float32), counts.cumsum() - counts)
     kernels.convolve_forward(*stack, *tables, *kept, threads=threads, out=out)
