@@ -38,72 +38,81 @@ inline void outer_of(int64_t inputs, const float* values, int64_t tile, const fl
 
 // The same for all registers of outputs, at one place.
 template <int Apart>
-inline void outer_all(int64_t inputs, const float* values, int64_t tile, const Values& gradients, int place, int64_t count, float* into) {
-    const int64_t registers = gradients.registers;
-    for (int64_t r = 0; r < registers; r += 2) {
-        const float* const from = gradients.at(place, r, 0);
-        if (r + 1 < registers) outer_of<Apart, 2>(inputs, values, tile, from, count, registers * W, into + r * W);
-        else outer_of<Apart, 1>(inputs, values, tile, from, count, registers * W, into + r * W);
+inline void outer_all(int64_t inputs, const float* values, int64_t tile, const Desk& desk, int h, int64_t count, float* into) {
+    for (int64_t r = 0; r < desk.registers; r += 2) {
+        const float* const from = desk.sums + desk.within(h, r, 0);
+        if (r + 1 < desk.registers) outer_of<Apart, 2>(inputs, values, tile, from, count, desk.registers * W, into + r * W);
+        else outer_of<Apart, 1>(inputs, values, tile, from, count, desk.registers * W, into + r * W);
     }
 }
 
-// Gradients of the outputs of some tiles of a row at the places, and their sums for the biases.
+// Gradients of the outputs of some tiles, transformed along the rows, and their sums for the biases.
 template <int Tile>
-void transform_back(const Layout& at, const float* sheet, int64_t y, int64_t x, int64_t count, const Values& into, int64_t t, float* biases) {
-    for (int64_t r = 0; r < into.registers; r++) {
+void transform_rows_back(const Layout& at, const float* sheet, const Run& run, const Desk& desk, float* biases) {
+    for (int64_t r = 0; r < desk.registers; r++) {
         V sum = load(biases + r * W);
-        for (int64_t k = 0; k < count; k++) {
-            V half[Tile][points];
+        for (int64_t t = 0; t < run.count; t++)
             for (int c = 0; c < Tile; c++) {
-                V read[Tile];
-                for (int i = 0; i < Tile; i++) read[i] = load(sheet + at.at(y + i, x + k * Tile + c) + r * W), sum = sum + read[i];
-                interpolate_back<Tile>(read, half[c]);
-            }
-            for (int p = 0; p < points; p++) {
                 V read[Tile], found[points];
-                for (int c = 0; c < Tile; c++) read[c] = half[c][p];
+                for (int i = 0; i < Tile; i++) read[i] = load(sheet + at.at(run.y + i, run.x + t * Tile + c) + r * W), sum = sum + read[i];
                 interpolate_back<Tile>(read, found);
-                for (int h = 0; h < points; h++) store(into.at(h * points + p, r, t + k), found[h]);
+                for (int p = 0; p < points; p++) store(desk.half(p, c, r, run.before + t), found[p]);
             }
-        }
         store(biases + r * W, sum);
     }
 }
 
-// The gradients of a layer's weights, at the places, and of its biases: of all tiles, added to what is there.
 template <int Tile>
-void weight_gradients(const Layout& at, const float* sheet, int64_t width, const float* gradients, float* into, float* biases,
-                      const Values& values, const Values& at_places, const volatile bool* stop) {
-    in_blocks(0, at.bottom() / Tile * at.tiles, stop, [&](int64_t first, int64_t count) {
-        row_by_row(at, first, count, [&](int64_t y, int64_t x, int64_t some, int64_t t) {
-            transform<Tile>(at, sheet, y, x, some, values, t);
-            transform_back<Tile>(at, gradients, y, x, some, at_places, t, biases);
+void transform_columns_back(int p, int64_t count, const Desk& desk) {
+    for (int64_t r = 0; r < desk.registers; r++)
+        for (int64_t t = 0; t < count; t++) {
+            V read[Tile], found[points];
+            for (int c = 0; c < Tile; c++) read[c] = load(desk.half(p, c, r, t));
+            interpolate_back<Tile>(read, found);
+            for (int h = 0; h < points; h++) store(desk.sums + desk.within(h, r, t), found[h]);
+        }
+}
+
+// The gradients of a layer's weights, at the places, and of its biases: of rows from .. end, added to what is there.
+template <int Tile>
+void weight_gradients(const Layout& at, const float* sheet, int64_t width, const float* gradients, int64_t from, int64_t end, float* into,
+                      float* biases, const Desk& desk, const volatile bool* stop) {
+    in_blocks(from / Tile * at.tiles, end / Tile * at.tiles, stop, [&](int64_t first, int64_t count) {
+        row_by_row(at, first, count, [&](const Run& run) {
+            transform_rows<Tile>(at, sheet, run, desk);
+            transform_rows_back<Tile>(at, gradients, run, desk, biases);
         });
-        for (int place = 0; place < places; place++)
-            for (int64_t i = 0; i < width; i += most_inputs)  // which never cross a register of inputs
-                outer_all<1>(smaller(most_inputs, width - i), values.at(place, i / W, 0) + i % W, W, at_places, place, count,
-                             into + (place * width + i) * at.channels);
+        for (int p = 0; p < points; p++) {
+            row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, desk); });
+            transform_columns_back<Tile>(p, count, desk);
+            for (int h = 0; h < points; h++)
+                for (int64_t i = 0; i < width; i += most_inputs)  // which never cross a register of inputs
+                    outer_all<1>(smaller(most_inputs, width - i), desk.values + desk.within(h, i / W, 0) + i % W, W, desk, h, count,
+                                 into + ((p * points + h) * width + i) * at.channels);
+        }
     });
 }
 
 // The same of the first layer, whose inputs are the two tables.
 template <int Tile>
-void first_weight_gradients(const Layout& at, const Inputs& inputs, const float* gradients, float* into, float* biases,
-                            const InputRow& scratch, const Values& at_places, const volatile bool* stop) {
-    for (int64_t y = 0; y < at.bottom() && !*stop; y += Tile) {
+void first_weight_gradients(const Layout& at, const Inputs& inputs, const float* gradients, int64_t from, int64_t end, float* into,
+                            float* biases, const InputRow& scratch, const Desk& desk, const volatile bool* stop) {
+    for (int64_t y = from; y < end && !*stop; y += Tile) {
         transform_inputs<Tile>(inputs, y, scratch.lanes_of, scratch.values);
         for (int64_t first = 0; first < at.tiles; first += together) {
             const int64_t count = smaller(together, at.tiles - first);
-            transform_back<Tile>(at, gradients, y, first * Tile, count, at_places, 0, biases);
-            for (int h = 0; h < points; h++)
-                for (int p = 0; p < points; p++)
-                    outer_all<points>(2, scratch.values + first * 2 * places + h * 2 * points + p, 2 * places, at_places, h * points + p,
-                                      count, into + (h * points + p) * 2 * at.channels);
+            transform_rows_back<Tile>(at, gradients, Run{y, first * Tile, count, 0, 0}, desk, biases);
+            for (int p = 0; p < points; p++) {
+                transform_columns_back<Tile>(p, count, desk);
+                for (int h = 0; h < points; h++)
+                    outer_all<points>(2, scratch.values + first * 2 * places + h * 2 * points + p, 2 * places, desk, h, count,
+                                      into + (p * points + h) * 2 * at.channels);
+            }
         }
     }
 }
 
-// What the last layer read at one place of a sheet or of what was kept, n rows of m.
+// What the last layer read, in a sheet or as it was kept.
 struct Read {
     const float* values;
     int64_t row;  // from one to the next
@@ -112,24 +121,27 @@ struct Read {
 // From the gradient of the one output: that of what the last layer read, through the ReLU, and of its weights. `to` may
 // be what was read.
 template <int Last>
-void last_gradients(const Layout& at, const float* weights, const float* output, const Read& read, float* to, float* into,
-                    const volatile bool* stop) {
+void last_gradients(const Layout& at, const float* weights, const float* output, const Read& read, int64_t from_row, int64_t end, float* to,
+                    float* into, const volatile bool* stop) {
     const Layout narrow = at.narrow();
-    for (int64_t y = 0; y < at.n && !*stop; y++)
+    const int64_t row = narrow.columns();
+    for (int64_t y = from_row; y < end && !*stop; y++)
         for (int64_t r = 0; r < at.channels / W; r++) {
             V by_weight[Last * Last], weight[Last * Last];
             for (int k = 0; k < Last * Last; k++) by_weight[k] = V{}, weight[k] = load(weights + k * at.channels + r * W);
-            for (int64_t x = 0; x < at.m; x++) {
-                const V value = load(read.values + y * read.row + x * at.channels + r * W);
+            const float* from = read.values + y * read.row + r * W;
+            const float* there = output + narrow.at(y + Last / 2, Last / 2);  // to which the first weight leads
+            float* into_row = to + at.at(y, 0) + r * W;
+            for (int64_t x = 0; x < at.m; x++, from += at.channels, into_row += at.channels, there++) {
+                const V value = load(from);
                 V sum{};
-                for (int ky = 0; ky < Last; ky++)
-                    for (int kx = 0; kx < Last; kx++) {
-                        // the output to which this weight leads from here
-                        const V there = spread(output[narrow.at(y + Last / 2 - ky, x + Last / 2 - kx)]);
-                        sum = fused(weight[ky * Last + kx], there, sum);
-                        by_weight[ky * Last + kx] = fused(value, there, by_weight[ky * Last + kx]);
-                    }
-                store(to + at.at(y, x) + r * W, (V)((Bits)sum & (value > V{})));
+#pragma GCC unroll 25
+                for (int k = 0; k < Last * Last; k++) {
+                    const V gradient = spread(there[-(k / Last) * row - k % Last]);
+                    sum = fused(weight[k], gradient, sum);
+                    by_weight[k] = fused(value, gradient, by_weight[k]);
+                }
+                store(into_row, (V)((Bits)sum & (value > V{})));
             }
             for (int k = 0; k < Last * Last; k++) {
                 float* const sum = into + k * at.channels + r * W;

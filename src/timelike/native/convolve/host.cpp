@@ -46,7 +46,7 @@ class Powers {
             for (int p = 0; p < points; p++) {
                 double sum = 0;
                 for (int64_t ky = 0; ky < size_; ky++) sum += (*this)(p, ky) * half_[ky][h];
-                at_places[h * points + p] = sum;
+                at_places[p * points + h] = sum;
             }
     }
     // its transpose: gradients at the places to those of the kernel
@@ -54,7 +54,7 @@ class Powers {
         for (int64_t ky = 0; ky < size_; ky++)
             for (int h = 0; h < points; h++) {
                 half_[ky][h] = 0;
-                for (int p = 0; p < points; p++) half_[ky][h] += (*this)(p, ky) * at_places[h * points + p];
+                for (int p = 0; p < points; p++) half_[ky][h] += (*this)(p, ky) * at_places[p * points + h];
             }
         for (int64_t ky = 0; ky < size_; ky++)
             for (int64_t kx = 0; kx < size_; kx++) {

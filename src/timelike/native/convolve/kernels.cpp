@@ -41,17 +41,19 @@ struct Memory {
     float* sheet(const Layout& at) { return take(at.size() + (W + points) * at.channels); }
 };
 
-struct Desk {
+// What every pass over a pair needs.
+struct Place {
     Layout at;
     Inputs inputs;
     InputRow row;
-    Values values, sums;
+    Desk desk;
 
-    Desk(const Stack& stack, const Layout& layout, Memory& memory) : at(layout) {
+    Place(const Layout& layout, Memory& memory) : at(layout) {
         inputs = {at.narrow(), memory.take(Inputs::size(at.narrow()))};
         row = {memory.take(InputRow::lanes_size(at)), memory.take(InputRow::values_size(at))};
-        values = {memory.take(Values::size(stack.channels)), stack.channels / W};
-        sums = {memory.take(Values::size(stack.channels)), stack.channels / W};
+        const int64_t registers = at.channels / W;
+        desk = {registers, memory.take(Desk::columns_size(registers)), memory.take(Desk::halves_size(registers)),
+                memory.take(Desk::values_size(registers)), memory.take(Desk::values_size(registers))};
     }
 };
 
@@ -66,46 +68,80 @@ void copy_in(const Layout& narrow, const float* table, int64_t stride, float* sh
     }
 }
 
-// The outputs of the inner layers below `end`, of the rows that a block needs of each.
-template <int Tile>
-void inner_layers(const Stack& stack, const Desk& desk, const Grid& grid, float* const* sheets, int64_t end, int64_t y0, int64_t y1,
-                  const volatile bool* stop) {
-    const Layout &at = desk.at, &narrow = desk.inputs.at;
-    copy_in(narrow, grid.distances, grid.stride, desk.inputs.sheets);
-    copy_in(narrow, grid.positions, grid.stride, desk.inputs.sheets + narrow.size());
-    for (int64_t l = 0; l < end && !*stop; l++) {
-        const int64_t from = larger(0, y0 - around(stack, l)), to = smaller(at.bottom(), rounded(y1, Tile) + around(stack, l));
-        clear_around(at, sheets[l]);
-        if (l == 0) first_layer<Tile>(at, desk.inputs, stack.products[0], stack.biases[0], sheets[0], from, to, desk.row, stop);
-        else
-            layer<Tile>(at, stack.products[l], sheets[l - 1], stack.width, sheets[l], from, to, Forwards{at, stack.biases[l]}, desk.values,
-                        desk.sums, stop);
-    }
-}
+// How far a layer, or a step of the way back, has come: rows that begin and end with tiles.
+struct Rows {
+    int64_t done, end;
 
-struct Forward {
-    Desk desk;
-    float* sheets[8];
-
-    // a layer is made of the one below it, so that two sheets are enough
-    Forward(const Stack& stack, const Layout& at, Memory& memory) : desk(stack, at, memory) {
-        float* const two[2] = {memory.sheet(at), stack.layers > 2 ? memory.sheet(at) : nullptr};
-        for (int l = 0; l < 8; l++) sheets[l] = two[l % 2];
+    bool through() const { return done >= end; }
+    // as far as rows are ready of which it reads `reach` more than it writes
+    int64_t limit(const Rows& ready, int64_t reach, int64_t tile) const {
+        return ready.through() ? end : smaller(end, larger(done, (ready.done - reach) / tile * tile));
     }
 };
 
-void keep_rows(const Layout& at, const float* sheet, int64_t y0, int64_t y1, float* keep) {
-    for (int64_t y = y0; y < y1; y++)
-        for (int64_t k = 0; k < at.m * at.channels; k += W) store(keep + y * at.m * at.channels + k, load(sheet + at.at(y, 0) + k));
+// The inner layers below `layers`, of the rows that a block needs of each: one strip after the other, so that what a layer reads
+// is still in the cache.
+template <int Tile>
+class Inner {
+  public:
+    Inner(const Stack& stack, const Place& place, const Grid& grid, float* const* sheets, int64_t layers, int64_t y0, int64_t y1)
+        : stack_(stack), place_(place), sheets_(sheets), layers_(layers), strip_((together + place.at.tiles - 1) / place.at.tiles * Tile) {
+        const Layout& narrow = place.inputs.at;
+        copy_in(narrow, grid.distances, grid.stride, place.inputs.sheets);
+        copy_in(narrow, grid.positions, grid.stride, place.inputs.sheets + narrow.size());
+        for (int64_t l = 0; l < larger(1, layers); l++) {
+            rows[l] = {larger(0, y0 - around(stack, l)), smaller(place.at.bottom(), rounded(y1, Tile) + around(stack, l))};
+            if (l < layers) clear_around(place.at, sheets[l]);
+        }
+    }
+    void advance(const volatile bool* stop) {
+        const Layout& at = place_.at;
+        const int64_t next = smaller(rows[0].end, rows[0].done + strip_);
+        if (layers_ > 0) first_layer<Tile>(at, place_.inputs, stack_.products[0], stack_.biases[0], sheets_[0], rows[0].done, next, place_.row, stop);
+        rows[0].done = next;
+        for (int64_t l = 1; l < layers_; l++) {
+            const int64_t limit = rows[l].limit(rows[l - 1], at.reach, Tile);
+            layer<Tile>(at, stack_.products[l], sheets_[l - 1], stack_.width, sheets_[l], rows[l].done, limit, Forwards{at, stack_.biases[l]},
+                        place_.desk, stop);
+            rows[l].done = limit;
+        }
+    }
+    Rows rows[8];
+
+  private:
+    const Stack& stack_;
+    const Place& place_;
+    float* const* sheets_;
+    int64_t layers_, strip_;
+};
+
+struct Forward {
+    Place place;
+    float* sheets[8];
+
+    Forward(const Stack& stack, const Layout& at, Memory& memory) : place(at, memory) {
+        for (int64_t l = 0; l + 1 < stack.layers; l++) sheets[l] = memory.sheet(at);
+    }
+};
+
+void keep_row(const Layout& at, const float* sheet, int64_t y, float* keep) {
+    const int64_t count = at.m * at.channels;
+    for (int64_t k = 0; k < count; k += W) store(keep + y * count + k, load(sheet + at.at(y, 0) + k));
 }
 
 template <int Tile, int Last>
 void forward_block(const Stack& stack, const Forward& f, const Grid& grid, int64_t y0, int64_t y1, float* out, float* keep,
                    const volatile bool* stop) {
     const int64_t top = stack.layers - 1;
-    inner_layers<Tile>(stack, f.desk, grid, f.sheets, top, y0, y1, stop);
-    to_one<Last>(f.desk.at, f.sheets[top - 1], stack.last, stack.biases[top][0], y0, y1, out, grid.stride, stop);
-    if (keep && !*stop) keep_rows(f.desk.at, f.sheets[top - 1], y0, y1, keep);
+    const float* const uppermost = f.sheets[top - 1];
+    Inner<Tile> inner(stack, f.place, grid, f.sheets, top, y0, y1);
+    for (Rows last{y0, y1}; !last.through() && !*stop;) {
+        inner.advance(stop);
+        for (const int64_t limit = last.limit(inner.rows[top - 1], Last / 2, 1); last.done < limit; last.done++) {
+            to_one<Last>(f.place.at, uppermost, stack.last, stack.biases[top][0], last.done, last.done + 1, out, grid.stride, stop);
+            if (keep) keep_row(f.place.at, uppermost, last.done, keep);
+        }
+    }
 }
 
 void forward(const Stack& stack, const Grid& grid, int64_t first, float* out, float* keep, float* scratch, const volatile bool* stop) {
@@ -117,10 +153,10 @@ void forward(const Stack& stack, const Grid& grid, int64_t first, float* out, fl
 }
 
 struct Backward {
-    Desk desk;
+    Place place;
     float *output, *sheets[8];
 
-    Backward(const Stack& stack, const Layout& at, Memory& memory) : desk(stack, at, memory) {
+    Backward(const Stack& stack, const Layout& at, Memory& memory) : place(at, memory) {
         output = memory.take(at.narrow().size());
         for (int64_t l = 0; l + 1 < stack.layers; l++) sheets[l] = memory.sheet(at);
     }
@@ -133,27 +169,45 @@ float sum_of(const Grid& grid, const float* table) {
     return float(sum);
 }
 
-// Gradients take the place of the outputs that they are gradients of, as soon as these are not needed any more.
+// The steps of the way back follow each other from strip to strip, too. Gradients take the place of the outputs that they are
+// gradients of, as soon as these are not needed any more.
 template <int Tile, int Last>
 void backward_pair(const Stack& stack, const StackGradients& wanted, const Backward& b, const Grid& grid, const float* gradient,
                    const float* keep, float* out, const volatile bool* stop) {
-    const Layout& at = b.desk.at;
-    const int64_t top = stack.layers - 1;
-    inner_layers<Tile>(stack, b.desk, grid, b.sheets, keep ? top - 1 : top, 0, at.n, stop);
-    copy_in(at.narrow(), gradient, grid.stride, b.output);
-    wanted.biases[top][0] += sum_of(grid, gradient);
+    const Layout& at = b.place.at;
+    const Desk& desk = b.place.desk;
+    const int64_t top = stack.layers - 1, reach = at.reach, bottom = at.bottom();
     float* const uppermost = b.sheets[top - 1];
     const Read read = keep ? Read{keep, at.m * at.channels} : Read{uppermost + at.at(0, 0), at.columns() * at.channels};
+    Inner<Tile> inner(stack, b.place, grid, b.sheets, keep ? top - 1 : top, 0, at.n);
     if (keep) clear_outside(at, uppermost);
-    last_gradients<Last>(at, stack.last, b.output, read, uppermost, wanted.last, stop);
-    for (int64_t l = top - 1; l > 0 && !*stop; l--) {
-        weight_gradients<Tile>(at, b.sheets[l - 1], stack.width, b.sheets[l], wanted.places[l], wanted.biases[l], b.desk.values, b.desk.sums,
-                               stop);
-        layer<Tile>(at, wanted.products[l], b.sheets[l], stack.width, b.sheets[l - 1], 0, at.bottom(), Backwards{}, b.desk.values, b.desk.sums,
-                    stop);
+    copy_in(at.narrow(), gradient, grid.stride, b.output);
+    wanted.biases[top][0] += sum_of(grid, gradient);
+    Rows by_sheet[8], by_weight[8], first{0, bottom}, distances{0, at.n};
+    for (int l = 0; l < 8; l++) by_sheet[l] = by_weight[l] = {0, bottom};
+    while (!(first.through() && distances.through()) && !*stop) {
+        inner.advance(stop);
+        Rows& last = by_sheet[top - 1];
+        const int64_t ready = last.limit(inner.rows[keep ? larger(0, top - 2) : top - 1], 0, Tile);
+        last_gradients<Last>(at, stack.last, b.output, read, last.done, smaller(at.n, ready), uppermost, wanted.last, stop);
+        last.done = ready;
+        for (int64_t l = top - 1; l > 0; l--) {
+            const int64_t weighed = smaller(by_weight[l].limit(by_sheet[l], 0, Tile), by_weight[l].limit(inner.rows[l - 1], reach, Tile));
+            weight_gradients<Tile>(at, b.sheets[l - 1], stack.width, b.sheets[l], by_weight[l].done, weighed, wanted.places[l],
+                                   wanted.biases[l], desk, stop);
+            by_weight[l].done = weighed;
+            Rows& below = by_sheet[l - 1];
+            const int64_t limit = smaller(below.limit(by_sheet[l], reach, Tile), below.limit(by_weight[l], reach, Tile));
+            layer<Tile>(at, wanted.products[l], b.sheets[l], stack.width, b.sheets[l - 1], below.done, limit, Backwards{}, desk, stop);
+            below.done = limit;
+        }
+        const int64_t limit = first.limit(by_sheet[0], 0, Tile), rows = distances.limit(by_sheet[0], reach, 1);
+        first_weight_gradients<Tile>(at, b.place.inputs, b.sheets[0], first.done, limit, wanted.places[0], wanted.biases[0], b.place.row, desk,
+                                     stop);
+        first.done = limit;
+        if (out) to_one<points + 1 - Tile>(at, b.sheets[0], wanted.first, 0, distances.done, rows, out, grid.stride, stop);
+        distances.done = rows;
     }
-    first_weight_gradients<Tile>(at, b.desk.inputs, b.sheets[0], wanted.places[0], wanted.biases[0], b.desk.row, b.desk.sums, stop);
-    if (out) to_one<points + 1 - Tile>(at, b.sheets[0], wanted.first, 0, 0, at.n, out, grid.stride, stop);
 }
 
 void backward(const Stack& stack, const StackGradients& wanted, const Grid& grid, const float* gradient, const float* keep, float* out,

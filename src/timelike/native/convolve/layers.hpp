@@ -6,7 +6,7 @@
 namespace timelike {
 namespace {
 
-constexpr int64_t together = 24;                             // tiles at most whose values at the places stay in the cache
+constexpr int64_t together = 20;                             // tiles at most whose values at the places stay in the cache
 constexpr int most_tiles = register_bytes == 64 ? 12 : 6;    // multiplied at once, by two registers of outputs: the registers are full
 
 inline int64_t rounded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
@@ -51,63 +51,64 @@ inline void clear_outside(const Layout& at, float* sheet) {
         clear(sheet + at.at(y, y < at.n ? at.m : 0), sheet + at.at(y, at.tiles * at.tile));
 }
 
-// Values at the places of up to `together` tiles: (place, register of channels, tile, lane). Between places a register is
-// left free, or all of them would fall on few lines of the cache.
-struct Values {
-    float* memory;
-    int64_t registers;
+// Scratch for up to `together` tiles. One point of the rows is taken after the other, so that what belongs to its eight
+// places stays in the nearest cache.
+struct Desk {
+    int64_t registers;  // of channels
+    float* columns;     // (point of the rows, register, column, lane): transformed along the rows only
+    float* halves;      // (point of the rows, column of a tile, register, tile, lane): so are outputs, and gradients of them
+    float *values, *sums;  // (point of the columns, register, tile, lane): inputs and products at eight places
 
-    static int64_t size(int64_t channels) { return places * (channels / W * together + 1) * W; }
-    float* at(int place, int64_t r, int64_t t) const { return memory + ((place * (registers * together + 1)) + r * together + t) * W; }
+    static constexpr int64_t most_columns = together * points;  // where every tile is in a row of its own
+
+    static int64_t columns_size(int64_t registers) { return points * (registers * most_columns + 1) * W; }
+    static int64_t halves_size(int64_t registers) { return points * (points * registers * together + 1) * W; }
+    // a register is left free between points, or all of them would fall on few lines of the cache
+    static int64_t values_size(int64_t registers) { return points * (registers * together + 1) * W; }
+    float* column(int p, int64_t r, int64_t x) const { return columns + (p * (registers * most_columns + 1) + r * most_columns + x) * W; }
+    float* half(int p, int c, int64_t r, int64_t t) const { return halves + (p * (points * registers * together + 1) + (c * registers + r) * together + t) * W; }
+    int64_t within(int h, int64_t r, int64_t t) const { return (h * (registers * together + 1) + r * together + t) * W; }
 };
 
-// Tiles are numbered row by row: those of one row, of `count` from number `from` on, are given to `use` with how many came before.
+// Some tiles of one row: the first begins at (y, x) of the table, has `before` others before it, and columns from `column` on.
+struct Run {
+    int64_t y, x, count, before, column;
+};
+
+// Tiles are numbered row by row: gives the runs of `count` of them from number `from` on to `use`.
 template <class Use>
 inline void row_by_row(const Layout& at, int64_t from, int64_t count, const Use& use) {
-    for (int64_t done = 0; done < count;) {
-        const int64_t row = (from + done) / at.tiles, column = (from + done) % at.tiles, some = smaller(count - done, at.tiles - column);
-        use(row * at.tile, column * at.tile, some, done);
-        done += some;
+    for (int64_t done = 0, column = 0; done < count;) {
+        const int64_t x = (from + done) % at.tiles, some = smaller(count - done, at.tiles - x);
+        use(Run{(from + done) / at.tiles * at.tile, x * at.tile, some, done, column});
+        done += some, column += some * at.tile + points - at.tile;
     }
 }
 
-// The values of some tiles of a row, the first of which begins at (y, x), from tile `t` on.
 template <int Tile>
-void transform(const Layout& at, const float* sheet, int64_t y, int64_t x, int64_t count, const Values& values, int64_t t) {
+void transform_rows(const Layout& at, const float* sheet, const Run& run, const Desk& desk) {
     const int64_t row = at.columns() * at.channels;
-    for (int64_t r = 0; r < values.registers; r++) {
-        V ring[points][points];  // (column modulo eight, point of the rows): neighbours share columns
-        const float* const from = sheet + at.at(y - at.reach, x - at.reach) + r * W;
-        for (int64_t k = 0; k < count; k++) {
-            for (int c = k ? points - Tile : 0; c < points; c++) {
-                V read[points];
-                for (int i = 0; i < points; i++) read[i] = load(from + i * row + (k * Tile + c) * at.channels);
-                evaluate(read, ring[(k * Tile + c) % points]);
-            }
-            for (int p = 0; p < points; p++) {
-                V read[points], found[points];
-                for (int c = 0; c < points; c++) read[c] = ring[(k * Tile + c) % points][p];
-                evaluate(read, found);
-                for (int h = 0; h < points; h++) store(values.at(h * points + p, r, t + k), found[h]);
-            }
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* const from = sheet + at.at(run.y - at.reach, run.x - at.reach) + r * W;
+        for (int64_t x = 0; x < run.count * Tile + points - Tile; x++) {
+            V read[points], found[points];
+            for (int i = 0; i < points; i++) read[i] = load(from + i * row + x * at.channels);
+            evaluate(read, found);
+            for (int p = 0; p < points; p++) store(desk.column(p, r, run.column + x), found[p]);
         }
     }
 }
 
-// The outputs of a tile from what `read` gives for (point of the columns, point of the rows).
-template <int Tile, class Read>
-inline void inverse(const Read& read, V (&out)[Tile][Tile]) {
-    V half[points][Tile];
-    for (int h = 0; h < points; h++) {
-        V m[points];
-        for (int p = 0; p < points; p++) m[p] = read(h, p);
-        interpolate<Tile>(m, half[h]);
-    }
-    for (int i = 0; i < Tile; i++) {
-        V m[points];
-        for (int h = 0; h < points; h++) m[h] = half[h][i];
-        interpolate<Tile>(m, out[i]);
-    }
+// The values at the eight places of a point of the rows.
+template <int Tile>
+void transform_columns(int p, const Run& run, const Desk& desk) {
+    for (int64_t r = 0; r < desk.registers; r++)
+        for (int64_t t = 0; t < run.count; t++) {
+            V read[points], found[points];
+            for (int c = 0; c < points; c++) read[c] = load(desk.column(p, r, run.column + t * Tile + c));
+            evaluate(read, found);
+            for (int h = 0; h < points; h++) store(desk.values + desk.within(h, r, run.before + t), found[h]);
+        }
 }
 
 // `Tiles` tiles by `Registers` registers of outputs, at one place: Σ over inputs.
@@ -136,19 +137,30 @@ inline void product_of(int64_t tiles, const float* values, int64_t inputs, const
     product<Tiles, Registers>(values, inputs, weights, channels, out);
 }
 
-// Weights (place, input, channel) by the values of `count` tiles. No sum depends on how many tiles are taken at once.
-inline void multiply(const float* weights, const Values& values, int64_t inputs, int64_t count, const Values& sums) {
-    const int64_t channels = sums.registers * W, parts = (count + most_tiles - 1) / most_tiles;
-    for (int place = 0; place < places; place++, weights += inputs * channels)
-        for (int64_t r = 0; r < sums.registers; r += 2)
+// Weights (point of the columns, input, channel) by the values of `count` tiles. No sum depends on how many are taken at once.
+inline void multiply(const float* weights, const Desk& desk, int64_t inputs, int64_t count) {
+    const int64_t channels = desk.registers * W, parts = (count + most_tiles - 1) / most_tiles;
+    for (int h = 0; h < points; h++, weights += inputs * channels)
+        for (int64_t r = 0; r < desk.registers; r += 2)
             for (int64_t part = 0, t = 0; part < parts; part++) {
                 const int64_t some = (count - t + parts - part - 1) / (parts - part);  // alike, so that none is slow
-                const float* const from = values.at(place, 0, t);
-                float* const into = sums.at(place, r, t);
-                if (r + 1 < sums.registers) product_of<2>(some, from, inputs, weights + r * W, channels, into);
+                const float* const from = desk.values + desk.within(h, 0, t);
+                float* const into = desk.sums + desk.within(h, r, t);
+                if (r + 1 < desk.registers) product_of<2>(some, from, inputs, weights + r * W, channels, into);
                 else product_of<1>(some, from, inputs, weights + r * W, channels, into);
                 t += some;
             }
+}
+
+template <int Tile>
+void inverse_columns(int p, int64_t count, const Desk& desk) {
+    for (int64_t r = 0; r < desk.registers; r++)
+        for (int64_t t = 0; t < count; t++) {
+            V m[points], found[Tile];
+            for (int h = 0; h < points; h++) m[h] = load(desk.sums + desk.within(h, r, t));
+            interpolate<Tile>(m, found);
+            for (int c = 0; c < Tile; c++) store(desk.half(p, c, r, t), found[c]);
+        }
 }
 
 // What becomes of a layer's sums, a register of channels at a time: a bias and a ReLU in the table, zeros beyond it;
@@ -165,15 +177,26 @@ struct Backwards {
     inline V operator()(V sum, int64_t, int64_t, int64_t, const float* there) const { return (V)((Bits)sum & (load(there) > V{})); }
 };
 
-template <int Tile, class Read, class Finish>
-inline void write_tile(const Layout& at, int64_t r, int64_t y, int64_t x, const Read& read, const Finish& finish, float* sheet) {
-    V found[Tile][Tile];
-    inverse<Tile>(read, found);
-    for (int i = 0; i < Tile; i++)
-        for (int c = 0; c < Tile; c++) {
-            float* const there = sheet + at.at(y + i, x + c) + r * W;
-            store(there, finish(found[i][c], r, y + i, x + c, there));
-        }
+// A column of a tile, from eight points of the rows.
+template <int Tile, class Finish>
+inline void write_column(const Layout& at, int64_t r, int64_t y, int64_t x, const V (&m)[points], const Finish& finish, float* sheet) {
+    V found[Tile];
+    interpolate<Tile>(m, found);
+    for (int i = 0; i < Tile; i++) {
+        float* const there = sheet + at.at(y + i, x) + r * W;
+        store(there, finish(found[i], r, y + i, x, there));
+    }
+}
+
+template <int Tile, class Finish>
+void inverse_rows(const Layout& at, const Run& run, const Desk& desk, const Finish& finish, float* sheet) {
+    for (int64_t r = 0; r < desk.registers; r++)
+        for (int64_t t = 0; t < run.count; t++)
+            for (int c = 0; c < Tile; c++) {
+                V m[points];
+                for (int p = 0; p < points; p++) m[p] = load(desk.half(p, c, r, run.before + t));
+                write_column<Tile>(at, r, run.y, run.x + t * Tile + c, m, finish, sheet);
+            }
 }
 
 // As many tiles as `together` at most, and none of the blocks much smaller than another.
@@ -189,15 +212,15 @@ inline void in_blocks(int64_t from, int64_t end, const volatile bool* stop, cons
 // A layer from `width` channels to as many, the rows from .. end, which begin and end with tiles.
 template <int Tile, class Finish>
 void layer(const Layout& at, const float* weights, const float* sheet, int64_t width, float* to, int64_t from, int64_t end,
-           const Finish& finish, const Values& values, const Values& sums, const volatile bool* stop) {
+           const Finish& finish, const Desk& desk, const volatile bool* stop) {
     in_blocks(from / Tile * at.tiles, end / Tile * at.tiles, stop, [&](int64_t first, int64_t count) {
-        row_by_row(at, first, count, [&](int64_t y, int64_t x, int64_t some, int64_t t) { transform<Tile>(at, sheet, y, x, some, values, t); });
-        multiply(weights, values, width, count, sums);
-        row_by_row(at, first, count, [&](int64_t y, int64_t x, int64_t some, int64_t t) {
-            for (int64_t k = 0; k < some; k++)
-                for (int64_t r = 0; r < sums.registers; r++)
-                    write_tile<Tile>(at, r, y, x + k * Tile, [&](int h, int p) { return load(sums.at(h * points + p, r, t + k)); }, finish, to);
-        });
+        row_by_row(at, first, count, [&](const Run& run) { transform_rows<Tile>(at, sheet, run, desk); });
+        for (int p = 0; p < points; p++) {
+            row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, desk); });
+            multiply(weights + p * points * width * at.channels, desk, width, count);
+            inverse_columns<Tile>(p, count, desk);
+        }
+        row_by_row(at, first, count, [&](const Run& run) { inverse_rows<Tile>(at, run, desk, finish, to); });
     });
 }
 
@@ -241,22 +264,42 @@ struct InputRow {
     static int64_t values_size(const Layout& at) { return at.tiles * 2 * places; }
 };
 
+// `Registers` registers of outputs of a tile of the first layer, whose values (point of the columns, table, point of the rows) are read.
+template <int Tile, int Registers>
+inline void first_tile(const Layout& at, const float* values, const float* weights, int64_t r, int64_t y, int64_t x, const Forwards& finish,
+                       float* to) {
+    V halves[Registers][Tile][points];
+    for (int p = 0; p < points; p++) {
+        V m[Registers][points];
+        for (int h = 0; h < points; h++, weights += 2 * at.channels) {
+            const V one = spread(values[h * 2 * points + p]), two = spread(values[h * 2 * points + points + p]);
+            for (int k = 0; k < Registers; k++)
+                m[k][h] = fused(two, load(weights + at.channels + k * W), one * load(weights + k * W));
+        }
+        for (int k = 0; k < Registers; k++) {
+            V found[Tile];
+            interpolate<Tile>(m[k], found);
+            for (int c = 0; c < Tile; c++) halves[k][c][p] = found[c];
+        }
+    }
+    for (int k = 0; k < Registers; k++)
+        for (int c = 0; c < Tile; c++) write_column<Tile>(at, r + k, y, x + c, halves[k][c], finish, to);
+}
+
 // The first layer, from the two tables: there are too few products to make much of them.
 template <int Tile>
 void first_layer(const Layout& at, const Inputs& inputs, const float* weights, const float* biases, float* to, int64_t from, int64_t end,
                  const InputRow& scratch, const volatile bool* stop) {
+    constexpr int some = register_bytes == 64 ? 2 : 1;  // as there are registers for
     const Forwards finish{at, biases};
     for (int64_t y = from; y < end && !*stop; y += Tile) {
         transform_inputs<Tile>(inputs, y, scratch.lanes_of, scratch.values);
-        for (int64_t t = 0; t < at.tiles; t++)
-            for (int64_t r = 0; r < at.channels / W; r++) {
-                const auto read = [&](int h, int p) {
-                    const float* const both = scratch.values + t * 2 * places + h * 2 * points + p;
-                    const float* const weight = weights + (h * points + p) * 2 * at.channels + r * W;
-                    return fused(spread(both[points]), load(weight + at.channels), spread(both[0]) * load(weight));
-                };
-                write_tile<Tile>(at, r, y, t * Tile, read, finish, to);
-            }
+        for (int64_t t = 0; t < at.tiles; t++) {
+            const float* const values = scratch.values + t * 2 * places;
+            int64_t r = 0;
+            for (; r + some <= at.channels / W; r += some) first_tile<Tile, some>(at, values, weights + r * W, r, y, t * Tile, finish, to);
+            for (; r < at.channels / W; r++) first_tile<Tile, 1>(at, values, weights + r * W, r, y, t * Tile, finish, to);
+        }
     }
 }
 
@@ -272,6 +315,7 @@ void to_one(const Layout& at, const float* sheet, const float* weights, float bi
                     V weight[Size];
                     for (int kx = 0; kx < Size; kx++) weight[kx] = load(weights + (ky * Size + kx) * at.channels + r * W);
                     const float* const read = sheet + at.at(y + ky - Size / 2, x - Size / 2) + r * W;
+#pragma GCC unroll 24
                     for (int j = 0; j < W + Size - 1; j++) {
                         const V value = load(read + j * at.channels);
                         for (int kx = 0; kx < Size; kx++)

@@ -11,7 +11,7 @@
 namespace timelike {
 
 constexpr int points = 8;                // of one variable
-constexpr int places = points * points;  // a point of the columns times 8 plus one of the rows
+constexpr int places = points * points;  // a point of the rows times 8 plus one of the columns
 
 // Layers but the last have `width` outputs and a ReLU, and one `size`, 5 or 7; the last, of size 3 or 5, has one output.
 // Channels are padded with zeros to whole registers: `channels` of them.
