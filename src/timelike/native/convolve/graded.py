@@ -51,6 +51,7 @@ class _Convolved(torch.autograd.Function):
         # as tensors, so that a checkpoint can throw them away and make them again
         ctx.save_for_backward(*output[1:], *inputs)
         ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)  # or zeros as large as what is kept would be made for it
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

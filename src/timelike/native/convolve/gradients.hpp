@@ -54,7 +54,7 @@ void transform_rows_back(const Layout& at, const float* sheet, const Run& run, c
         for (int64_t t = 0; t < run.count; t++)
             for (int c = 0; c < Tile; c++) {
                 V read[Tile], found[points];
-                for (int i = 0; i < Tile; i++) read[i] = load(sheet + at.at(run.y + i, run.x + t * Tile + c) + r * W), sum = sum + read[i];
+                for (int i = 0; i < Tile; i++) read[i] = load(sheet + at.at(run.y + i, run.x + t * Tile + c, r)), sum = sum + read[i];
                 interpolate_back<Tile>(read, found);
                 for (int p = 0; p < points; p++) store(desk.half(p, c, r, run.before + t), found[p]);
             }
@@ -88,7 +88,7 @@ void weight_gradients(const Layout& at, const float* sheet, int64_t width, const
             for (int h = 0; h < points; h++)
                 for (int64_t i = 0; i < width; i += most_inputs)  // which never cross a register of inputs
                     outer_all<1>(smaller(most_inputs, width - i), desk.values + desk.within(h, i / W, 0) + i % W, W, desk, h, count,
-                                 into + ((p * points + h) * width + i) * at.channels);
+                                 into + ((p * points + h) * width + i) * at.channels());
         }
     });
 }
@@ -106,7 +106,7 @@ void first_weight_gradients(const Layout& at, const Inputs& inputs, const float*
                 transform_columns_back<Tile>(p, count, desk);
                 for (int h = 0; h < points; h++)
                     outer_all<points>(2, scratch.values + first * 2 * places + h * 2 * points + p, 2 * places, desk, h, count,
-                                      into + (p * points + h) * 2 * at.channels);
+                                      into + (p * points + h) * 2 * at.channels());
             }
         }
     }
@@ -115,36 +115,36 @@ void first_weight_gradients(const Layout& at, const Inputs& inputs, const float*
 // What the last layer read, in a sheet or as it was kept.
 struct Read {
     const float* values;
-    int64_t row;  // from one to the next
+    int64_t row, next;  // from one row to the next, and from one register to the next
 };
 
 // From the gradient of the one output: that of what the last layer read, through the ReLU, and of its weights. `to` may
 // be what was read.
 template <int Last>
-void last_gradients(const Layout& at, const float* weights, const float* output, const Read& read, int64_t from_row, int64_t end, float* to,
+void last_gradients(const Layout& at, const float* weights, const float* output, const Read& read, int64_t from, int64_t end, float* to,
                     float* into, const volatile bool* stop) {
     const Layout narrow = at.narrow();
-    const int64_t row = narrow.columns();
-    for (int64_t y = from_row; y < end && !*stop; y++)
-        for (int64_t r = 0; r < at.channels / W; r++) {
+    const int64_t row = narrow.row();
+    for (int64_t y = from; y < end && !*stop; y++)
+        for (int64_t r = 0; r < at.registers; r++) {
             V by_weight[Last * Last], weight[Last * Last];
-            for (int k = 0; k < Last * Last; k++) by_weight[k] = V{}, weight[k] = load(weights + k * at.channels + r * W);
-            const float* from = read.values + y * read.row + r * W;
-            const float* there = output + narrow.at(y + Last / 2, Last / 2);  // to which the first weight leads
-            float* into_row = to + at.at(y, 0) + r * W;
-            for (int64_t x = 0; x < at.m; x++, from += at.channels, into_row += at.channels, there++) {
-                const V value = load(from);
+            for (int k = 0; k < Last * Last; k++) by_weight[k] = V{}, weight[k] = load(weights + k * at.channels() + r * W);
+            const float* const values = read.values + y * read.row + r * read.next;
+            const float* const first = output + narrow.at(y + Last / 2, Last / 2);  // to which the first weight leads
+            float* const there = to + at.at(y, 0, r);
+            for (int64_t x = 0; x < at.m; x++) {
+                const V value = load(values + x * W);
                 V sum{};
 #pragma GCC unroll 25
                 for (int k = 0; k < Last * Last; k++) {
-                    const V gradient = spread(there[-(k / Last) * row - k % Last]);
+                    const V gradient = spread(first[x - k / Last * row - k % Last]);
                     sum = fused(weight[k], gradient, sum);
                     by_weight[k] = fused(value, gradient, by_weight[k]);
                 }
-                store(into_row, (V)((Bits)sum & (value > V{})));
+                store(there + x * W, (V)((Bits)sum & (value > V{})));
             }
             for (int k = 0; k < Last * Last; k++) {
-                float* const sum = into + k * at.channels + r * W;
+                float* const sum = into + k * at.channels() + r * W;
                 store(sum, load(sum) + by_weight[k]);
             }
         }

@@ -6,7 +6,7 @@ namespace timelike {
 namespace TIMELIKE_ISA {
 namespace {
 
-constexpr int64_t block_numbers = 1 << 20;  // of a layer's outputs in a block of rows: not small, as rows around a block are computed twice
+constexpr int64_t block_numbers = 1 << 22;  // of a layer's outputs in a block of rows: not small, as rows around a block are computed twice
 
 // Rows around a block that a layer's outputs are needed of: whole tiles of them, of which all eight rows must be right.
 int64_t around(const Stack& stack, int64_t layer) {
@@ -21,7 +21,7 @@ int64_t block(const Stack& stack, int64_t n, int64_t m) {
 
 // Of the rows from `first` on that are computed together; of all rows where they are as many.
 Layout layout(const Stack& stack, int64_t n, int64_t m, int64_t first, int64_t rows) {
-    Layout at{n, m, stack.channels, stack.tile(), stack.reach(), (m + stack.tile() - 1) / stack.tile(), 0, 0};
+    Layout at{n, m, stack.channels / W, W, stack.tile(), stack.reach(), (m + stack.tile() - 1) / stack.tile(), 0, 0};
     const int64_t above = rows >= n ? at.reach : around(stack, 0) + at.reach;
     at.top = first - above, at.rows = rounded(rows, at.tile) + 2 * above;
     return at;
@@ -38,7 +38,7 @@ struct Memory {
         return given;
     }
     // the last registers of outputs are computed from numbers behind the end
-    float* sheet(const Layout& at) { return take(at.size() + (W + points) * at.channels); }
+    float* sheet(const Layout& at) { return take(at.size() + (W + points) * W); }
 };
 
 // What every pass over a pair needs.
@@ -51,7 +51,7 @@ struct Place {
     Place(const Layout& layout, Memory& memory) : at(layout) {
         inputs = {at.narrow(), memory.take(Inputs::size(at.narrow()))};
         row = {memory.take(InputRow::lanes_size(at)), memory.take(InputRow::values_size(at))};
-        const int64_t registers = at.channels / W;
+        const int64_t registers = at.registers;
         desk = {registers, memory.take(Desk::columns_size(registers)), memory.take(Desk::halves_size(registers)),
                 memory.take(Desk::values_size(registers)), memory.take(Desk::values_size(registers))};
     }
@@ -125,8 +125,9 @@ struct Forward {
 };
 
 void keep_row(const Layout& at, const float* sheet, int64_t y, float* keep) {
-    const int64_t count = at.m * at.channels;
-    for (int64_t k = 0; k < count; k += W) store(keep + y * count + k, load(sheet + at.at(y, 0) + k));
+    keep += y * at.m * at.channels();
+    for (int64_t r = 0; r < at.registers; r++)
+        for (int64_t x = 0; x < at.m; x++, keep += W) store(keep, load(sheet + at.at(y, x, r)));
 }
 
 template <int Tile, int Last>
@@ -178,7 +179,7 @@ void backward_pair(const Stack& stack, const StackGradients& wanted, const Backw
     const Desk& desk = b.place.desk;
     const int64_t top = stack.layers - 1, reach = at.reach, bottom = at.bottom();
     float* const uppermost = b.sheets[top - 1];
-    const Read read = keep ? Read{keep, at.m * at.channels} : Read{uppermost + at.at(0, 0), at.columns() * at.channels};
+    const Read read = keep ? Read{keep, at.m * at.channels(), at.m * W} : Read{uppermost + at.at(0, 0), at.row(), at.columns() * W};
     Inner<Tile> inner(stack, b.place, grid, b.sheets, keep ? top - 1 : top, 0, at.n);
     if (keep) clear_outside(at, uppermost);
     copy_in(at.narrow(), gradient, grid.stride, b.output);

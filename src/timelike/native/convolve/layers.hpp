@@ -1,4 +1,4 @@
-// The layers of convolve/table.hpp over some rows of a table. Tables lie in sheets (row, column, channel) with zeros
+// The layers of convolve/table.hpp over some rows of a table. Tables lie in sheets (row, register, column, lane) with zeros
 // around them: a register holds neighbouring channels, so that no edge cuts through one.
 #pragma once
 #include "convolve/toom.hpp"
@@ -19,36 +19,40 @@ inline void clear(float* from, float* end) {
 // Where the rows from `top` on of a table lie in a sheet.
 struct Layout {
     int64_t n, m;      // of the whole table
-    int64_t channels;  // whole registers of them
+    int64_t registers, lane;  // of channels, and numbers of each
     int64_t tile, reach, tiles;
     int64_t top, rows;
 
     int64_t columns() const { return tiles * tile + 2 * reach; }
-    int64_t at(int64_t y, int64_t x) const { return ((y - top) * columns() + x + reach) * channels; }
-    int64_t size() const { return rows * columns() * channels; }
+    int64_t channels() const { return registers * lane; }
+    int64_t row() const { return columns() * channels(); }
+    int64_t at(int64_t y, int64_t x, int64_t r = 0) const { return (((y - top) * registers + r) * columns() + x + reach) * lane; }
+    int64_t size() const { return rows * row(); }
     int64_t bottom() const { return rounded(n, tile); }  // of the last tile
     Layout narrow() const {  // the same table of single numbers
         Layout one = *this;
-        one.channels = 1;
+        one.registers = one.lane = 1;
         return one;
     }
 };
 
 // Zeros beyond the table, where no tile is written.
 inline void clear_around(const Layout& at, float* sheet) {
-    for (int64_t y = at.top; y < at.top + at.rows; y++) {
-        float* const row = sheet + at.at(y, -at.reach);
-        float* const end = row + at.columns() * at.channels;
-        if (y < 0 || y >= at.bottom()) clear(row, end);
-        else clear(row, row + at.reach * at.channels), clear(end - at.reach * at.channels, end);
-    }
+    for (int64_t y = at.top; y < at.top + at.rows; y++)
+        for (int64_t r = 0; r < at.registers; r++) {
+            float* const begin = sheet + at.at(y, -at.reach, r);
+            float* const end = begin + at.columns() * at.lane;
+            if (y < 0 || y >= at.bottom()) clear(begin, end);
+            else clear(begin, begin + at.reach * at.lane), clear(end - at.reach * at.lane, end);
+        }
 }
 
 // The same, and in the tiles that the table does not fill.
 inline void clear_outside(const Layout& at, float* sheet) {
     clear_around(at, sheet);
     for (int64_t y = 0; y < at.bottom(); y++)
-        clear(sheet + at.at(y, y < at.n ? at.m : 0), sheet + at.at(y, at.tiles * at.tile));
+        for (int64_t r = 0; r < at.registers; r++)
+            clear(sheet + at.at(y, y < at.n ? at.m : 0, r), sheet + at.at(y, at.tiles * at.tile, r));
 }
 
 // Scratch for up to `together` tiles. One point of the rows is taken after the other, so that what belongs to its eight
@@ -87,12 +91,12 @@ inline void row_by_row(const Layout& at, int64_t from, int64_t count, const Use&
 
 template <int Tile>
 void transform_rows(const Layout& at, const float* sheet, const Run& run, const Desk& desk) {
-    const int64_t row = at.columns() * at.channels;
+    const int64_t row = at.row();
     for (int64_t r = 0; r < desk.registers; r++) {
-        const float* const from = sheet + at.at(run.y - at.reach, run.x - at.reach) + r * W;
+        const float* const from = sheet + at.at(run.y - at.reach, run.x - at.reach, r);
         for (int64_t x = 0; x < run.count * Tile + points - Tile; x++) {
             V read[points], found[points];
-            for (int i = 0; i < points; i++) read[i] = load(from + i * row + x * at.channels);
+            for (int i = 0; i < points; i++) read[i] = load(from + i * row + x * W);
             evaluate(read, found);
             for (int p = 0; p < points; p++) store(desk.column(p, r, run.column + x), found[p]);
         }
@@ -183,7 +187,7 @@ inline void write_column(const Layout& at, int64_t r, int64_t y, int64_t x, cons
     V found[Tile];
     interpolate<Tile>(m, found);
     for (int i = 0; i < Tile; i++) {
-        float* const there = sheet + at.at(y + i, x) + r * W;
+        float* const there = sheet + at.at(y + i, x, r);
         store(there, finish(found[i], r, y + i, x, there));
     }
 }
@@ -217,7 +221,7 @@ void layer(const Layout& at, const float* weights, const float* sheet, int64_t w
         row_by_row(at, first, count, [&](const Run& run) { transform_rows<Tile>(at, sheet, run, desk); });
         for (int p = 0; p < points; p++) {
             row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, desk); });
-            multiply(weights + p * points * width * at.channels, desk, width, count);
+            multiply(weights + p * points * width * at.channels(), desk, width, count);
             inverse_columns<Tile>(p, count, desk);
         }
         row_by_row(at, first, count, [&](const Run& run) { inverse_rows<Tile>(at, run, desk, finish, to); });
@@ -268,13 +272,14 @@ struct InputRow {
 template <int Tile, int Registers>
 inline void first_tile(const Layout& at, const float* values, const float* weights, int64_t r, int64_t y, int64_t x, const Forwards& finish,
                        float* to) {
+    const int64_t channels = at.channels();
     V halves[Registers][Tile][points];
     for (int p = 0; p < points; p++) {
         V m[Registers][points];
-        for (int h = 0; h < points; h++, weights += 2 * at.channels) {
+        for (int h = 0; h < points; h++, weights += 2 * channels) {
             const V one = spread(values[h * 2 * points + p]), two = spread(values[h * 2 * points + points + p]);
             for (int k = 0; k < Registers; k++)
-                m[k][h] = fused(two, load(weights + at.channels + k * W), one * load(weights + k * W));
+                m[k][h] = fused(two, load(weights + channels + k * W), one * load(weights + k * W));
         }
         for (int k = 0; k < Registers; k++) {
             V found[Tile];
@@ -297,8 +302,8 @@ void first_layer(const Layout& at, const Inputs& inputs, const float* weights, c
         for (int64_t t = 0; t < at.tiles; t++) {
             const float* const values = scratch.values + t * 2 * places;
             int64_t r = 0;
-            for (; r + some <= at.channels / W; r += some) first_tile<Tile, some>(at, values, weights + r * W, r, y, t * Tile, finish, to);
-            for (; r < at.channels / W; r++) first_tile<Tile, 1>(at, values, weights + r * W, r, y, t * Tile, finish, to);
+            for (; r + some <= at.registers; r += some) first_tile<Tile, some>(at, values, weights + r * W, r, y, t * Tile, finish, to);
+            for (; r < at.registers; r++) first_tile<Tile, 1>(at, values, weights + r * W, r, y, t * Tile, finish, to);
         }
     }
 }
@@ -311,13 +316,13 @@ void to_one(const Layout& at, const float* sheet, const float* weights, float bi
         for (int64_t x = 0; x < at.m; x += W) {
             V sums[W] = {};
             for (int ky = 0; ky < Size; ky++)
-                for (int64_t r = 0; r < at.channels / W; r++) {
+                for (int64_t r = 0; r < at.registers; r++) {
                     V weight[Size];
-                    for (int kx = 0; kx < Size; kx++) weight[kx] = load(weights + (ky * Size + kx) * at.channels + r * W);
-                    const float* const read = sheet + at.at(y + ky - Size / 2, x - Size / 2) + r * W;
+                    for (int kx = 0; kx < Size; kx++) weight[kx] = load(weights + (ky * Size + kx) * at.channels() + r * W);
+                    const float* const read = sheet + at.at(y + ky - Size / 2, x - Size / 2, r);
 #pragma GCC unroll 24
                     for (int j = 0; j < W + Size - 1; j++) {
-                        const V value = load(read + j * at.channels);
+                        const V value = load(read + j * W);
                         for (int kx = 0; kx < Size; kx++)
                             if (j - kx >= 0 && j - kx < W) sums[j - kx] = fused(weight[kx], value, sums[j - kx]);
                     }

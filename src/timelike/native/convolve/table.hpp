@@ -49,7 +49,7 @@ struct ConvolveTable {
     int64_t (*scratch)(const Stack&, int64_t n, int64_t m, bool gradients);
     // rows that are computed together
     int64_t (*block)(const Stack&, int64_t n, int64_t m);
-    // g of a block of rows into `out`, rows of `stride`; what the last layer reads into `keep`, (n, m, channel), unless it is null
+    // g of a block of rows into `out`, rows of `stride`; what the last layer reads into `keep`, (row, register, column, lane), unless it is null
     void (*forward)(const Stack&, const Grid&, int64_t first, float* out, float* keep, float* scratch, const volatile bool* stop);
     // from the gradient of g, laid out as the distances, that of the distances; what is not kept is computed again
     void (*backward)(const Stack&, const StackGradients&, const Grid&, const float* gradient, const float* keep, float* out,
