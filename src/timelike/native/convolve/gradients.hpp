@@ -48,29 +48,36 @@ inline void outer_all(int64_t inputs, const float* values, int64_t tile, const D
 
 // Gradients of the outputs of some tiles, transformed along the rows, and their sums for the biases.
 template <int Tile>
-void transform_rows_back(const Layout& at, const float* sheet, const Run& run, const Desk& desk, float* biases) {
+void transform_rows_back(const Layout at, const float* sheet, const Run run, const Desk desk, float* biases) {
+    const int64_t row = at.row(), step = desk.halves_step(), next = desk.next_half();
     for (int64_t r = 0; r < desk.registers; r++) {
         V sum = load(biases + r * W);
-        for (int64_t t = 0; t < run.count; t++)
-            for (int c = 0; c < Tile; c++) {
+        const float* from = sheet + at.at(run.y, run.x, r);
+        float* into = desk.half(0, r, run.before);
+        for (int64_t t = 0; t < run.count; t++, into += W)
+            for (int c = 0; c < Tile; c++, from += W) {
                 V read[Tile], found[points];
-                for (int i = 0; i < Tile; i++) read[i] = load(sheet + at.at(run.y + i, run.x + t * Tile + c, r)), sum = sum + read[i];
+                for (int i = 0; i < Tile; i++) read[i] = load(from + i * row), sum = sum + read[i];
                 interpolate_back<Tile>(read, found);
-                for (int p = 0; p < points; p++) store(desk.half(p, c, r, run.before + t), found[p]);
+                for (int p = 0; p < points; p++) store(into + p * step + c * next, found[p]);
             }
         store(biases + r * W, sum);
     }
 }
 
 template <int Tile>
-void transform_columns_back(int p, int64_t count, const Desk& desk) {
-    for (int64_t r = 0; r < desk.registers; r++)
-        for (int64_t t = 0; t < count; t++) {
+void transform_columns_back(int p, int64_t count, const Desk desk) {
+    const int64_t step = desk.values_step(), next = desk.next_half();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* from = desk.half(p, r, 0);
+        float* into = desk.sums + desk.within(0, r, 0);
+        for (int64_t t = 0; t < count; t++, from += W, into += W) {
             V read[Tile], found[points];
-            for (int c = 0; c < Tile; c++) read[c] = load(desk.half(p, c, r, t));
+            for (int c = 0; c < Tile; c++) read[c] = load(from + c * next);
             interpolate_back<Tile>(read, found);
-            for (int h = 0; h < points; h++) store(desk.sums + desk.within(h, r, t), found[h]);
+            for (int h = 0; h < points; h++) store(into + h * step, found[h]);
         }
+    }
 }
 
 // The gradients of a layer's weights, at the places, and of its biases: of rows from .. end, added to what is there.
@@ -121,7 +128,7 @@ struct Read {
 // From the gradient of the one output: that of what the last layer read, through the ReLU, and of its weights. `to` may
 // be what was read.
 template <int Last>
-void last_gradients(const Layout& at, const float* weights, const float* output, const Read& read, int64_t from, int64_t end, float* to,
+void last_gradients(const Layout at, const float* weights, const float* output, const Read read, int64_t from, int64_t end, float* to,
                     float* into, const volatile bool* stop) {
     const Layout narrow = at.narrow();
     const int64_t row = narrow.row();

@@ -51,9 +51,11 @@ struct Place {
     Place(const Layout& layout, Memory& memory) : at(layout) {
         inputs = {at.narrow(), memory.take(Inputs::size(at.narrow()))};
         row = {memory.take(InputRow::lanes_size(at)), memory.take(InputRow::values_size(at))};
-        const int64_t registers = at.registers;
-        desk = {registers, memory.take(Desk::columns_size(registers)), memory.take(Desk::halves_size(registers)),
-                memory.take(Desk::values_size(registers)), memory.take(Desk::values_size(registers))};
+        desk.registers = at.registers, desk.tile = at.tile;
+        desk.columns = memory.take(points * desk.columns_step());
+        desk.halves = memory.take(points * desk.halves_step());
+        desk.values = memory.take(points * desk.values_step());
+        desk.sums = memory.take(points * desk.values_step());
     }
 };
 
@@ -101,7 +103,7 @@ class Inner {
         rows[0].done = next;
         for (int64_t l = 1; l < layers_; l++) {
             const int64_t limit = rows[l].limit(rows[l - 1], at.reach, Tile);
-            layer<Tile>(at, stack_.products[l], sheets_[l - 1], stack_.width, sheets_[l], rows[l].done, limit, Forwards{at, stack_.biases[l]},
+            layer<Tile>(at, stack_.products[l], sheets_[l - 1], stack_.width, sheets_[l], rows[l].done, limit, Forwards{at.n, at.m, stack_.biases[l]},
                         place_.desk, stop);
             rows[l].done = limit;
         }

@@ -56,22 +56,24 @@ inline void clear_outside(const Layout& at, float* sheet) {
 }
 
 // Scratch for up to `together` tiles. One point of the rows is taken after the other, so that what belongs to its eight
-// places stays in the nearest cache.
+// places stays in the nearest cache. It is handed on by value: of a reference the compiler would read the numbers again
+// after every store.
 struct Desk {
-    int64_t registers;  // of channels
-    float* columns;     // (point of the rows, register, column, lane): transformed along the rows only
-    float* halves;      // (point of the rows, column of a tile, register, tile, lane): so are outputs, and gradients of them
+    int64_t registers, tile;
+    float* columns;        // (point of the rows, register, column, lane): transformed along the rows only
+    float* halves;         // (point of the rows, column of a tile, register, tile, lane): so are outputs, and gradients of them
     float *values, *sums;  // (point of the columns, register, tile, lane): inputs and products at eight places
 
     static constexpr int64_t most_columns = together * points;  // where every tile is in a row of its own
 
-    static int64_t columns_size(int64_t registers) { return points * (registers * most_columns + 1) * W; }
-    static int64_t halves_size(int64_t registers) { return points * (points * registers * together + 1) * W; }
-    // a register is left free between points, or all of them would fall on few lines of the cache
-    static int64_t values_size(int64_t registers) { return points * (registers * together + 1) * W; }
-    float* column(int p, int64_t r, int64_t x) const { return columns + (p * (registers * most_columns + 1) + r * most_columns + x) * W; }
-    float* half(int p, int c, int64_t r, int64_t t) const { return halves + (p * (points * registers * together + 1) + (c * registers + r) * together + t) * W; }
-    int64_t within(int h, int64_t r, int64_t t) const { return (h * (registers * together + 1) + r * together + t) * W; }
+    // from one point to the next: a register is left free, or all of them would fall on few lines of the cache
+    int64_t columns_step() const { return (registers * most_columns + 1) * W; }
+    int64_t halves_step() const { return (tile * registers * together + 1) * W; }
+    int64_t values_step() const { return (registers * together + 1) * W; }
+    float* column(int p, int64_t r, int64_t x) const { return columns + p * columns_step() + (r * most_columns + x) * W; }
+    float* half(int p, int64_t r, int64_t t) const { return halves + p * halves_step() + (r * together + t) * W; }
+    int64_t next_half() const { return registers * together * W; }  // from one column of a tile to the next
+    int64_t within(int h, int64_t r, int64_t t) const { return h * values_step() + (r * together + t) * W; }
 };
 
 // Some tiles of one row: the first begins at (y, x) of the table, has `before` others before it, and columns from `column` on.
@@ -90,29 +92,34 @@ inline void row_by_row(const Layout& at, int64_t from, int64_t count, const Use&
 }
 
 template <int Tile>
-void transform_rows(const Layout& at, const float* sheet, const Run& run, const Desk& desk) {
-    const int64_t row = at.row();
+void transform_rows(const Layout at, const float* sheet, const Run run, const Desk desk) {
+    const int64_t row = at.row(), step = desk.columns_step();
     for (int64_t r = 0; r < desk.registers; r++) {
-        const float* const from = sheet + at.at(run.y - at.reach, run.x - at.reach, r);
-        for (int64_t x = 0; x < run.count * Tile + points - Tile; x++) {
+        const float* from = sheet + at.at(run.y - at.reach, run.x - at.reach, r);
+        float* into = desk.column(0, r, run.column);
+        for (int64_t x = 0; x < run.count * Tile + points - Tile; x++, from += W, into += W) {
             V read[points], found[points];
-            for (int i = 0; i < points; i++) read[i] = load(from + i * row + x * W);
+            for (int i = 0; i < points; i++) read[i] = load(from + i * row);
             evaluate(read, found);
-            for (int p = 0; p < points; p++) store(desk.column(p, r, run.column + x), found[p]);
+            for (int p = 0; p < points; p++) store(into + p * step, found[p]);
         }
     }
 }
 
 // The values at the eight places of a point of the rows.
 template <int Tile>
-void transform_columns(int p, const Run& run, const Desk& desk) {
-    for (int64_t r = 0; r < desk.registers; r++)
-        for (int64_t t = 0; t < run.count; t++) {
+void transform_columns(int p, const Run run, const Desk desk) {
+    const int64_t step = desk.values_step();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* from = desk.column(p, r, run.column);
+        float* into = desk.values + desk.within(0, r, run.before);
+        for (int64_t t = 0; t < run.count; t++, from += Tile * W, into += W) {
             V read[points], found[points];
-            for (int c = 0; c < points; c++) read[c] = load(desk.column(p, r, run.column + t * Tile + c));
+            for (int c = 0; c < points; c++) read[c] = load(from + c * W);
             evaluate(read, found);
-            for (int h = 0; h < points; h++) store(desk.values + desk.within(h, r, run.before + t), found[h]);
+            for (int h = 0; h < points; h++) store(into + h * step, found[h]);
         }
+    }
 }
 
 // `Tiles` tiles by `Registers` registers of outputs, at one place: Σ over inputs.
@@ -157,50 +164,55 @@ inline void multiply(const float* weights, const Desk& desk, int64_t inputs, int
 }
 
 template <int Tile>
-void inverse_columns(int p, int64_t count, const Desk& desk) {
-    for (int64_t r = 0; r < desk.registers; r++)
-        for (int64_t t = 0; t < count; t++) {
+void inverse_columns(int p, int64_t count, const Desk desk) {
+    const int64_t step = desk.values_step(), next = desk.next_half();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* from = desk.sums + desk.within(0, r, 0);
+        float* into = desk.half(p, r, 0);
+        for (int64_t t = 0; t < count; t++, from += W, into += W) {
             V m[points], found[Tile];
-            for (int h = 0; h < points; h++) m[h] = load(desk.sums + desk.within(h, r, t));
+            for (int h = 0; h < points; h++) m[h] = load(from + h * step);
             interpolate<Tile>(m, found);
-            for (int c = 0; c < Tile; c++) store(desk.half(p, c, r, t), found[c]);
+            for (int c = 0; c < Tile; c++) store(into + c * next, found[c]);
         }
+    }
 }
 
 // What becomes of a layer's sums, a register of channels at a time: a bias and a ReLU in the table, zeros beyond it;
 // or the gradient through the ReLU whose outputs are there, which are zeros beyond the table.
 struct Forwards {
-    const Layout& at;
+    int64_t n, m;
     const float* biases;
 
     inline V operator()(V sum, int64_t r, int64_t y, int64_t x, const float*) const {
-        return y < at.n && x < at.m ? most(V{}, sum + load(biases + r * W)) : V{};
+        return y < n && x < m ? most(V{}, sum + load(biases + r * W)) : V{};
     }
 };
 struct Backwards {
     inline V operator()(V sum, int64_t, int64_t, int64_t, const float* there) const { return (V)((Bits)sum & (load(there) > V{})); }
 };
 
-// A column of a tile, from eight points of the rows.
+// A column of a tile, from eight points of the rows; `there` is its first row, at (y, x).
 template <int Tile, class Finish>
-inline void write_column(const Layout& at, int64_t r, int64_t y, int64_t x, const V (&m)[points], const Finish& finish, float* sheet) {
+inline void write_column(const V (&m)[points], int64_t r, int64_t y, int64_t x, const Finish& finish, float* there, int64_t row) {
     V found[Tile];
     interpolate<Tile>(m, found);
-    for (int i = 0; i < Tile; i++) {
-        float* const there = sheet + at.at(y + i, x, r);
-        store(there, finish(found[i], r, y + i, x, there));
-    }
+    for (int i = 0; i < Tile; i++) store(there + i * row, finish(found[i], r, y + i, x, there + i * row));
 }
 
 template <int Tile, class Finish>
-void inverse_rows(const Layout& at, const Run& run, const Desk& desk, const Finish& finish, float* sheet) {
-    for (int64_t r = 0; r < desk.registers; r++)
-        for (int64_t t = 0; t < run.count; t++)
-            for (int c = 0; c < Tile; c++) {
+void inverse_rows(const Layout at, const Run run, const Desk desk, const Finish finish, float* sheet) {
+    const int64_t row = at.row(), step = desk.halves_step(), next = desk.next_half();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* from = desk.half(0, r, run.before);
+        float* there = sheet + at.at(run.y, run.x, r);
+        for (int64_t t = 0; t < run.count; t++, from += W)
+            for (int c = 0; c < Tile; c++, there += W) {
                 V m[points];
-                for (int p = 0; p < points; p++) m[p] = load(desk.half(p, c, r, run.before + t));
-                write_column<Tile>(at, r, run.y, run.x + t * Tile + c, m, finish, sheet);
+                for (int p = 0; p < points; p++) m[p] = load(from + p * step + c * next);
+                write_column<Tile>(m, r, run.y, run.x + t * Tile + c, finish, there, row);
             }
+    }
 }
 
 // As many tiles as `together` at most, and none of the blocks much smaller than another.
@@ -239,7 +251,7 @@ struct Inputs {
 // Values at the places of the tiles of a row of the two tables: (tile, point of the columns, table, point of the rows).
 // `lanes_of` is scratch, (column, table, point of the rows): the columns are transformed in lanes of their own.
 template <int Tile>
-void transform_inputs(const Inputs& inputs, int64_t y, float* lanes_of, float* values) {
+void transform_inputs(const Inputs inputs, int64_t y, float* lanes_of, float* values) {
     const Layout& at = inputs.at;
     for (int table = 0; table < 2; table++) {
         const float* const from = inputs.sheets + table * at.size() + at.at(y - at.reach, -at.reach);
@@ -272,7 +284,7 @@ struct InputRow {
 template <int Tile, int Registers>
 inline void first_tile(const Layout& at, const float* values, const float* weights, int64_t r, int64_t y, int64_t x, const Forwards& finish,
                        float* to) {
-    const int64_t channels = at.channels();
+    const int64_t channels = at.channels(), row = at.row(), next = at.columns() * W;
     V halves[Registers][Tile][points];
     for (int p = 0; p < points; p++) {
         V m[Registers][points];
@@ -287,16 +299,17 @@ inline void first_tile(const Layout& at, const float* values, const float* weigh
             for (int c = 0; c < Tile; c++) halves[k][c][p] = found[c];
         }
     }
+    float* const there = to + at.at(y, x, r);
     for (int k = 0; k < Registers; k++)
-        for (int c = 0; c < Tile; c++) write_column<Tile>(at, r + k, y, x + c, halves[k][c], finish, to);
+        for (int c = 0; c < Tile; c++) write_column<Tile>(halves[k][c], r + k, y, x + c, finish, there + k * next + c * W, row);
 }
 
 // The first layer, from the two tables: there are too few products to make much of them.
 template <int Tile>
-void first_layer(const Layout& at, const Inputs& inputs, const float* weights, const float* biases, float* to, int64_t from, int64_t end,
+void first_layer(const Layout at, const Inputs& inputs, const float* weights, const float* biases, float* to, int64_t from, int64_t end,
                  const InputRow& scratch, const volatile bool* stop) {
     constexpr int some = register_bytes == 64 ? 2 : 1;  // as there are registers for
-    const Forwards finish{at, biases};
+    const Forwards finish{at.n, at.m, biases};
     for (int64_t y = from; y < end && !*stop; y += Tile) {
         transform_inputs<Tile>(inputs, y, scratch.lanes_of, scratch.values);
         for (int64_t t = 0; t < at.tiles; t++) {
@@ -308,26 +321,40 @@ void first_layer(const Layout& at, const Inputs& inputs, const float* weights, c
     }
 }
 
+// One row of a kernel for W neighbouring columns: number J of what it reads goes to the sums of up to Size of them. Not a loop,
+// of which the compiler would keep the sums in memory.
+template <int Size, int J = 0, int K = 0>
+__attribute__((always_inline)) inline void slide(const float* read, const V (&weight)[Size], V (&sums)[W], V value = V{}) {
+    if constexpr (J < W + Size - 1) {
+        if constexpr (K == 0) value = load(read + J * W);
+        if constexpr (J >= K && J - K < W) sums[J - K] = fused(weight[K], value, sums[J - K]);
+        if constexpr (K + 1 < Size) slide<Size, J, K + 1>(read, weight, sums, value);
+        else slide<Size, J + 1>(read, weight, sums);
+    }
+}
+
+// The sums to where loops may look at them.
+template <int J = 0>
+__attribute__((always_inline)) inline void copied(const V (&sums)[W], V (&to)[W]) {
+    to[J] = sums[J];
+    if constexpr (J + 1 < W) copied<J + 1>(sums, to);
+}
+
 // A convolution to one number, as it is written down: weights (row, column, channel), `out` has rows of `stride`.
 template <int Size>
-void to_one(const Layout& at, const float* sheet, const float* weights, float bias, int64_t from, int64_t end, float* out, int64_t stride,
+void to_one(const Layout at, const float* sheet, const float* weights, float bias, int64_t from, int64_t end, float* out, int64_t stride,
             const volatile bool* stop) {
     for (int64_t y = from; y < end && !*stop; y++)
         for (int64_t x = 0; x < at.m; x += W) {
-            V sums[W] = {};
+            V sums[W] = {}, rows[W];
             for (int ky = 0; ky < Size; ky++)
                 for (int64_t r = 0; r < at.registers; r++) {
                     V weight[Size];
                     for (int kx = 0; kx < Size; kx++) weight[kx] = load(weights + (ky * Size + kx) * at.channels() + r * W);
-                    const float* const read = sheet + at.at(y + ky - Size / 2, x - Size / 2, r);
-#pragma GCC unroll 24
-                    for (int j = 0; j < W + Size - 1; j++) {
-                        const V value = load(read + j * W);
-                        for (int kx = 0; kx < Size; kx++)
-                            if (j - kx >= 0 && j - kx < W) sums[j - kx] = fused(weight[kx], value, sums[j - kx]);
-                    }
+                    slide<Size>(sheet + at.at(y + ky - Size / 2, x - Size / 2, r), weight, sums);
                 }
-            const V found = row_sums<float>(sums) + spread(bias);
+            copied(sums, rows);
+            const V found = row_sums<float>(rows) + spread(bias);
             float* const into = out + y * stride + x;
             if (x + W <= at.m) store(into, found);
             else
