@@ -7,20 +7,19 @@ namespace {
 
 constexpr int most_inputs = register_bytes == 64 ? 8 : 4;  // whose sums fit the registers, two for each
 
-// Σ over `count` tiles of inputs, `Apart` from one to the next, times gradients (tile, lane), of two registers or one; added
-// to (input, channel).
-template <int Apart, int Inputs, int Registers>
-inline void outer(const float* values, int64_t tile, const float* gradients, int64_t count, int64_t channels, float* into) {
+// Σ over `count` tiles of values (tile, input) times gradients (tile, lane), of two registers or one; added to (input, channel).
+template <int Inputs, int Registers>
+inline void outer(const float* values, const float* gradients, int64_t count, int64_t channels, float* into) {
     V sums[Inputs][Registers];
 #pragma GCC unroll 8
     for (int i = 0; i < Inputs; i++)
         for (int r = 0; r < Registers; r++) sums[i][r] = load(into + i * channels + r * W);
-    for (int64_t t = 0; t < count; t++, values += tile, gradients += W) {
+    for (int64_t t = 0; t < count; t++, values += W, gradients += W) {
         V gradient[Registers];
         for (int r = 0; r < Registers; r++) gradient[r] = load(gradients + r * together * W);
 #pragma GCC unroll 8
         for (int i = 0; i < Inputs; i++) {
-            const V value = spread(values[i * Apart]);
+            const V value = spread(values[i]);
             for (int r = 0; r < Registers; r++) sums[i][r] = fused(value, gradient[r], sums[i][r]);
         }
     }
@@ -29,20 +28,24 @@ inline void outer(const float* values, int64_t tile, const float* gradients, int
         for (int r = 0; r < Registers; r++) store(into + i * channels + r * W, sums[i][r]);
 }
 
-template <int Apart, int Registers, int Inputs = most_inputs>
-inline void outer_of(int64_t inputs, const float* values, int64_t tile, const float* gradients, int64_t count, int64_t channels, float* into) {
+template <int Registers, int Inputs = most_inputs>
+inline void outer_of(int64_t inputs, const float* values, const float* gradients, int64_t count, int64_t channels, float* into) {
     if constexpr (Inputs > 1)
-        if (inputs < Inputs) return outer_of<Apart, Registers, Inputs - 1>(inputs, values, tile, gradients, count, channels, into);
-    outer<Apart, Inputs, Registers>(values, tile, gradients, count, channels, into);
+        if (inputs < Inputs) return outer_of<Registers, Inputs - 1>(inputs, values, gradients, count, channels, into);
+    outer<Inputs, Registers>(values, gradients, count, channels, into);
 }
 
-// The same for all registers of outputs, at one place.
-template <int Apart>
-inline void outer_all(int64_t inputs, const float* values, int64_t tile, const Desk& desk, int h, int64_t count, float* into) {
-    for (int64_t r = 0; r < desk.registers; r += 2) {
-        const float* const from = desk.sums + desk.within(h, r, 0);
-        if (r + 1 < desk.registers) outer_of<Apart, 2>(inputs, values, tile, from, count, desk.registers * W, into + r * W);
-        else outer_of<Apart, 1>(inputs, values, tile, from, count, desk.registers * W, into + r * W);
+// The same at one place, for all inputs, as many at once as fit the registers, and all outputs: into (input, channel).
+inline void outer_all(int64_t width, const Desk& desk, int h, int64_t count, float* into) {
+    const int64_t channels = desk.registers * W;
+    for (int64_t i = 0; i < width; i += most_inputs) {  // which never cross a register of inputs
+        const int64_t some = smaller(most_inputs, width - i);
+        const float* const values = desk.values + desk.within(h, i / W, 0) + i % W;
+        for (int64_t r = 0; r < desk.registers; r += 2) {
+            const float* const gradients = desk.sums + desk.within(h, r, 0);
+            if (r + 1 < desk.registers) outer_of<2>(some, values, gradients, count, channels, into + i * channels + r * W);
+            else outer_of<1>(some, values, gradients, count, channels, into + i * channels + r * W);
+        }
     }
 }
 
@@ -92,12 +95,33 @@ void weight_gradients(const Layout& at, const float* sheet, int64_t width, const
         for (int p = 0; p < points; p++) {
             row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, desk); });
             transform_columns_back<Tile>(p, count, desk);
-            for (int h = 0; h < points; h++)
-                for (int64_t i = 0; i < width; i += most_inputs)  // which never cross a register of inputs
-                    outer_all<1>(smaller(most_inputs, width - i), desk.values + desk.within(h, i / W, 0) + i % W, W, desk, h, count,
-                                 into + ((p * points + h) * width + i) * at.channels());
+            for (int h = 0; h < points; h++) outer_all(width, desk, h, count, into + (p * points + h) * width * at.channels());
         }
     });
+}
+
+// The same of two inputs, whose values are (tile, point of the columns, table, point of the rows), at four points of the columns: for one
+// there would be too few sums to keep the multipliers busy.
+inline void first_outer(const float* values, const Desk desk, int p, int h, int64_t count, float* into) {
+    constexpr int some = 4;
+    const int64_t channels = desk.registers * W, step = desk.values_step();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* gradients = desk.sums + desk.within(h, r, 0);
+        const float* from = values + h * 2 * points + p;
+        V one[some] = {}, two[some] = {};
+        for (int64_t t = 0; t < count; t++, from += 2 * places, gradients += W)
+#pragma GCC unroll 4
+            for (int k = 0; k < some; k++) {
+                const V gradient = load(gradients + k * step);
+                one[k] = fused(spread(from[k * 2 * points]), gradient, one[k]);
+                two[k] = fused(spread(from[k * 2 * points + points]), gradient, two[k]);
+            }
+        for (int k = 0; k < some; k++) {
+            float* const there = into + (p * points + h + k) * 2 * channels + r * W;
+            store(there, load(there) + one[k]);
+            store(there + channels, load(there + channels) + two[k]);
+        }
+    }
 }
 
 // The same of the first layer, whose inputs are the two tables.
@@ -111,9 +135,7 @@ void first_weight_gradients(const Layout& at, const Inputs& inputs, const float*
             transform_rows_back<Tile>(at, gradients, Run{y, first * Tile, count, 0, 0}, desk, biases);
             for (int p = 0; p < points; p++) {
                 transform_columns_back<Tile>(p, count, desk);
-                for (int h = 0; h < points; h++)
-                    outer_all<points>(2, scratch.values + first * 2 * places + h * 2 * points + p, 2 * places, desk, h, count,
-                                      into + (p * points + h) * 2 * at.channels());
+                for (int h = 0; h < points; h += 4) first_outer(scratch.values + first * 2 * places, desk, p, h, count, into);
             }
         }
     }

@@ -126,10 +126,33 @@ struct Forward {
     }
 };
 
+// Past the caches, where the address allows it: a long time goes by before it is read.
+inline void put_away(float* into, V value) {
+    if (reinterpret_cast<uintptr_t>(into) % sizeof(V)) return store(into, value);
+#if defined(__AVX512F__)
+    _mm512_stream_ps(into, (__m512)value);
+#elif defined(__AVX2__)
+    _mm256_stream_ps(into, (__m256)value);
+#elif defined(__SSE2__)
+    _mm_stream_ps(into, (__m128)value);
+#else
+    store(into, value);
+#endif
+}
+
+// Before another thread may look.
+inline void await_put_away() {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
 void keep_row(const Layout& at, const float* sheet, int64_t y, float* keep) {
     keep += y * at.m * at.channels();
-    for (int64_t r = 0; r < at.registers; r++)
-        for (int64_t x = 0; x < at.m; x++, keep += W) store(keep, load(sheet + at.at(y, x, r)));
+    for (int64_t r = 0; r < at.registers; r++) {
+        const float* const from = sheet + at.at(y, 0, r);
+        for (int64_t x = 0; x < at.m; x++, keep += W) put_away(keep, load(from + x * W));
+    }
 }
 
 template <int Tile, int Last>
@@ -145,6 +168,7 @@ void forward_block(const Stack& stack, const Forward& f, const Grid& grid, int64
             if (keep) keep_row(f.place.at, uppermost, last.done, keep);
         }
     }
+    if (keep) await_put_away();
 }
 
 void forward(const Stack& stack, const Grid& grid, int64_t first, float* out, float* keep, float* scratch, const volatile bool* stop) {

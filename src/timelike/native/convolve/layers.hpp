@@ -6,7 +6,7 @@
 namespace timelike {
 namespace {
 
-constexpr int64_t together = 20;                             // tiles at most whose values at the places stay in the cache
+constexpr int64_t together = 36;                             // tiles at most whose values at the places stay in the cache
 constexpr int most_tiles = register_bytes == 64 ? 12 : 6;    // multiplied at once, by two registers of outputs: the registers are full
 
 inline int64_t rounded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
