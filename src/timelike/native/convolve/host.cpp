@@ -107,7 +107,8 @@ Numbers taps(int64_t width, int64_t size, int64_t channels, const Read& read) {
 // What a stack needs, in the order in which the kernels read it.
 class Packed {
   public:
-    Packed(const std::vector<Weights>& layers, const std::vector<const float*>& biases, int lanes) {
+    // products of the layers below `needed`
+    Packed(const std::vector<Weights>& layers, const std::vector<const float*>& biases, int lanes, size_t needed) {
         const Weights &first = layers[0], &end = layers.back();
         const int64_t channels = padded(first.outputs, lanes);
         for (size_t l = 0; l < layers.size(); l++) {
@@ -115,7 +116,7 @@ class Packed {
             numbers_.emplace_back(size_t(l + 1 < layers.size() ? channels : 1));
             std::copy(biases[l], biases[l] + w.outputs, numbers_.back().begin());
             biases_.push_back(numbers_.back().data());
-            if (l + 1 == layers.size()) continue;
+            if (l >= needed) continue;
             numbers_.push_back(at_places(w.outputs, w.inputs, w.size, channels, [&](auto o, auto i, auto ky, auto kx) { return w.at(o, i, ky, kx); }));
             products_.push_back(numbers_.back().data());
         }
@@ -258,12 +259,26 @@ void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, 
     }
 }
 
+// Where runs of pairs begin and end whose gradients are summed in turn, before their sums are: no result depends on threads. Neither
+// many, as each has sums of its own, nor small ones, which would take less time than these.
+std::vector<int64_t> chunks_of(const Tables& tables) {
+    constexpr int64_t most = 16, least = 1 << 12;  // chunks, and steps of a chunk
+    int64_t steps = 0, done = 0;
+    for (int64_t p = 0; p < tables.pairs; p++) steps += tables.rows[p] * tables.columns[p];
+    const int64_t enough = std::max(least, (steps + most - 1) / most);
+    std::vector<int64_t> bounds{0};
+    for (int64_t p = 0; p < tables.pairs; p++) {
+        done += tables.rows[p] * tables.columns[p];
+        if (done >= enough || p + 1 == tables.pairs) bounds.push_back(p + 1), done = 0;
+    }
+    return bounds;
+}
+
 void backward(const ConvolveTable& kernels, const Stack& stack, const std::vector<Weights>& layers, const Tables& tables,
               const float* gradient, const float* kept, const int64_t* starts, float* out, const std::vector<Wanted>& wanted, int threads,
               const Poll& poll) {
-    // pairs summed in turn, then their sums in turn: no result depends on threads, and few sums are kept
-    const int64_t together = std::max<int64_t>(8, (tables.pairs + 15) / 16);
-    const int64_t chunks = (tables.pairs + together - 1) / together;
+    const std::vector<int64_t> bounds = chunks_of(tables);
+    const int64_t chunks = int64_t(bounds.size()) - 1;
     const Turned back(layers, stack.channels);
     std::vector<Sums> sums(size_t(std::max<int64_t>(1, chunks)), Sums(stack));
     std::vector<Addresses> addresses(sums.begin(), sums.end());
@@ -272,7 +287,7 @@ void backward(const ConvolveTable& kernels, const Stack& stack, const std::vecto
     const auto work = [&](int64_t chunk, int worker) {
         const Addresses& own = addresses[size_t(chunk)];
         const StackGradients into{back.products.data(), back.first.data(), own.at_places.data(), own.biases.data(), own.last};
-        for (int64_t p = chunk * together; p < std::min(tables.pairs, (chunk + 1) * together) && !stop; p++) {
+        for (int64_t p = bounds[size_t(chunk)]; p < bounds[size_t(chunk) + 1] && !stop; p++) {
             if (tables.columns[p] == 0) continue;
             const int64_t offset = p * tables.n * tables.m;
             kernels.backward(stack, into, tables.grid(p), gradient + offset, kept ? kept + starts[p] : nullptr, out ? out + offset : nullptr,
@@ -330,7 +345,7 @@ void define_convolve(nb::module_& module) {
         [](Layers layers, Biases biases, Pairs distances, Pairs positions, Ids rows, Ids columns, std::optional<Array1<float>> kept,
            std::optional<Ids> starts, int threads, Array3<float> out, Isa isa) {
             const ConvolveTable& kernels = table_for(isa, built);
-            const Packed packed(weights_of(layers), biases_of(biases), kernels.lanes);
+            const Packed packed(weights_of(layers), biases_of(biases), kernels.lanes, layers.size() - 1);
             const Tables tables = tables_of(distances, positions, rows, columns);
             if (kept) refuse_short(packed.stack, tables, kept->size(), *starts);
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
@@ -347,7 +362,7 @@ void define_convolve(nb::module_& module) {
            std::vector<Array1<float>> to_biases, Isa isa) {
             const ConvolveTable& kernels = table_for(isa, built);
             const std::vector<Weights> weights = weights_of(layers);
-            const Packed packed(weights, biases_of(biases), kernels.lanes);
+            const Packed packed(weights, biases_of(biases), kernels.lanes, layers.size() - (kept ? 2 : 1));
             const Tables tables = tables_of(distances, positions, rows, columns);
             if (kept) refuse_short(packed.stack, tables, kept->size(), *starts);
             std::vector<Wanted> wanted;
