@@ -38,10 +38,13 @@ def forward(stack, tables, *, isa=None, threads=1):
 
 def kept(stack, tables, isa=None):
     counts, out = np.empty_like(tables.rows), np.zeros_like(tables.distances)
-    kernels.convolve_kept(*stack.shape(), tables.rows, tables.columns, out=counts, isa=isa)
+    kernels.convolve_kept(len(stack.biases[0]), tables.rows, tables.columns, out=counts, isa=isa)
     values, starts = np.full(counts.sum(), np.nan, np.float32), counts.cumsum() - counts
     kernels.convolve_forward(*stack, *tables, values, starts, threads=1, out=out, isa=isa)
     return out, (values, starts)
+
+
+NOTHING = None, None
 
 
 def backward(stack, tables, what, gradient, *, isa=None, threads=1):
@@ -93,6 +96,35 @@ def test_gradients_are_those_of_a_convolution_of_each_pair_alone(isa, sizes):
             near(one, other, 1e-4)
 
 
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("sizes", [(5, 5, 3), (7, 7, 5)])
+def test_tables_of_every_size_around_a_tile_have_the_values_and_gradients_of_a_convolution(isa, sizes):
+    rows, columns = zip(*[(n, 41 - n) for n in range(1, 41)], *[(n, n % 7 + 1) for n in range(1, 20)], strict=True)
+    layers, given = stack(sizes, 17), tables(rows, columns)
+    gradient = np.random.default_rng(1).standard_normal(given.distances.shape).astype(np.float32)
+    out, what = kept(layers, given, isa)
+    near(out, exact(layers, given), 1e-5)
+    found = backward(layers, given, what, gradient, isa=isa)
+    for one, other in zip(found, exact(layers, given, gradient), strict=True):
+        near(one, other, 1e-4)
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("sizes", [(5, 5, 3), (7, 7, 5)])
+def test_values_are_nearly_as_good_as_those_of_direct_sums_in_single_precision(isa, sizes):
+    layers, given = stack(sizes, 30), tables((64,), (64,))
+    z = torch.tensor(np.stack(given[:2], 1))
+    for k, (weight, bias) in enumerate(zip(*layers, strict=True)):
+        # all taps as one product of matrices: nothing is transformed
+        taps = F.unfold(z if k == 0 else z.relu(), weight.shape[2], padding=weight.shape[2] // 2)
+        z = torch.einsum("ok,bkp->bop", torch.tensor(weight).flatten(1), taps) + torch.tensor(bias)[:, None]
+        z = z.unflatten(2, (64, 64))
+    wanted = exact(layers, given)
+    errors = [np.sqrt(np.mean((found - wanted) ** 2)) for found in (forward(layers, given, isa=isa), z[:, 0].numpy())]
+    assert errors[0] < 1e-6 * np.abs(wanted).max()
+    assert errors[0] < 8 * errors[1]
+
+
 @given(st.data())
 @settings(max_examples=40, deadline=None)
 def test_any_size_any_width(data):
@@ -125,10 +157,33 @@ def test_threads_do_not_change_a_bit_of_a_gradient():
     assert all(np.array_equal(a, b) for a, b in zip(one, four, strict=True))
 
 
+@pytest.mark.parametrize("sizes", SIZES)
+def test_what_is_not_kept_is_computed_again_to_the_bit(sizes):
+    layers, given = stack(sizes, 30), tables((23, 40, 1), (30, 9, 6))
+    gradient = np.random.default_rng(1).standard_normal(given.distances.shape).astype(np.float32)
+    both = (backward(layers, given, what, gradient) for what in (kept(layers, given)[1], NOTHING))
+    assert all(np.array_equal(a, b) for a, b in zip(*both, strict=True))
+
+
+def test_the_gradient_of_a_table_is_the_same_alone_and_in_company():
+    layers, given = stack((5, 5, 3), 30), tables((40, 12, 33), (17, 40, 33))
+    gradient = np.random.default_rng(1).standard_normal(given.distances.shape).astype(np.float32)
+    together = backward(layers, given, kept(layers, given)[1], gradient, threads=2)[0]
+    for p, (n, m) in enumerate(zip(given.rows, given.columns, strict=True)):
+        own, *parts = (np.ascontiguousarray(part[p : p + 1, :n, :m]) for part in (gradient, *given[:2]))
+        alone = convolve.Tables(*parts, *(part[p : p + 1] for part in given[2:]))
+        assert np.array_equal(together[p, :n, :m], backward(layers, alone, kept(layers, alone)[1], own)[0][0])
+
+
 @pytest.mark.parametrize("sizes", [(5, 5, 3), (7, 7, 5)])
 def test_a_table_of_many_blocks_gives_the_bits_of_one(sizes):
-    layers, given = stack(sizes, 30), tables((150,), (700,))  # 150 × 700 × 30 is some blocks
-    assert np.array_equal(forward(layers, given, threads=2), kept(layers, given)[0])
+    layers, given = stack(sizes, 30), tables((100,), (1500,))  # of which a block has 88 rows
+    out, what = kept(layers, given)
+    assert np.array_equal(out, forward(layers, given, threads=2))
+    gradient = np.random.default_rng(1).standard_normal(out.shape).astype(np.float32)
+    # what is not kept is computed again of the whole table at once
+    both = (backward(layers, given, read, gradient) for read in (what, NOTHING))
+    assert all(np.array_equal(a, b) for a, b in zip(*both, strict=True))
 
 
 def test_not_a_number_is_not_lost():

@@ -10,13 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from ...native.convolve import Stack, Tables
-from ...native.convolve.graded import convolved
+from ...native.convolve.graded import convolved, serves
 from ...sequences.arguments import flag, one_of, whole
 from ..comparer import Aligning, Features
 from ..frames import Between, Table, Transformation, crosswise, finest, rowwise
 from ..pairs import tiled
 
 AT_ONCE = 1 << 26  # numbers of a stripe of a long pair, without gradients
+TILE = 1 << 23  # numbers of a tile: every call transforms the weights, so that it should not be for one pair
+KEPT = 1 << 29  # numbers that a backward pass may keep: to compute them again takes a third of the time of a step
 
 Variant = Literal["cnn", "l", "d", "attention"]
 SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "l": (7, 7, 5), "d": (5, 5, 5, 3)}
@@ -108,6 +110,10 @@ class TAPNetwork(Aligning):
     def footprint(self, x_time: int, y_time: int) -> int:
         """A pair of steps has the outputs of layers, and there are some steps around them."""
         return (x_time + 4) * (y_time + 4) * self.scores.footprint() * (2 if self.symmetric else 1)
+
+    def matrix(self, x: Features, y: Features) -> Tensor:
+        """The distances of all pairs, (item of x, item of y), in tiles of alike lengths."""
+        return tiled(self.tile, x, y, self.footprint, at_once=TILE, kept=KEPT)
 
     def attend(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
         """Distances (item,) from x to y and the attention A (item, n, m): each row sums to 1, padding is 0."""
@@ -248,9 +254,11 @@ class Convolutions(Scores):
         self.kernels, self.last_relu, self.reach = kernels, last_relu, sum(size // 2 for size in sizes)
 
     def footprint(self) -> int:
-        """Two layers, one made of the other, or all that the gradients need; and what is there before and after."""
-        layers = len(self.layers) - 1 if torch.is_grad_enabled() else 2
-        return layers * self.kernels + 32
+        """What is there before and after g, and what g has: what its gradients need, or two layers at a time in torch."""
+        compiled, graded = serves(self._stack().weights), torch.is_grad_enabled()
+        if compiled:
+            return 16 + (self.kernels if graded else 0)
+        return 32 + self.kernels * (len(self.layers) - 1 if graded else 2)
 
     def forward(self, table: Table, apart: Tensor | None) -> Tensor:
         """−(D + g)."""
@@ -258,12 +266,14 @@ class Convolutions(Scores):
 
     def correction(self, table: Table) -> Tensor:
         """g(D, D_t), (pair, n, m), 0 in the padding."""
+        tables = Tables(table.distances, table.positions, table.rows(), table.y_lengths)
+        found = convolved(self._stack(), tables, table.inside)
+        return found.relu() if self.last_relu else found
+
+    def _stack(self) -> Stack[Tensor]:
         layers = [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]
         biases = [layer.bias for layer in layers if layer.bias is not None]
-        stack = Stack([layer.weight for layer in layers], biases)
-        tables = Tables(table.distances, table.positions, table.rows(), table.y_lengths)
-        found = convolved(stack, tables, table.inside)
-        return found.relu() if self.last_relu else found
+        return Stack([layer.weight for layer in layers], biases)
 
 
 class Attention(Scores):

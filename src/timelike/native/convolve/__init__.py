@@ -56,6 +56,8 @@ class Kept(NamedTuple):
 
 Arrays = NDArray[Any]
 
+LINE = 16  # numbers of a line of the cache
+
 
 def able(sizes: Sequence[int]) -> bool:
     """Whether there are kernels for layers of these sizes.
@@ -74,12 +76,18 @@ def forward(stack: Stack[Arrays], tables: Tables[Arrays], *, keep: bool, threads
     if not keep:
         kernels.convolve_forward(*stack, *tables, None, None, threads=threads, out=out)
         return out, None
-    counts = np.empty_like(tables.rows)
-    kernels.convolve_kept(*stack.shape(), tables.rows, tables.columns, out=counts)
-    # one array for all pairs: autograd saves it as one tensor
-    kept = Kept(np.empty(counts.sum(), np.float32), counts.cumsum() - counts)
+    kept = _room(len(stack.biases[0]), tables)
     kernels.convolve_forward(*stack, *tables, *kept, threads=threads, out=out)
     return out, kept
+
+
+def _room(width: int, tables: Tables[Arrays]) -> Kept:
+    """One array for all pairs, as autograd saves it as one tensor; they begin with lines of the cache."""
+    counts = np.empty_like(tables.rows)
+    kernels.convolve_kept(width, tables.rows, tables.columns, out=counts)
+    values = np.empty(counts.sum() + LINE, np.float32)
+    first = -values.ctypes.data // values.itemsize % LINE
+    return Kept(values, first + counts.cumsum() - counts)
 
 
 def backward(

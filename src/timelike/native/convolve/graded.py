@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def convolved(stack: Stack[Tensor], tables: Tables[Tensor], inside: Tensor | Non
     A ReLU follows every layer but the last. To every layer the padding looks like the zeros beyond a matrix without it.
     `inside` (pair, n, m) is where the pairs have steps, None where there is no padding.
     """
-    if not _compiles(stack, tables):
+    if not serves([*stack.weights, tables.distances]):
         return twin.forward(stack, tables, inside)
     weights, biases = stack
     if not torch.is_grad_enabled() or not any(part.requires_grad for part in (tables.distances, *weights, *biases)):
@@ -28,10 +29,10 @@ def convolved(stack: Stack[Tensor], tables: Tables[Tensor], inside: Tensor | Non
     return graded
 
 
-def _compiles(stack: Stack[Tensor], tables: Tables[Tensor]) -> bool:
-    parts = (tables.distances, *stack.weights)
+def serves(parts: Sequence[Tensor]) -> bool:
+    """Whether the kernels are for these: the weights, and perhaps tables."""
     plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in parts)
-    sizes = [weight.shape[2] for weight in stack.weights]
+    sizes = [part.shape[2] for part in parts if part.ndim == 4]
     # mixed precision is a wish for fewer digits and torch's own convolutions
     return plain and not torch.is_autocast_enabled("cpu") and convolve.able(sizes)
 
@@ -51,6 +52,7 @@ class _Convolved(torch.autograd.Function):
         # as tensors, so that a checkpoint can throw them away and make them again
         ctx.save_for_backward(*output[1:], *inputs)
         ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)  # or zeros as large as what is kept would be made for it
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

@@ -5,125 +5,178 @@
 namespace timelike {
 namespace {
 
-inline float total(V a) {
-    float sum = 0;
-    for (int l = 0; l < W; l++) sum += a[l];
-    return sum;
+constexpr int most_inputs = register_bytes == 64 ? 8 : 4;  // whose sums fit the registers, two for each
+
+// Σ over `count` tiles of values (tile, input) times gradients (tile, lane), of two registers or one; added to (input, channel).
+template <int Inputs, int Registers>
+inline void outer(const float* values, const float* gradients, int64_t count, int64_t channels, float* into) {
+    V sums[Inputs][Registers];
+#pragma GCC unroll 8
+    for (int i = 0; i < Inputs; i++)
+        for (int r = 0; r < Registers; r++) sums[i][r] = load(into + i * channels + r * W);
+    for (int64_t t = 0; t < count; t++, values += W, gradients += W) {
+        V gradient[Registers];
+        for (int r = 0; r < Registers; r++) gradient[r] = load(gradients + r * together * W);
+#pragma GCC unroll 8
+        for (int i = 0; i < Inputs; i++) {
+            const V value = spread(values[i]);
+            for (int r = 0; r < Registers; r++) sums[i][r] = fused(value, gradient[r], sums[i][r]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < Inputs; i++)
+        for (int r = 0; r < Registers; r++) store(into + i * channels + r * W, sums[i][r]);
 }
 
-constexpr int most_inputs = register_bytes == 64 ? 10 : 5;  // whose sums fit the registers, two for each
+template <int Registers, int Inputs = most_inputs>
+inline void outer_of(int64_t inputs, const float* values, const float* gradients, int64_t count, int64_t channels, float* into) {
+    if constexpr (Inputs > 1)
+        if (inputs < Inputs) return outer_of<Registers, Inputs - 1>(inputs, values, gradients, count, channels, into);
+    outer<Inputs, Registers>(values, gradients, count, channels, into);
+}
 
-// Σ over `count` tiles of values (input, tile) times gradients (tile, output), added to (input, output).
-template <int Inputs>
-inline void outer(const float* values, int64_t channel, const float* gradients, int64_t padded, int64_t count, float* into) {
-    for (int64_t o = 0; o < padded; o += 2 * W) {
-        const bool two = o + W < padded;
-        const int64_t next = two ? W : 0;
-        V first[Inputs], second[Inputs];
-        for (int i = 0; i < Inputs; i++) first[i] = load(into + i * padded + o), second[i] = load(into + i * padded + o + next);
-        for (int64_t j = 0; j < count; j++) {
-            const V a = load(gradients + j * padded + o), b = load(gradients + j * padded + o + next);
-            for (int i = 0; i < Inputs; i++) {
-                const V value = all(values[i * channel + j]);
-                first[i] = fused(value, a, first[i]), second[i] = fused(value, b, second[i]);
-            }
-        }
-        for (int i = 0; i < Inputs; i++) {
-            store(into + i * padded + o, first[i]);
-            if (two) store(into + i * padded + o + W, second[i]);
+// The same at one place, for all inputs, as many at once as fit the registers, and all outputs: into (input, channel).
+inline void outer_all(int64_t width, const Desk& desk, int h, int64_t count, float* into) {
+    const int64_t channels = desk.registers * W;
+    for (int64_t i = 0; i < width; i += most_inputs) {  // which never cross a register of inputs
+        const int64_t some = smaller(most_inputs, width - i);
+        const float* const values = desk.values + desk.within(h, i / W, 0) + i % W;
+        for (int64_t r = 0; r < desk.registers; r += 2) {
+            const float* const gradients = desk.sums + desk.within(h, r, 0);
+            if (r + 1 < desk.registers) outer_of<2>(some, values, gradients, count, channels, into + i * channels + r * W);
+            else outer_of<1>(some, values, gradients, count, channels, into + i * channels + r * W);
         }
     }
 }
 
-inline void outer_of(const float* values, int64_t channel, int64_t inputs, const float* gradients, int64_t padded, int64_t count, float* into) {
-    int64_t i = 0;
-    for (; i + most_inputs <= inputs; i += most_inputs)
-        outer<most_inputs>(values + i * channel, channel, gradients, padded, count, into + i * padded);
-    for (; i + 2 <= inputs; i += 2) outer<2>(values + i * channel, channel, gradients, padded, count, into + i * padded);
-    if (i < inputs) outer<1>(values + i * channel, channel, gradients, padded, count, into + i * padded);
-}
-
-// Gradients (output, tile) at the points, of the tiles from `place` on, as (point, tile, output padded to registers).
+// Gradients of the outputs of some tiles, transformed along the rows, and their sums for the biases.
 template <int Tile>
-void tiles_to_points(const Layout& at, const float* gradients, int64_t outputs, int64_t place, int64_t count, float* lines, float* out) {
-    const int64_t padded = rounded(outputs);
-    for (int64_t o = 0; o < outputs; o++)
-        for (int64_t j = 0; j < count; j += W) {
-            V read[Tile], at_points[points];
-            for (int c = 0; c < Tile; c++) read[c] = load(gradients + (o * Tile + c) * at.stride + place + j);
-            interpolate_back<Tile>(read, at_points);
-            for (int p = 0; p < points; p++) store(lines + (p * outputs + o) * span + j, at_points[p]);
-        }
-    for (int64_t p = 0; p < points; p++, out += span * padded)
-        for (int64_t j = 0; j < count; j++) {
-            for (int64_t o = 0; o < outputs; o++) out[j * padded + o] = lines[(p * outputs + o) * span + j];
-            for (int64_t o = outputs; o < padded; o++) out[j * padded + o] = 0;
-        }
+void transform_rows_back(const Layout at, const float* sheet, const Run run, const Desk desk, float* biases) {
+    const int64_t row = at.row(), step = desk.halves_step(), next = desk.next_half();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        V sum = load(biases + r * W);
+        const float* from = sheet + at.at(run.y, run.x, r);
+        float* into = desk.half(0, r, run.before);
+        for (int64_t t = 0; t < run.count; t++, into += W)
+            for (int c = 0; c < Tile; c++, from += W) {
+                V read[Tile], found[points];
+                for (int i = 0; i < Tile; i++) read[i] = load(from + i * row), sum = sum + read[i];
+                interpolate_back<Tile>(read, found);
+                for (int p = 0; p < points; p++) store(into + p * step + c * next, found[p]);
+            }
+        store(biases + r * W, sum);
+    }
 }
 
-// Scratch of `weight_gradients`: the gradients at the points, output by output and tile by tile.
-struct AtPoints {
-    float *lines, *tiles;
+template <int Tile>
+void transform_columns_back(int p, int64_t count, const Desk desk) {
+    const int64_t step = desk.values_step(), next = desk.next_half();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* from = desk.half(p, r, 0);
+        float* into = desk.sums + desk.within(0, r, 0);
+        for (int64_t t = 0; t < count; t++, from += W, into += W) {
+            V read[Tile], found[points];
+            for (int c = 0; c < Tile; c++) read[c] = load(from + c * next);
+            interpolate_back<Tile>(read, found);
+            for (int h = 0; h < points; h++) store(into + h * step, found[h]);
+        }
+    }
+}
+
+// The gradients of a layer's weights, at the places, and of its biases: of rows from .. end, added to what is there.
+template <int Tile>
+void weight_gradients(const Layout& at, const float* sheet, int64_t width, const float* gradients, int64_t from, int64_t end, float* into,
+                      float* biases, const Desk& desk, const volatile bool* stop) {
+    in_blocks(from / Tile * at.tiles, end / Tile * at.tiles, stop, [&](int64_t first, int64_t count) {
+        row_by_row(at, first, count, [&](const Run& run) {
+            transform_rows<Tile>(at, sheet, run, desk);
+            transform_rows_back<Tile>(at, gradients, run, desk, biases);
+        });
+        for (int p = 0; p < points; p++) {
+            row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, desk); });
+            transform_columns_back<Tile>(p, count, desk);
+            for (int h = 0; h < points; h++) outer_all(width, desk, h, count, into + (p * points + h) * width * at.channels());
+        }
+    });
+}
+
+// The same of two inputs, whose values are (tile, point of the columns, table, point of the rows), at four points of the columns: for one
+// there would be too few sums to keep the multipliers busy.
+inline void first_outer(const float* values, const Desk desk, int p, int h, int64_t count, float* into) {
+    constexpr int some = 4;
+    const int64_t channels = desk.registers * W, step = desk.values_step();
+    for (int64_t r = 0; r < desk.registers; r++) {
+        const float* gradients = desk.sums + desk.within(h, r, 0);
+        const float* from = values + h * 2 * points + p;
+        V one[some] = {}, two[some] = {};
+        for (int64_t t = 0; t < count; t++, from += 2 * places, gradients += W)
+#pragma GCC unroll 4
+            for (int k = 0; k < some; k++) {
+                const V gradient = load(gradients + k * step);
+                one[k] = fused(spread(from[k * 2 * points]), gradient, one[k]);
+                two[k] = fused(spread(from[k * 2 * points + points]), gradient, two[k]);
+            }
+        for (int k = 0; k < some; k++) {
+            float* const there = into + (p * points + h + k) * 2 * channels + r * W;
+            store(there, load(there) + one[k]);
+            store(there + channels, load(there + channels) + two[k]);
+        }
+    }
+}
+
+// The same of the first layer, whose inputs are the two tables.
+template <int Tile>
+void first_weight_gradients(const Layout& at, const Inputs& inputs, const float* gradients, int64_t from, int64_t end, float* into,
+                            float* biases, const InputRow& scratch, const Desk& desk, const volatile bool* stop) {
+    for (int64_t y = from; y < end && !*stop; y += Tile) {
+        transform_inputs<Tile>(inputs, y, scratch.lanes_of, scratch.values);
+        for (int64_t first = 0; first < at.tiles; first += together) {
+            const int64_t count = smaller(together, at.tiles - first);
+            transform_rows_back<Tile>(at, gradients, Run{y, first * Tile, count, 0, 0}, desk, biases);
+            for (int p = 0; p < points; p++) {
+                transform_columns_back<Tile>(p, count, desk);
+                for (int h = 0; h < points; h += 4) first_outer(scratch.values + first * 2 * places, desk, p, h, count, into);
+            }
+        }
+    }
+}
+
+// What the last layer read, in a sheet or as it was kept.
+struct Read {
+    const float* values;
+    int64_t row, next;  // from one row to the next, and from one register to the next
 };
 
-// The gradients of a layer's weights at the points, of all rows, added to `into`; `values` is scratch.
-template <int Tile>
-void weight_gradients(const Layout& at, const Edges& edges, const float* planes, int64_t inputs, const float* gradients, int64_t outputs,
-                      float* into, float* values, const AtPoints& at_points, const volatile bool* stop) {
-    constexpr int64_t size = points + 1 - Tile, reach = size / 2;
-    const int64_t padded = rounded(outputs);
-    for (int64_t y = 0; y < at.n && !*stop; y += at.strip) {
-        const int64_t last = smaller(at.n, y + at.strip), tiles = (last - y) * at.tiles;
-        transform<Tile>(at, edges, planes, inputs, y - reach, last + reach, values);
-        for (int64_t j = 0; j < tiles; j += span) {
-            const int64_t count = smaller(span, tiles - j);
-            tiles_to_points<Tile>(at, gradients, outputs, at.at(y) + j, count, at_points.lines, at_points.tiles);
-            for (int64_t p = 0; p < points; p++)
-                for (int64_t ky = 0; ky < size; ky++)
-                    outer_of(values + p * inputs * at.transformed + j + ky * at.tiles, at.transformed, inputs,
-                             at_points.tiles + p * span * padded, padded, count, into + (p * size + ky) * inputs * padded);
-        }
-    }
-}
-
-template <int Tile>
-void bias_gradients(const Layout& at, const float* gradients, int64_t outputs, float* into) {
-    for (int64_t o = 0; o < outputs; o++) {
-        V sum{};
-        for (int c = 0; c < Tile; c++)
-            for (int64_t j = 0; j < at.n * at.tiles; j += W) sum = sum + load(gradients + (o * Tile + c) * at.stride + at.at(0) + j);
-        into[o] += total(sum);
-    }
-}
-
-// From the gradient of the one output: that of what the last layer read, through the ReLU, and of its weights.
-template <int Tile, int Last>
-void last_gradients(const Layout& at, const Edges& edges, const float* weights, const float* output, const float* planes, int64_t channels,
-                    float* to, float* into, const volatile bool* stop) {
-    constexpr int reach = Last / 2;
-    for (int64_t k = 0; k < channels && !*stop; k++) {
-        V by_weight[Last * Last] = {};
-        for (int64_t j = 0; j < at.n * at.tiles; j += W) {
-            V read[Tile], sums[Tile] = {};
-            const float* from = planes + k * Tile * at.stride + at.at(0) + j;
-            for (int c = 0; c < Tile; c++) read[c] = load(from + c * at.stride);
-            for (int ky = 0; ky < Last; ky++) {
-                V near[Tile + 2 * reach];  // the outputs that this row of the kernel leads to, last column of it first
-                columns<Tile>(output, at.stride, at.at(reach - ky) + j, -reach, edges, j, near);
-                for (int kx = 0; kx < Last; kx++) {
-                    const V weight = all(weights[(k * Last + ky) * Last + kx]);
-                    for (int c = 0; c < Tile; c++) {
-                        const V there = near[c + Last - 1 - kx];
-                        sums[c] = fused(weight, there, sums[c]);
-                        by_weight[ky * Last + kx] = fused(read[c], there, by_weight[ky * Last + kx]);
-                    }
+// From the gradient of the one output: that of what the last layer read, through the ReLU, and of its weights. `to` may
+// be what was read.
+template <int Last>
+void last_gradients(const Layout at, const float* weights, const float* output, const Read read, int64_t from, int64_t end, float* to,
+                    float* into, const volatile bool* stop) {
+    const Layout narrow = at.narrow();
+    const int64_t row = narrow.row();
+    for (int64_t y = from; y < end && !*stop; y++)
+        for (int64_t r = 0; r < at.registers; r++) {
+            V by_weight[Last * Last], weight[Last * Last];
+            for (int k = 0; k < Last * Last; k++) by_weight[k] = V{}, weight[k] = load(weights + k * at.channels() + r * W);
+            const float* const values = read.values + y * read.row + r * read.next;
+            const float* const first = output + narrow.at(y + Last / 2, Last / 2);  // to which the first weight leads
+            float* const there = to + at.at(y, 0, r);
+            for (int64_t x = 0; x < at.m; x++) {
+                const V value = load(values + x * W);
+                V sum{};
+#pragma GCC unroll 25
+                for (int k = 0; k < Last * Last; k++) {
+                    const V gradient = spread(first[x - k / Last * row - k % Last]);
+                    sum = fused(weight[k], gradient, sum);
+                    by_weight[k] = fused(value, gradient, by_weight[k]);
                 }
+                store(there + x * W, (V)((Bits)sum & (value > V{})));
             }
-            for (int c = 0; c < Tile; c++)
-                store(to + (k * Tile + c) * at.stride + at.at(0) + j, (V)((Bits)sums[c] & (read[c] > V{})));
+            for (int k = 0; k < Last * Last; k++) {
+                float* const sum = into + k * at.channels() + r * W;
+                store(sum, load(sum) + by_weight[k]);
+            }
         }
-        for (int w = 0; w < Last * Last; w++) into[k * Last * Last + w] += total(by_weight[w]);
-    }
 }
 
 }  // namespace

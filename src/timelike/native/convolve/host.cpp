@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <list>
 #include <vector>
 
 #include "machine/host.hpp"
@@ -18,9 +19,9 @@ using Numbers = std::vector<float>;
 constexpr const ConvolveTable* built[] = TIMELIKE_TABLES(convolve_table);
 
 // x^k divided by Π (x − other points), for 0, ±1, ±2, ±½ and k below `size`; at ∞ the last coefficient
-class Values {
+class Powers {
   public:
-    explicit Values(int64_t size) : size_(size) {
+    explicit Powers(int64_t size) : size_(size) {
         constexpr double where[points - 1] = {0, 1, -1, 2, -2, 0.5, -0.5};
         for (int point = 0; point < points; point++) {
             double value = 1;
@@ -34,9 +35,39 @@ class Values {
     }
     double operator()(int point, int64_t power) const { return at_[size_t(point * size_ + power)]; }
 
+    // a kernel (row, column) at the places, rows first
+    void evaluate(const double* kernel, double* at_places) const {
+        for (int64_t ky = 0; ky < size_; ky++)
+            for (int h = 0; h < points; h++) {
+                half_[ky][h] = 0;
+                for (int64_t kx = 0; kx < size_; kx++) half_[ky][h] += (*this)(h, kx) * kernel[ky * size_ + kx];
+            }
+        for (int h = 0; h < points; h++)
+            for (int p = 0; p < points; p++) {
+                double sum = 0;
+                for (int64_t ky = 0; ky < size_; ky++) sum += (*this)(p, ky) * half_[ky][h];
+                at_places[p * points + h] = sum;
+            }
+    }
+    // its transpose: gradients at the places to those of the kernel
+    void evaluate_back(const double* at_places, double* kernel) const {
+        for (int64_t ky = 0; ky < size_; ky++)
+            for (int h = 0; h < points; h++) {
+                half_[ky][h] = 0;
+                for (int p = 0; p < points; p++) half_[ky][h] += (*this)(p, ky) * at_places[p * points + h];
+            }
+        for (int64_t ky = 0; ky < size_; ky++)
+            for (int64_t kx = 0; kx < size_; kx++) {
+                double sum = 0;
+                for (int h = 0; h < points; h++) sum += (*this)(h, kx) * half_[ky][h];
+                kernel[ky * size_ + kx] = sum;
+            }
+    }
+
   private:
     int64_t size_;
     std::vector<double> at_;
+    mutable double half_[7][points];
 };
 
 // The weights of a layer, (output, input, row, column).
@@ -47,54 +78,81 @@ struct Weights {
     float at(int64_t o, int64_t i, int64_t ky, int64_t kx) const { return values[((o * inputs + i) * size + ky) * size + kx]; }
 };
 
-// (point, group of outputs, row, input, output of the group) of weights that are read by a function (output, input, row, column)
+int64_t padded(int64_t width, int lanes) { return (width + lanes - 1) / lanes * lanes; }
+
+// (place, input, output padded) of weights that are read by a function (output, input, row, column)
 template <class Read>
-Numbers arranged(int64_t outputs, int64_t inputs, int64_t size, int group, const Read& read) {
-    const Values value(size);
-    Numbers out;
-    out.reserve(size_t(points * outputs * inputs * size));
-    for (int p = 0; p < points; p++)
-        for (int64_t first = 0; first < outputs; first += group)
-            for (int64_t ky = 0; ky < size; ky++)
-                for (int64_t i = 0; i < inputs; i++)
-                    for (int64_t o = first; o < std::min(outputs, first + group); o++) {
-                        double sum = 0;
-                        for (int64_t kx = 0; kx < size; kx++) sum += value(p, kx) * double(read(o, i, ky, kx));
-                        out.push_back(float(sum));
-                    }
+Numbers at_places(int64_t outputs, int64_t inputs, int64_t size, int64_t channels, const Read& read) {
+    const Powers powers(size);
+    Numbers out(size_t(places * inputs * channels));
+    double kernel[49], found[places];
+    for (int64_t i = 0; i < inputs; i++)
+        for (int64_t o = 0; o < outputs; o++) {
+            for (int64_t k = 0; k < size * size; k++) kernel[k] = double(read(o, i, k / size, k % size));
+            powers.evaluate(kernel, found);
+            for (int place = 0; place < places; place++) out[size_t((place * inputs + i) * channels + o)] = float(found[place]);
+        }
     return out;
 }
 
-// What a stack needs, in the order in which the kernels read it; the way back reads no weights as they are.
+// (row, column, channel padded) of weights to or from one channel, read by a function (channel, row, column)
+template <class Read>
+Numbers taps(int64_t width, int64_t size, int64_t channels, const Read& read) {
+    Numbers out(size_t(size * size * channels));
+    for (int64_t k = 0; k < size * size; k++)
+        for (int64_t c = 0; c < width; c++) out[size_t(k * channels + c)] = read(c, k / size, k % size);
+    return out;
+}
+
+// What a stack needs, in the order in which the kernels read it.
 class Packed {
   public:
-    Packed(const std::vector<Weights>& layers, std::vector<const float*> biases, int group, bool forwards) : biases_(std::move(biases)) {
-        for (size_t l = 0; forwards && l + 1 < layers.size(); l++) {
+    // products of the layers below `needed`
+    Packed(const std::vector<Weights>& layers, const std::vector<const float*>& biases, int lanes, size_t needed) {
+        const Weights &first = layers[0], &end = layers.back();
+        const int64_t channels = padded(first.outputs, lanes);
+        for (size_t l = 0; l < layers.size(); l++) {
             const Weights& w = layers[l];
-            forwards_.push_back(arranged(w.outputs, w.inputs, w.size, group, [&](auto o, auto i, auto ky, auto kx) { return w.at(o, i, ky, kx); }));
+            numbers_.emplace_back(size_t(l + 1 < layers.size() ? channels : 1));
+            std::copy(biases[l], biases[l] + w.outputs, numbers_.back().begin());
+            biases_.push_back(numbers_.back().data());
+            if (l >= needed) continue;
+            numbers_.push_back(at_places(w.outputs, w.inputs, w.size, channels, [&](auto o, auto i, auto ky, auto kx) { return w.at(o, i, ky, kx); }));
+            products_.push_back(numbers_.back().data());
         }
-        for (const Numbers& one : forwards_) pointers_.push_back(one.data());
-        stack = {int64_t(layers.size()), layers[0].outputs, layers[0].size, layers.back().size, pointers_.data(), biases_.data(), layers.back().values};
+        numbers_.push_back(taps(end.inputs, end.size, channels, [&](auto c, auto ky, auto kx) { return end.at(0, c, ky, kx); }));
+        stack = {int64_t(layers.size()), first.outputs, channels, first.size, end.size, products_.data(), biases_.data(), numbers_.back().data()};
     }
     Packed(const Packed&) = delete;
 
     Stack stack;
 
   private:
-    std::vector<const float*> biases_, pointers_;
-    std::vector<Numbers> forwards_;
+    std::vector<const float*> biases_, products_;
+    std::list<Numbers> numbers_;
 };
 
-// From outputs to inputs, the kernels turned round; from the first layer only to the distances.
-std::vector<Numbers> turned(const std::vector<Weights>& layers, int group) {
-    std::vector<Numbers> out;
-    for (size_t l = 0; l + 1 < layers.size(); l++) {
-        const Weights& w = layers[l];
-        const auto read = [&](int64_t i, int64_t o, int64_t ky, int64_t kx) { return w.at(o, i, w.size - 1 - ky, w.size - 1 - kx); };
-        out.push_back(arranged(l ? w.inputs : 1, w.outputs, w.size, group, read));
+// The way back: from outputs to inputs, the kernels turned round; from the first layer only to the distances.
+class Turned {
+  public:
+    Turned(const std::vector<Weights>& layers, int64_t channels) {
+        products.push_back(nullptr);
+        for (size_t l = 1; l + 1 < layers.size(); l++) {
+            const Weights& w = layers[l];
+            numbers_.push_back(at_places(w.inputs, w.outputs, w.size, channels, [&](int64_t i, int64_t o, int64_t ky, int64_t kx) {
+                return w.at(o, i, w.size - 1 - ky, w.size - 1 - kx);
+            }));
+            products.push_back(numbers_.back().data());
+        }
+        const Weights& w = layers[0];
+        first = taps(w.outputs, w.size, channels, [&](auto c, auto ky, auto kx) { return w.at(c, 0, w.size - 1 - ky, w.size - 1 - kx); });
     }
-    return out;
-}
+    std::vector<const float*> products;
+    Numbers first;
+
+  private:
+    std::list<Numbers> numbers_;
+};
 
 // Tables (pair, row, column) of which each pair has its own size.
 struct Tables {
@@ -123,10 +181,11 @@ void forward(const ConvolveTable& kernels, const Stack& stack, const Tables& tab
     };
     std::vector<Task> tasks;
     for (int64_t p = 0; p < tables.pairs; p++) {
-        const int64_t rows = kept ? tables.rows[p] : kernels.block(stack, tables.rows[p], tables.columns[p]);
-        for (int64_t y = 0; y < tables.rows[p] && tables.columns[p] > 0; y += rows) tasks.push_back({p, y});
+        if (tables.columns[p] == 0) continue;
+        const int64_t rows = kernels.block(stack, tables.rows[p], tables.columns[p]);
+        for (int64_t y = 0; y < tables.rows[p]; y += rows) tasks.push_back({p, y});
     }
-    const std::vector<Buffer<float>> all = desks(kernels, stack, tables, kept != nullptr, threads);
+    const std::vector<Buffer<float>> all = desks(kernels, stack, tables, false, threads);
     volatile bool stop = false;
     const auto work = [&](int64_t task, int worker) {
         const auto [pair, first] = tasks[size_t(task)];
@@ -139,24 +198,23 @@ void forward(const ConvolveTable& kernels, const Stack& stack, const Tables& tab
 // The gradients of the weights, summed over some of the pairs.
 class Sums {
   public:
-    Sums(const Stack& stack, int lanes) {
-        const int64_t padded = (stack.width + lanes - 1) / lanes * lanes;
+    explicit Sums(const Stack& stack) {
         for (int64_t l = 0; l < stack.layers; l++) {
-            biases.emplace_back(size_t(l + 1 < stack.layers ? stack.width : 1));
-            if (l + 1 < stack.layers) at_points.emplace_back(size_t(points * stack.size * stack.inputs(l) * padded));
+            biases.emplace_back(size_t(l + 1 < stack.layers ? stack.channels : 1));
+            if (l + 1 < stack.layers) at_places.emplace_back(size_t(places * stack.inputs(l) * stack.channels));
         }
-        last.resize(size_t(stack.width * stack.last_size * stack.last_size));
+        last.resize(size_t(stack.channels * stack.last_size * stack.last_size));
     }
-    std::vector<Numbers> at_points, biases;
+    std::vector<Numbers> at_places, biases;
     Numbers last;
 };
 
 struct Addresses {
     Addresses(Sums& of) : last(of.last.data()) {
-        for (Numbers& one : of.at_points) at_points.push_back(one.data());
+        for (Numbers& one : of.at_places) at_places.push_back(one.data());
         for (Numbers& one : of.biases) biases.push_back(one.data());
     }
-    std::vector<float*> at_points, biases;
+    std::vector<float*> at_places, biases;
     float* last;
 };
 
@@ -165,63 +223,79 @@ struct Wanted {
     float *weights, *bias;
 };
 
-void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, int lanes, const std::vector<Wanted>& wanted) {
-    const auto summed = [&](const auto& part, size_t count, float* into) {
-        for (size_t k = 0; k < count; k++) {
-            double sum = 0;
-            for (const Sums& one : sums) sum += double(part(one)[k]);
-            into[k] = float(sum);
+// The sums of a part of all, in double precision and in turn.
+template <class Part>
+std::vector<double> summed(const std::vector<Sums>& sums, const Part& part) {
+    std::vector<double> out(part(sums[0]).size());
+    for (const Sums& one : sums)
+        for (size_t k = 0; k < out.size(); k++) out[k] += double(part(one)[k]);
+    return out;
+}
+
+// Gradients at the places, (place, input, output padded), to those of the weights.
+void from_places(const std::vector<double>& found, const Weights& w, int64_t channels, float* into) {
+    const Powers powers(w.size);
+    double at_places[places], kernel[49];
+    for (int64_t o = 0; o < w.outputs; o++)
+        for (int64_t i = 0; i < w.inputs; i++) {
+            for (int place = 0; place < places; place++) at_places[place] = found[size_t((place * w.inputs + i) * channels + o)];
+            powers.evaluate_back(at_places, kernel);
+            for (int64_t k = 0; k < w.size * w.size; k++) *into++ = float(kernel[k]);
         }
-    };
+}
+
+void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, int64_t channels, const std::vector<Wanted>& wanted) {
     for (size_t l = 0; l < layers.size(); l++) {
         const Weights& w = layers[l];
-        summed([&](const Sums& one) { return one.biases[l].data(); }, size_t(w.outputs), wanted[l].bias);
-        if (l + 1 == layers.size()) {
-            summed([](const Sums& one) { return one.last.data(); }, sums[0].last.size(), wanted[l].weights);
+        const std::vector<double> biases = summed(sums, [&](const Sums& one) -> const Numbers& { return one.biases[l]; });
+        std::transform(biases.begin(), biases.begin() + w.outputs, wanted[l].bias, [](double value) { return float(value); });
+        if (l + 1 < layers.size()) {
+            from_places(summed(sums, [&](const Sums& one) -> const Numbers& { return one.at_places[l]; }), w, channels, wanted[l].weights);
             continue;
         }
-        const int64_t padded = (w.outputs + lanes - 1) / lanes * lanes;
-        Numbers whole(sums[0].at_points[l].size());
-        summed([&](const Sums& one) { return one.at_points[l].data(); }, whole.size(), whole.data());
-        const Values value(w.size);
-        float* into = wanted[l].weights;
-        for (int64_t o = 0; o < w.outputs; o++)
-            for (int64_t i = 0; i < w.inputs; i++)
-                for (int64_t ky = 0; ky < w.size; ky++)
-                    for (int64_t kx = 0; kx < w.size; kx++) {
-                        double sum = 0;
-                        for (int p = 0; p < points; p++)
-                            sum += value(p, kx) * double(whole[size_t(((p * w.size + ky) * w.inputs + i) * padded + o)]);
-                        *into++ = float(sum);
-                    }
+        const std::vector<double> last = summed(sums, [](const Sums& one) -> const Numbers& { return one.last; });
+        for (int64_t c = 0; c < w.inputs; c++)
+            for (int64_t k = 0; k < w.size * w.size; k++) wanted[l].weights[c * w.size * w.size + k] = float(last[size_t(k * channels + c)]);
     }
+}
+
+// Where runs of pairs begin and end whose gradients are summed in turn, before their sums are: no result depends on threads. Neither
+// many, as each has sums of its own, nor small ones, which would take less time than these.
+std::vector<int64_t> chunks_of(const Tables& tables) {
+    constexpr int64_t most = 16, least = 1 << 12;  // chunks, and steps of a chunk
+    int64_t steps = 0, done = 0;
+    for (int64_t p = 0; p < tables.pairs; p++) steps += tables.rows[p] * tables.columns[p];
+    const int64_t enough = std::max(least, (steps + most - 1) / most);
+    std::vector<int64_t> bounds{0};
+    for (int64_t p = 0; p < tables.pairs; p++) {
+        done += tables.rows[p] * tables.columns[p];
+        if (done >= enough || p + 1 == tables.pairs) bounds.push_back(p + 1), done = 0;
+    }
+    return bounds;
 }
 
 void backward(const ConvolveTable& kernels, const Stack& stack, const std::vector<Weights>& layers, const Tables& tables,
               const float* gradient, const float* kept, const int64_t* starts, float* out, const std::vector<Wanted>& wanted, int threads,
               const Poll& poll) {
-    // pairs summed in turn, then their sums in turn: no result depends on threads, and few sums are kept
-    const int64_t together = std::max<int64_t>(8, (tables.pairs + 15) / 16);
-    const int64_t chunks = (tables.pairs + together - 1) / together;
-    const std::vector<Numbers> back = turned(layers, kernels.outputs);
-    std::vector<const float*> products;
-    for (const Numbers& one : back) products.push_back(one.data());
-    std::vector<Sums> sums(size_t(std::max<int64_t>(1, chunks)), Sums(stack, kernels.lanes));
+    const std::vector<int64_t> bounds = chunks_of(tables);
+    const int64_t chunks = int64_t(bounds.size()) - 1;
+    const Turned back(layers, stack.channels);
+    std::vector<Sums> sums(size_t(std::max<int64_t>(1, chunks)), Sums(stack));
     std::vector<Addresses> addresses(sums.begin(), sums.end());
     const std::vector<Buffer<float>> all = desks(kernels, stack, tables, true, threads);
     volatile bool stop = false;
     const auto work = [&](int64_t chunk, int worker) {
         const Addresses& own = addresses[size_t(chunk)];
-        const StackGradients into{products.data(), own.at_points.data(), own.biases.data(), own.last};
-        for (int64_t p = chunk * together; p < std::min(tables.pairs, (chunk + 1) * together) && !stop; p++) {
+        const StackGradients into{back.products.data(), back.first.data(), own.at_places.data(), own.biases.data(), own.last};
+        for (int64_t p = bounds[size_t(chunk)]; p < bounds[size_t(chunk) + 1] && !stop; p++) {
             if (tables.columns[p] == 0) continue;
             const int64_t offset = p * tables.n * tables.m;
-            kernels.backward(stack, into, tables.grid(p), gradient + offset, kept + starts[p], out + offset, all[size_t(worker)].get(),
-                             &stop);
+            kernels.backward(stack, into, tables.grid(p), gradient + offset, kept ? kept + starts[p] : nullptr, out ? out + offset : nullptr,
+                             all[size_t(worker)].get(), &stop);
         }
     };
     run_tasks(chunks, threads, work, [&](int64_t done) { return poll(done, chunks); }, &stop);
-    if (!stop) collect(sums, layers, kernels.lanes, wanted);
+    if (!stop) collect(sums, layers, stack.channels, wanted);
 }
 
 }  // namespace
@@ -240,9 +314,9 @@ static std::vector<Weights> weights_of(const Layers& layers) {
     return out;
 }
 
-static void refuse_short(const ConvolveTable& kernels, const Stack& stack, const Tables& tables, size_t size, const Ids& starts) {
+static void refuse_short(const Stack& stack, const Tables& tables, size_t size, const Ids& starts) {
     for (int64_t p = 0; p < tables.pairs; p++)
-        if (starts.data()[p] + kernels.kept(stack, tables.rows[p], tables.columns[p]) > int64_t(size))
+        if (starts.data()[p] + tables.rows[p] * tables.columns[p] * stack.channels > int64_t(size))
             throw std::invalid_argument("kept has too little room");
 }
 
@@ -260,21 +334,20 @@ static Tables tables_of(const Pairs& distances, const Pairs& positions, const Id
 void define_convolve(nb::module_& module) {
     module.def(
         "convolve_kept",
-        [](int64_t layers, int64_t width, int64_t size, int64_t last_size, Ids rows, Ids columns, Array1<int64_t> out, Isa isa) {
-            const ConvolveTable& kernels = table_for(isa, built);
-            const Stack stack{layers, width, size, last_size, nullptr, nullptr, nullptr};
-            for (size_t p = 0; p < rows.size(); p++) out.data()[p] = kernels.kept(stack, rows.data()[p], columns.data()[p]);
+        [](int64_t width, Ids rows, Ids columns, Array1<int64_t> out, Isa isa) {
+            const int64_t channels = padded(width, table_for(isa, built).lanes);
+            for (size_t p = 0; p < rows.size(); p++) out.data()[p] = rows.data()[p] * columns.data()[p] * channels;
         },
-        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg("out").noconvert(),
+        nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg("out").noconvert(),
         nb::arg("isa") = nb::none());
     module.def(
         "convolve_forward",
         [](Layers layers, Biases biases, Pairs distances, Pairs positions, Ids rows, Ids columns, std::optional<Array1<float>> kept,
            std::optional<Ids> starts, int threads, Array3<float> out, Isa isa) {
             const ConvolveTable& kernels = table_for(isa, built);
-            const Packed packed(weights_of(layers), biases_of(biases), kernels.outputs, true);
+            const Packed packed(weights_of(layers), biases_of(biases), kernels.lanes, layers.size() - 1);
             const Tables tables = tables_of(distances, positions, rows, columns);
-            if (kept) refuse_short(kernels, packed.stack, tables, kept->size(), *starts);
+            if (kept) refuse_short(packed.stack, tables, kept->size(), *starts);
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
                 forward(kernels, packed.stack, tables, out.data(), kept ? kept->data() : nullptr, kept ? starts->data() : nullptr, threads, poll);
             });
@@ -284,23 +357,24 @@ void define_convolve(nb::module_& module) {
         nb::arg("isa") = nb::none());
     module.def(
         "convolve_backward",
-        [](Layers layers, Biases biases, Pairs distances, Pairs positions, Ids rows, Ids columns, Array1<const float> kept,
-           Ids starts, Pairs gradient, int threads, Array3<float> out, std::vector<Array4<float>> to_weights,
+        [](Layers layers, Biases biases, Pairs distances, Pairs positions, Ids rows, Ids columns, std::optional<Array1<const float>> kept,
+           std::optional<Ids> starts, Pairs gradient, int threads, std::optional<Array3<float>> out, std::vector<Array4<float>> to_weights,
            std::vector<Array1<float>> to_biases, Isa isa) {
             const ConvolveTable& kernels = table_for(isa, built);
             const std::vector<Weights> weights = weights_of(layers);
-            const Packed packed(weights, biases_of(biases), kernels.outputs, false);
+            const Packed packed(weights, biases_of(biases), kernels.lanes, layers.size() - (kept ? 2 : 1));
             const Tables tables = tables_of(distances, positions, rows, columns);
-            refuse_short(kernels, packed.stack, tables, kept.size(), starts);
+            if (kept) refuse_short(packed.stack, tables, kept->size(), *starts);
             std::vector<Wanted> wanted;
             for (size_t l = 0; l < weights.size(); l++) wanted.push_back({to_weights[l].data(), to_biases[l].data()});
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
-                backward(kernels, packed.stack, weights, tables, gradient.data(), kept.data(), starts.data(), out.data(), wanted, threads, poll);
+                backward(kernels, packed.stack, weights, tables, gradient.data(), kept ? kept->data() : nullptr,
+                         kept ? starts->data() : nullptr, out ? out->data() : nullptr, wanted, threads, poll);
             });
         },
         nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"),
-        nb::arg("out").noconvert(), nb::arg("to_weights").noconvert(), nb::arg("to_biases").noconvert(), nb::arg("isa") = nb::none());
+        nb::arg().noconvert().none(), nb::arg().noconvert().none(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"),
+        nb::arg("out").noconvert().none(), nb::arg("to_weights").noconvert(), nb::arg("to_biases").noconvert(), nb::arg("isa") = nb::none());
 }
 
 }  // namespace timelike

@@ -1,216 +1,261 @@
-// The passes of convolve/table.hpp over one pair, compiled once per instruction set. A table that is not kept for gradients is
-// taken in blocks of rows, so that memory does not grow with them; no sum depends on where a block begins.
+// The passes of convolve/table.hpp over one pair, compiled once per instruction set. On the way forwards a table is taken in
+// blocks of rows, so that memory does not grow with them; no sum depends on where a block begins.
 #include "convolve/gradients.hpp"
 
 namespace timelike {
 namespace TIMELIKE_ISA {
 namespace {
 
-constexpr int64_t cached = 1 << 17;         // numbers of the transformed rows of a strip: half a megabyte, as cores have for themselves
-constexpr int64_t block_numbers = 1 << 20;  // of a layer's outputs in a block of rows: not small, as rows around a block are computed twice
+constexpr int64_t block_numbers = 1 << 22;  // of a layer's outputs in a block of rows: not small, as rows around a block are computed twice
 
-int64_t total_reach(const Stack& stack) {
-    int64_t reach = 0;
-    for (int64_t l = 0; l < stack.layers; l++) reach += stack.reach(l);
-    return reach;
+// Rows around a block that a layer's outputs are needed of: whole tiles of them, of which all eight rows must be right.
+int64_t around(const Stack& stack, int64_t layer) {
+    int64_t rows = rounded(stack.last_size / 2, stack.tile());
+    for (int64_t l = stack.layers - 2; l > layer; l--) rows = rounded(rows + stack.reach(), stack.tile());
+    return rows;
 }
 
-Layout layout(const Stack& stack, int64_t n, int64_t m, bool whole) {
-    Layout at{};
-    const int64_t tile = stack.tile(), channels = stack.width > 2 ? stack.width : 2, reach = stack.size / 2;
-    at.n = n, at.m = m, at.tiles = (m + tile - 1) / tile;
-    const int64_t rows = whole ? n : smaller(n, larger(32, block_numbers / (channels * m)));
-    at.y0 = 0, at.y1 = rows;
-    at.above = rows == n ? larger(reach, stack.last_size / 2) : total_reach(stack);
-    at.stride = rounded(at.rows() * at.tiles) + W;
-    at.strip = larger(4, smaller(rows + 2 * at.above, cached / (points * channels * at.tiles)) - 2 * reach);
-    at.transformed = rounded((at.strip + 2 * reach) * at.tiles) + span;
+int64_t block(const Stack& stack, int64_t n, int64_t m) {
+    return smaller(rounded(n, stack.tile()), rounded(larger(32, block_numbers / (stack.channels * m)), stack.tile()));
+}
+
+// Of the rows from `first` on that are computed together; of all rows where they are as many.
+Layout layout(const Stack& stack, int64_t n, int64_t m, int64_t first, int64_t rows) {
+    Layout at{n, m, stack.channels / W, W, stack.tile(), stack.reach(), (m + stack.tile() - 1) / stack.tile(), 0, 0};
+    const int64_t above = rows >= n ? at.reach : around(stack, 0) + at.reach;
+    at.top = first - above, at.rows = rounded(rows, at.tile) + 2 * above;
     return at;
 }
 
-int64_t edges_length(const Layout& at) { return rounded(larger(at.rows(), at.strip + 8) * at.tiles) + span; }
-int64_t planes_size(const Layout& at, const Stack& stack, int64_t channels) { return rounded(channels * stack.tile() * at.stride) + 2 * W; }
-
-// Hands out scratch memory, or only counts it.
+// Hands out scratch memory, or only counts it; every piece begins on a line of the cache.
 struct Memory {
     float* memory;
     int64_t used = 0;
 
     float* take(int64_t count) {
         float* const given = memory ? memory + used : nullptr;
-        used += rounded(count);
+        used += rounded(count, 16);
         return given;
     }
-    // planes are read a few numbers before their beginning and behind their end
-    float* planes(const Layout& at, const Stack& stack, int64_t channels) {
-        float* const given = take(planes_size(at, stack, channels));
-        return given ? given + W : nullptr;
+    // the last registers of outputs are computed from numbers behind the end
+    float* sheet(const Layout& at) { return take(at.size() + (W + points) * W); }
+};
+
+// What every pass over a pair needs.
+struct Place {
+    Layout at;
+    Inputs inputs;
+    InputRow row;
+    Desk desk;
+
+    Place(const Layout& layout, Memory& memory) : at(layout) {
+        inputs = {at.narrow(), memory.take(Inputs::size(at.narrow()))};
+        row = {memory.take(InputRow::lanes_size(at)), memory.take(InputRow::values_size(at))};
+        desk.registers = at.registers, desk.tile = at.tile;
+        desk.columns = memory.take(points * desk.columns_step());
+        desk.halves = memory.take(points * desk.halves_step());
+        desk.values = memory.take(points * desk.values_step());
+        desk.sums = memory.take(points * desk.values_step());
     }
 };
 
-Edges edges_of(const Layout& at, const Stack& stack, Memory& memory) {
-    const int64_t tile = stack.tile(), length = edges_length(at);
-    Edges edges{};
-    edges.length = length;
-    for (int shift = -furthest; shift <= furthest; shift++) {
-        int32_t* const mask = reinterpret_cast<int32_t*>(memory.take(length));
-        edges.shifted[shift + furthest] = mask;
-        if (mask)
-            for (int64_t j = 0, t = 0; j < length; j++, t = t + 1 < at.tiles ? t + 1 : 0) mask[j] = -(t + shift >= 0 && t + shift < at.tiles);
+// Rows of a table that are in the block, to a sheet of single numbers.
+void copy_in(const Layout& narrow, const float* table, int64_t stride, float* sheet) {
+    clear_around(narrow, sheet);
+    for (int64_t y = larger(0, narrow.top), end = smaller(narrow.bottom(), narrow.top + narrow.rows); y < end; y++) {
+        float* const row = sheet + narrow.at(y, 0);
+        const int64_t count = y < narrow.n ? narrow.m : 0;
+        for (int64_t x = 0; x < count; x++) row[x] = table[y * stride + x];
+        clear(row + count, row + narrow.tiles * narrow.tile);
     }
-    int32_t* const mask = reinterpret_cast<int32_t*>(memory.take(tile * length));
-    edges.column = mask;
-    if (mask)
-        for (int64_t c = 0; c < tile; c++)
-            for (int64_t j = 0, t = 0; j < length; j++, t = t + 1 < at.tiles ? t + 1 : 0) mask[c * length + j] = -(t * tile + c < at.m);
-    return edges;
 }
 
-// Rows of a table that are in the block, to planes.
-void take_apart(const Layout& at, int64_t tile, const float* table, int64_t stride, float* planes) {
-    const int64_t from = larger(0, at.y0 - at.above), end = smaller(at.n, at.y1 + at.above);
-    for (int64_t c = 0; c < tile; c++, planes += at.stride)
-        for (int64_t y = from; y < end; y++) {
-            float* const row = planes + at.at(y);
-            for (int64_t t = 0; t < at.tiles; t++) row[t] = t * tile + c < at.m ? table[y * stride + t * tile + c] : 0.0f;
+// How far a layer, or a step of the way back, has come: rows that begin and end with tiles.
+struct Rows {
+    int64_t done, end;
+
+    bool through() const { return done >= end; }
+    // as far as rows are ready of which it reads `reach` more than it writes
+    int64_t limit(const Rows& ready, int64_t reach, int64_t tile) const {
+        return ready.through() ? end : smaller(end, larger(done, (ready.done - reach) / tile * tile));
+    }
+};
+
+// The inner layers below `layers`, of the rows that a block needs of each: one strip after the other, so that what a layer reads
+// is still in the cache.
+template <int Tile>
+class Inner {
+  public:
+    Inner(const Stack& stack, const Place& place, const Grid& grid, float* const* sheets, int64_t layers, int64_t y0, int64_t y1)
+        : stack_(stack), place_(place), sheets_(sheets), layers_(layers), strip_((together + place.at.tiles - 1) / place.at.tiles * Tile) {
+        const Layout& narrow = place.inputs.at;
+        copy_in(narrow, grid.distances, grid.stride, place.inputs.sheets);
+        copy_in(narrow, grid.positions, grid.stride, place.inputs.sheets + narrow.size());
+        for (int64_t l = 0; l < larger(1, layers); l++) {
+            rows[l] = {larger(0, y0 - around(stack, l)), smaller(place.at.bottom(), rounded(y1, Tile) + around(stack, l))};
+            if (l < layers) clear_around(place.at, sheets[l]);
         }
-}
-
-void put_together(const Layout& at, int64_t tile, const float* planes, int64_t stride, float* table) {
-    for (int64_t c = 0; c < tile; c++, planes += at.stride)
-        for (int64_t y = at.y0; y < at.y1; y++)
-            for (int64_t t = 0; t * tile + c < at.m; t++) table[y * stride + t * tile + c] = planes[at.at(y) + t];
-}
-
-// What is kept of a pair: the two tables and the outputs of every inner layer.
-struct Kept {
-    float* input;
-    float* outputs[8];
-
-    Kept(const Layout& at, const Stack& stack, Memory& memory) {
-        input = memory.planes(at, stack, 2);
-        for (int64_t l = 0; l + 1 < stack.layers; l++) outputs[l] = memory.planes(at, stack, stack.width);
     }
-    const float* read_by(int64_t layer) const { return layer ? outputs[layer - 1] : input; }
+    void advance(const volatile bool* stop) {
+        const Layout& at = place_.at;
+        const int64_t next = smaller(rows[0].end, rows[0].done + strip_);
+        if (layers_ > 0) first_layer<Tile>(at, place_.inputs, stack_.products[0], stack_.biases[0], sheets_[0], rows[0].done, next, place_.row, stop);
+        rows[0].done = next;
+        for (int64_t l = 1; l < layers_; l++) {
+            const int64_t limit = rows[l].limit(rows[l - 1], at.reach, Tile);
+            layer<Tile>(at, stack_.products[l], sheets_[l - 1], stack_.width, sheets_[l], rows[l].done, limit, Forwards{at.n, at.m, stack_.biases[l]},
+                        place_.desk, stop);
+            rows[l].done = limit;
+        }
+    }
+    Rows rows[8];
+
+  private:
+    const Stack& stack_;
+    const Place& place_;
+    float* const* sheets_;
+    int64_t layers_, strip_;
 };
-
-template <int Tile, int Last>
-void forward_block(const Stack& stack, const Layout& at, const Edges& edges, const Grid& grid, const Kept& kept, float* found, float* values,
-                   float* sums, float* out, const volatile bool* stop) {
-    take_apart(at, Tile, grid.distances, grid.stride, kept.input);
-    take_apart(at, Tile, grid.positions, grid.stride, kept.input + Tile * at.stride);
-    clear_around(at, kept.input, 2 * Tile);
-    int64_t further = total_reach(stack);
-    for (int64_t l = 0; l + 1 < stack.layers; l++) {
-        further -= stack.reach(l);  // as many rows around the block as the layers above will read
-        const int64_t from = larger(0, at.y0 - further), end = smaller(at.n, at.y1 + further);
-        layer<Tile>(at, edges, stack.products[l], kept.read_by(l), stack.inputs(l), kept.outputs[l], stack.width, from, end,
-                    Forwards{stack.biases[l], edges}, values, sums, stop);
-        clear_around(at, kept.outputs[l], stack.width * Tile);
-    }
-    if (*stop) return;
-    last_layer<Tile, Last>(at, edges, stack.last, stack.biases[stack.layers - 1][0], kept.read_by(stack.layers - 1), stack.width, found);
-    put_together(at, Tile, found, grid.stride, out);
-}
 
 struct Forward {
-    Layout at;
-    Edges edges;
-    float *found, *values, *sums;
+    Place place;
+    float* sheets[8];
 
-    Forward(const Stack& stack, int64_t n, int64_t m, bool whole, Memory& memory) : at(layout(stack, n, m, whole)) {
-        edges = edges_of(at, stack, memory);
-        found = memory.planes(at, stack, 1);
-        values = memory.take(points * larger(stack.width, 2) * at.transformed + span);
-        sums = memory.take(points * stack.width * span);
+    Forward(const Stack& stack, const Layout& at, Memory& memory) : place(at, memory) {
+        for (int64_t l = 0; l + 1 < stack.layers; l++) sheets[l] = memory.sheet(at);
     }
 };
 
+// Past the caches, where the address allows it: a long time goes by before it is read.
+inline void put_away(float* into, V value) {
+    if (reinterpret_cast<uintptr_t>(into) % sizeof(V)) return store(into, value);
+#if defined(__AVX512F__)
+    _mm512_stream_ps(into, (__m512)value);
+#elif defined(__AVX2__)
+    _mm256_stream_ps(into, (__m256)value);
+#elif defined(__SSE2__)
+    _mm_stream_ps(into, (__m128)value);
+#else
+    store(into, value);
+#endif
+}
+
+// Before another thread may look.
+inline void await_put_away() {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+void keep_row(const Layout& at, const float* sheet, int64_t y, float* keep) {
+    keep += y * at.m * at.channels();
+    for (int64_t r = 0; r < at.registers; r++) {
+        const float* const from = sheet + at.at(y, 0, r);
+        for (int64_t x = 0; x < at.m; x++, keep += W) put_away(keep, load(from + x * W));
+    }
+}
+
+template <int Tile, int Last>
+void forward_block(const Stack& stack, const Forward& f, const Grid& grid, int64_t y0, int64_t y1, float* out, float* keep,
+                   const volatile bool* stop) {
+    const int64_t top = stack.layers - 1;
+    const float* const uppermost = f.sheets[top - 1];
+    Inner<Tile> inner(stack, f.place, grid, f.sheets, top, y0, y1);
+    for (Rows last{y0, y1}; !last.through() && !*stop;) {
+        inner.advance(stop);
+        for (const int64_t limit = last.limit(inner.rows[top - 1], Last / 2, 1); last.done < limit; last.done++) {
+            to_one<Last>(f.place.at, uppermost, stack.last, stack.biases[top][0], last.done, last.done + 1, out, grid.stride, stop);
+            if (keep) keep_row(f.place.at, uppermost, last.done, keep);
+        }
+    }
+    if (keep) await_put_away();
+}
+
 void forward(const Stack& stack, const Grid& grid, int64_t first, float* out, float* keep, float* scratch, const volatile bool* stop) {
-    Memory memory{scratch}, kept_memory{keep};
-    Forward f(stack, grid.n, grid.m, keep != nullptr, memory);
-    const Kept kept(f.at, stack, keep ? kept_memory : memory);
-    f.at.y0 = first, f.at.y1 = smaller(grid.n, first + f.at.y1);
-    if (stack.size == 5) forward_block<4, 3>(stack, f.at, f.edges, grid, kept, f.found, f.values, f.sums, out, stop);
-    else forward_block<2, 5>(stack, f.at, f.edges, grid, kept, f.found, f.values, f.sums, out, stop);
+    Memory memory{scratch};
+    const int64_t rows = block(stack, grid.n, grid.m), end = smaller(grid.n, first + rows);
+    const Forward f(stack, layout(stack, grid.n, grid.m, first, rows), memory);
+    if (stack.size == 5) forward_block<4, 3>(stack, f, grid, first, end, out, keep, stop);
+    else forward_block<2, 5>(stack, f, grid, first, end, out, keep, stop);
 }
 
 struct Backward {
-    Layout at;
-    Edges edges;
-    float *output, *gradients[2], *values, *sums;
-    AtPoints at_points;
+    Place place;
+    float *output, *sheets[8];
 
-    Backward(const Stack& stack, int64_t n, int64_t m, Memory& memory) : at(layout(stack, n, m, true)) {
-        edges = edges_of(at, stack, memory);
-        output = memory.planes(at, stack, 1);
-        for (float*& one : gradients) one = memory.planes(at, stack, stack.width);
-        values = memory.take(points * larger(stack.width, 2) * at.transformed + span);
-        sums = memory.take(points * stack.width * span);
-        // sums are free while gradients of weights are made, so both have one place
-        at_points = {sums, memory.take(points * span * rounded(stack.width))};
+    Backward(const Stack& stack, const Layout& at, Memory& memory) : place(at, memory) {
+        output = memory.take(at.narrow().size());
+        for (int64_t l = 0; l + 1 < stack.layers; l++) sheets[l] = memory.sheet(at);
     }
 };
 
+float sum_of(const Grid& grid, const float* table) {
+    double sum = 0;
+    for (int64_t y = 0; y < grid.n; y++)
+        for (int64_t x = 0; x < grid.m; x++) sum += double(table[y * grid.stride + x]);
+    return float(sum);
+}
+
+// The steps of the way back follow each other from strip to strip, too. Gradients take the place of the outputs that they are
+// gradients of, as soon as these are not needed any more.
 template <int Tile, int Last>
 void backward_pair(const Stack& stack, const StackGradients& wanted, const Backward& b, const Grid& grid, const float* gradient,
-                   const Kept& kept, float* out, const volatile bool* stop) {
-    const Layout& at = b.at;
-    const int64_t top = stack.layers - 1;
-    take_apart(at, Tile, gradient, grid.stride, b.output);
-    clear_around(at, b.output, Tile);
-    bias_gradients<Tile>(at, b.output, 1, wanted.biases[top]);
-    float* now = b.gradients[0];
-    float* next = b.gradients[1];
-    last_gradients<Tile, Last>(at, b.edges, stack.last, b.output, kept.read_by(top), stack.width, now, wanted.last, stop);
-    for (int64_t l = top - 1; l >= 0 && !*stop; l--) {
-        clear_around(at, now, stack.width * Tile);
-        bias_gradients<Tile>(at, now, stack.width, wanted.biases[l]);
-        weight_gradients<Tile>(at, b.edges, kept.read_by(l), stack.inputs(l), now, stack.width, wanted.points[l], b.values, b.at_points,
-                               stop);
-        const Backwards through{l ? kept.read_by(l) : nullptr, at.stride, Tile};
-        layer<Tile>(at, b.edges, wanted.products[l], now, stack.width, next, l ? stack.width : 1, 0, at.n, through, b.values, b.sums,
-                    stop);
-        float* const swapped = now;
-        now = next, next = swapped;
+                   const float* keep, float* out, const volatile bool* stop) {
+    const Layout& at = b.place.at;
+    const Desk& desk = b.place.desk;
+    const int64_t top = stack.layers - 1, reach = at.reach, bottom = at.bottom();
+    float* const uppermost = b.sheets[top - 1];
+    const Read read = keep ? Read{keep, at.m * at.channels(), at.m * W} : Read{uppermost + at.at(0, 0), at.row(), at.columns() * W};
+    Inner<Tile> inner(stack, b.place, grid, b.sheets, keep ? top - 1 : top, 0, at.n);
+    if (keep) clear_outside(at, uppermost);
+    copy_in(at.narrow(), gradient, grid.stride, b.output);
+    wanted.biases[top][0] += sum_of(grid, gradient);
+    Rows by_sheet[8], by_weight[8], first{0, bottom}, distances{0, at.n};
+    for (int l = 0; l < 8; l++) by_sheet[l] = by_weight[l] = {0, bottom};
+    while (!(first.through() && distances.through()) && !*stop) {
+        inner.advance(stop);
+        Rows& last = by_sheet[top - 1];
+        const int64_t ready = last.limit(inner.rows[keep ? larger(0, top - 2) : top - 1], 0, Tile);
+        last_gradients<Last>(at, stack.last, b.output, read, last.done, smaller(at.n, ready), uppermost, wanted.last, stop);
+        last.done = ready;
+        for (int64_t l = top - 1; l > 0; l--) {
+            const int64_t weighed = smaller(by_weight[l].limit(by_sheet[l], 0, Tile), by_weight[l].limit(inner.rows[l - 1], reach, Tile));
+            weight_gradients<Tile>(at, b.sheets[l - 1], stack.width, b.sheets[l], by_weight[l].done, weighed, wanted.places[l],
+                                   wanted.biases[l], desk, stop);
+            by_weight[l].done = weighed;
+            Rows& below = by_sheet[l - 1];
+            const int64_t limit = smaller(below.limit(by_sheet[l], reach, Tile), below.limit(by_weight[l], reach, Tile));
+            layer<Tile>(at, wanted.products[l], b.sheets[l], stack.width, b.sheets[l - 1], below.done, limit, Backwards{}, desk, stop);
+            below.done = limit;
+        }
+        const int64_t limit = first.limit(by_sheet[0], 0, Tile), rows = distances.limit(by_sheet[0], reach, 1);
+        first_weight_gradients<Tile>(at, b.place.inputs, b.sheets[0], first.done, limit, wanted.places[0], wanted.biases[0], b.place.row, desk,
+                                     stop);
+        first.done = limit;
+        if (out) to_one<points + 1 - Tile>(at, b.sheets[0], wanted.first, 0, distances.done, rows, out, grid.stride, stop);
+        distances.done = rows;
     }
-    put_together(at, Tile, now, grid.stride, out);
 }
 
 void backward(const Stack& stack, const StackGradients& wanted, const Grid& grid, const float* gradient, const float* keep, float* out,
               float* scratch, const volatile bool* stop) {
     Memory memory{scratch};
-    const Backward b(stack, grid.n, grid.m, memory);
-    Memory kept_memory{const_cast<float*>(keep)};
-    const Kept kept(b.at, stack, kept_memory);
-    if (stack.size == 5) backward_pair<4, 3>(stack, wanted, b, grid, gradient, kept, out, stop);
-    else backward_pair<2, 5>(stack, wanted, b, grid, gradient, kept, out, stop);
+    const Backward b(stack, layout(stack, grid.n, grid.m, 0, grid.n), memory);
+    if (stack.size == 5) backward_pair<4, 3>(stack, wanted, b, grid, gradient, keep, out, stop);
+    else backward_pair<2, 5>(stack, wanted, b, grid, gradient, keep, out, stop);
 }
 
 int64_t scratch(const Stack& stack, int64_t n, int64_t m, bool gradients) {
-    Memory forwards{nullptr}, backwards{nullptr};
-    const Forward f(stack, n, m, gradients, forwards);
-    if (!gradients) {
-        Kept(f.at, stack, forwards);
-        return forwards.used;
-    }
-    Backward(stack, n, m, backwards);
-    return larger(forwards.used, backwards.used);
-}
-
-int64_t block(const Stack& stack, int64_t n, int64_t m) { return layout(stack, n, m, false).y1; }
-
-int64_t kept(const Stack& stack, int64_t n, int64_t m) {
     Memory memory{nullptr};
-    if (m == 0) return 0;
-    Kept(layout(stack, n, m, true), stack, memory);
+    if (gradients) Backward(stack, layout(stack, n, m, 0, n), memory);
+    else Forward(stack, layout(stack, n, m, 0, block(stack, n, m)), memory);
     return memory.used;
 }
 
 }  // namespace
 
 extern const ConvolveTable convolve_table;
-const ConvolveTable convolve_table = {W, group, scratch, kept, block, forward, backward};
+const ConvolveTable convolve_table = {W, scratch, block, forward, backward};
 
 }  // namespace TIMELIKE_ISA
 }  // namespace timelike

@@ -1,5 +1,4 @@
-// Polynomials at the points 0, ±1, ±2, ±½, ∞: a tile of columns to its eight values, and back. Tables lie in planes, one
-// for each column of a tile, so that a register holds the same column of neighbouring tiles.
+// Polynomials at the points 0, ±1, ±2, ±½, ∞: eight neighbours in a row or a column to their eight values, and back.
 #pragma once
 #include "convolve/table.hpp"
 #include "machine/explog.hpp"
@@ -12,30 +11,12 @@ typedef vec<float> V;
 typedef decltype(V{} < V{}) Bits;
 constexpr int W = lanes<float>;
 
-inline V masked(V value, const int32_t* mask) { return (V)((Bits)value & (Bits)load<int32_t>(mask)); }
-
-// Column `offset` of a tile, which may be in a tile before or after: whose plane it is in, and how many tiles away.
-template <int Tile> constexpr int plane_of(int offset) { return ((offset % Tile) + Tile) % Tile; }
-template <int Tile> constexpr int shift_of(int offset) { return (offset - plane_of<Tile>(offset)) / Tile; }
-
-constexpr int furthest = 2;  // tiles away
-
-// Which lanes are inside a row, for j = row × tiles + tile, of as many rows as are looked at together.
-struct Edges {
-    const int32_t* shifted[2 * furthest + 1];  // the tile so many further on is in the row
-    const int32_t* column;                     // (column of the tile, j): it is in the table
-    int64_t length;
-};
-
-// `Count` columns from `first` on, of the tiles at j of a plane; zeros beyond the ends of a row.
-template <int Tile, int Count>
-inline void columns(const float* planes, int64_t stride, int64_t j, int first, const Edges& edges, int64_t at, V (&into)[Count]) {
-    for (int c = 0; c < Count; c++) {
-        const int plane = plane_of<Tile>(first + c), shift = shift_of<Tile>(first + c);
-        into[c] = load(planes + plane * stride + j + shift);
-        if (shift) into[c] = masked(into[c], edges.shifted[shift + furthest] + at);
-    }
-}
+// one number in every lane, by one instruction; `all` adds it to zeros, which counts where it is not a constant
+#if defined(TIMELIKE_PS)
+inline V spread(float value) { return TIMELIKE_PS(set1, value); }
+#else
+inline V spread(float value) { return all(value); }
+#endif
 
 // (d_0 .. d_7), the coefficients, to their values; the weights have the denominators.
 inline void evaluate(const V (&d)[points], V (&out)[points]) {
@@ -48,7 +29,7 @@ inline void evaluate(const V (&d)[points], V (&out)[points]) {
     both(5, fused(all(-5.0f), d[4], fused(all(4.0f), d[2], d[6])), fused(all(-2.5f), d[3], fused(all(0.5f), d[5], d[1] + d[1])));
 }
 
-// Products at the points to the columns of a tile: Σ over points x of x^column.
+// Products at the points to the columns, or the rows, of a tile: Σ over points x of x^column.
 template <int Tile>
 inline void interpolate(const V (&m)[points], V (&out)[Tile]) {
     const V even[3] = {m[1] + m[2], m[3] + m[4], m[5] + m[6]}, odd[3] = {m[1] - m[2], m[3] - m[4], m[5] - m[6]};
@@ -64,9 +45,9 @@ inline void interpolate(const V (&m)[points], V (&out)[Tile]) {
 // The transpose of `interpolate`: gradients of the columns to gradients of the products.
 template <int Tile>
 inline void interpolate_back(const V (&d)[Tile], V (&out)[points]) {
-    V even[3] = {}, odd[3] = {};
-    float power = 1;
-    for (int column = 0; column < Tile; column++, power *= 2) {
+    V even[3] = {d[0], d[0], d[0]}, odd[3] = {d[1], d[1] + d[1], d[1] * 0.5f};
+    float power = 4;
+    for (int column = 2; column < Tile; column++, power *= 2) {
         V* part = column % 2 ? odd : even;
         part[0] = part[0] + d[column];
         part[1] = fused(all(power), d[column], part[1]);
