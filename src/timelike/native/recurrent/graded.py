@@ -77,15 +77,18 @@ class _Rolled(torch.autograd.Function):
         ctx.kind, ctx.threads = inputs[0], torch.get_num_threads()  # backward may run in a thread with others
         ctx.save_for_backward(output[1], *inputs[1:])
         ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)  # else zeros are made for what is kept, as large as that
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        kept, lengths, x, *flat = ctx.saved_tensors
+    def backward(ctx: Any, gradient: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
         needed = ctx.needs_input_grad[2:]
+        if gradient is None:
+            return None, None, *(None for _ in needed)
+        kept, lengths, x, *flat = ctx.saved_tensors
         if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
-            return None, None, *_gradients_by_twin(ctx.kind, lengths, [x, *flat], needed, gradients[0])
+            return None, None, *_gradients_by_twin(ctx.kind, lengths, [x, *flat], needed, gradient)
         given = _arrays(_halves(flat), x, lengths)
-        outside = np.ascontiguousarray(gradients[0].numpy(force=True))
+        outside = np.ascontiguousarray(gradient.numpy(force=True))
         how = {"to_inputs": needed[0], "threads": ctx.threads}
         by_x, found = recurrent.backward(ctx.kind, *given, kept.numpy(), outside, **how)
         to_x = None if by_x is None else torch.from_numpy(by_x)
