@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..models import fingerprint, options
-from ..native.machine.reused import Memory
 from ..sequences import Sequences
 from ..sequences.moments import RESCALE
 from ..train import Batch, Descent, Objective, Trained, shuffled
@@ -103,7 +102,6 @@ class Contrast(Objective):
         self.module, self.sequences, self.shared = network, sequences, shared
         self.n_negatives, self.batch_size, self.learning_rate = n_negatives, batch_size, learning_rate
         self.by_terms = by_terms
-        self.memory = Memory()
         base, _, _ = sequences.buffers()
         self.steps = torch.tensor(base.reshape(len(base), -1), dtype=torch.float32)
 
@@ -143,8 +141,7 @@ class Contrast(Objective):
         sides = [(batch[name], batch[f"{name}_lengths"]) for name in ("anchor", "positive", "negative")]
         negatives, lengths = sides[2]
         sides[2] = negatives.flatten(0, 1), lengths.flatten()
-        with self.memory.lent():
-            anchor, positive, negative = encoded(self.module, sides)
+        anchor, positive, negative = encoded(self.module, sides)
         return _terms(anchor, positive[:, None], 1.0) + _terms(anchor, negative.reshape(*lengths.shape, -1), -1.0)
 
     def step(self, batch: Batch, descent: Descent) -> Mapping[str, Tensor | float]:

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "machine/dispatch.hpp"
+#include "machine/shelf.hpp"
 
 namespace nb = nanobind;
 
@@ -35,6 +36,9 @@ NB_MODULE(_kernels, module) {
     define_causal(module);
     define_recurrent(module);
     define_stream(module);
+    module.def(
+        "room", [](size_t count) { return (new Room(count * sizeof(float)))->array<float>(count); },
+        "So many float32, not cleared, where what was given back before is used again.");
     module.def("isa", [] { return std::string(name_of({})); }, "The instruction set in use.");
     module.def("isas", &runnable, "Instruction sets that are built in and that this processor runs.");
 }

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..machine import kernels
-from ..machine.reused import room
 
 Values = TypeVar("Values")
 """Arrays at this door, tensors in `graded` and `twin`."""
@@ -69,7 +68,7 @@ def _keeping(network: Network[Arrays], steps: Steps) -> Kept:
     kernels.causal_kept(*network, steps.lengths, out=counts)
     ends = counts.cumsum()
     fits = ends <= _KEPT
-    return Kept(room(int(counts[fits].sum())), np.where(fits, ends - counts, -1))
+    return Kept(kernels.room(int(counts[fits].sum())), np.where(fits, ends - counts, -1))
 
 
 def backward(

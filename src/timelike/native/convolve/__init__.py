@@ -56,8 +56,6 @@ class Kept(NamedTuple):
 
 Arrays = NDArray[Any]
 
-LINE = 16  # numbers of a line of the cache
-
 
 def able(sizes: Sequence[int]) -> bool:
     """Whether there are kernels for layers of these sizes.
@@ -85,9 +83,7 @@ def _room(width: int, tables: Tables[Arrays]) -> Kept:
     """One array for all pairs, as autograd saves it as one tensor; they begin with lines of the cache."""
     counts = np.empty_like(tables.rows)
     kernels.convolve_kept(width, tables.rows, tables.columns, out=counts)
-    values = np.empty(counts.sum() + LINE, np.float32)
-    first = -values.ctypes.data // values.itemsize % LINE
-    return Kept(values, first + counts.cumsum() - counts)
+    return Kept(kernels.room(int(counts.sum())), counts.cumsum() - counts)
 
 
 def backward(

@@ -57,6 +57,8 @@ class _Convolved(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         values, starts, *given = ctx.saved_tensors
+        if gradients[0] is None:
+            return (None,) * len(given)
         if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
             return _gradients_by_twin(given, ctx.needs_input_grad, gradients[0])
         stack, tables, _ = _taken_apart(given)

@@ -3,8 +3,8 @@
 
 #include "machine/host.hpp"
 #include "machine/pool.hpp"
+#include "machine/shelf.hpp"
 #include "recurrent/blocks.hpp"
-#include "recurrent/shelf.hpp"
 
 namespace timelike {
 namespace {
@@ -109,19 +109,6 @@ Given<T> given_of(const Array3<const T>& x, const Ids& lengths) {
     return {x.data(), lengths.data(), int64_t(x.shape(0)), int64_t(x.shape(1)), int64_t(x.shape(2))};
 }
 
-// never destroyed: arrays may outlive static destruction
-Shelf& shelf() {
-    static Shelf* const one = new Shelf;
-    return *one;
-}
-
-struct Kept {
-    explicit Kept(size_t bytes) : room(shelf().take(bytes)) {}
-    ~Kept() { shelf().give(room); }
-    Kept(const Kept&) = delete;
-    const Room room;
-};
-
 // Gives what the way back needs, or None.
 template <class T>
 nb::object forward_python(bool lstm, Matrices<const T> weights, Vectors<const T> biases, Array3<const T> x, Ids lengths, bool keep,
@@ -129,13 +116,10 @@ nb::object forward_python(bool lstm, Matrices<const T> weights, Vectors<const T>
     const Network<T> network = network_of<T>(lstm, isa, weights, biases);
     const Given<T> given = given_of<T>(x, lengths);
     const Plan plan(network.sizes, given.lengths, given.items, budget);
-    std::unique_ptr<Kept> kept = keep ? std::make_unique<Kept>(size_t(plan.kept) * sizeof(T)) : nullptr;
-    T* const memory = keep ? static_cast<T*>(kept->room.memory) : nullptr;
+    std::unique_ptr<Room> kept = keep ? std::make_unique<Room>(size_t(plan.kept) * sizeof(T)) : nullptr;
+    T* const memory = keep ? static_cast<T*>(kept->memory()) : nullptr;
     Watch{nb::none(), {}}.over([&](const Poll& poll) { forward<T>(network, given, plan, memory, out.data(), threads, poll); });
-    if (!keep) return nb::none();
-    const size_t size[1] = {size_t(plan.kept)};
-    nb::capsule owner(kept.release(), [](void* held) noexcept { delete static_cast<Kept*>(held); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(memory, 1, size, owner));
+    return keep ? kept.release()->array<T>(size_t(plan.kept)) : nb::none();
 }
 
 template <class T>
