@@ -181,19 +181,44 @@ def test_what_is_not_kept_is_made_again_with_the_same_bits():
             assert np.array_equal(one, other)
 
 
-def test_of_equal_steps_the_first_is_the_greatest_one():
-    """Constant sequences are the same from some step on; the gradient goes where the original's pooling sends it."""
-    layers = network(*SMALL)
-    given = causal.Steps(np.ones((50, 3), np.float32), np.array([0, 30]), np.array([30, 20]))
-    found, where, _ = forward(layers, given)
-    tensors = causal.Network(*([torch.tensor(one).double() for one in part] for part in layers))
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("shape", [(1, 8, 0, 40, 3), (1, 8, 6, 40, 3), (1, 40, 1, 160, 1), (1, 8, 9, 40, 3)])
+def test_of_equal_steps_the_first_has_the_maximum(isa, shape):
+    """By tiles, as they are, and after a rough look; torch would share the gradient out among them."""
+    layers = network(*shape)
+    silent = causal.Network(*([np.zeros_like(one) for one in part] for part in layers))
+    for length in (1, 16, 200, 700):
+        given = causal.Steps(np.ones((length, 1), np.float32), np.array([0]), np.array([length]))
+        assert not (forward(silent, given, isa=isa)[1] // 2).any()
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+def test_of_steps_that_come_again_the_first_has_the_maximum(isa):
+    """One tap: a step's output depends on that step alone, and a value that comes again gives the same bits."""
+    layers = network(1, 8, 2, 40, 1)
+    values = np.tile([0.0, 3.0, -1.0], 70).astype(np.float32)[:, None]
+    _, where, _ = forward(layers, causal.Steps(values, np.array([0]), np.array([len(values)])), isa=isa)
+    assert set((where // 2).flat) <= {0, 1, 2}
+    assert len(set((where // 2).flat)) > 1
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("lengths", [(288, 287), (214, 213), (145, 144, 143), (320, 256), (287, 288, 1)])
+def test_a_shorter_sequence_may_go_another_way_than_the_longest(isa, lengths):
+    """The last block goes by tiles for one length and not for the next; each has its own need of memory."""
+    shape = (1, 40, 6, 160, 3)
+    layers, given = network(*shape), steps(lengths, 1)
+    found, where, (values, starts) = forward(layers, given, isa=isa)
+    gradient = np.random.default_rng(2).standard_normal(where.shape).astype(np.float32)
+    gradients = backward(layers, given, where, (values, np.full_like(starts, -1)), gradient, isa=isa)
+    near(found, exact(layers, given), 1e-5)
+    for one, other in zip(gradients, exact(layers, given, gradient), strict=True):
+        near(one, other, 1e-4)
     for i, (start, length) in enumerate(zip(given.starts, given.lengths, strict=True)):
-        outputs = by_formula(tensors, torch.tensor(given.rows[start : start + length]).double()).numpy()
-        top = outputs.max(axis=0)
-        near(found[i], top, 1e-5)
-        first = np.argmax(np.isclose(outputs, top, rtol=1e-5, atol=1e-6), axis=0)
-        assert np.all(np.abs(where[i] // 2 - first) * (np.isclose(outputs, top, rtol=1e-5, atol=1e-6).sum(0) == 1) == 0)
-        assert np.all(where[i] // 2 < length)
+        alone = causal.Steps(
+            np.ascontiguousarray(given.rows[start : start + length]), np.array([0]), np.array([length])
+        )
+        assert np.array_equal(found[i], forward(layers, alone, isa=isa, keep=False)[0][0])
 
 
 def test_what_is_not_a_number_is_not_hidden_by_the_maximum():
@@ -234,6 +259,35 @@ def test_steps_that_are_left_out_by_a_rough_look_change_no_bit(kind, shape):
         np.testing.assert_array_equal(where, at)
 
 
+def same_with_and_without_a_rough_look(layers, values):
+    given = causal.Steps(values.astype(np.float32)[:, None], np.array([0]), np.array([len(values)]))
+    (found, where, _), (wanted, at, _) = (forward(layers, given, screen=screen) for screen in (True, False))
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(where, at)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-10, 1e-18, 1e-24, 1e-27, 1e-32, 1e-38, 1e15, 1e30])
+def test_numbers_of_any_size_are_looked_at_rightly(scale):
+    """Without biases all that is computed is as small as the sequence, and squares are lost before it is."""
+    layers = network(1, 40, 9, 160, 3)
+    plain = layers._replace(
+        biases=[np.zeros_like(one) for one in layers.biases],
+        shortcut_biases=[np.zeros_like(one) for one in layers.shortcut_biases],
+    )
+    for seed in range(3):
+        same_with_and_without_a_rough_look(plain, scale * np.random.default_rng(seed).standard_normal(700))
+
+
+@pytest.mark.parametrize(("bias", "scale"), [(1.0, 1e-6), (100.0, 3e-5), (1e-3, 1e-9)])
+@pytest.mark.parametrize("taps", [1, 3])
+def test_large_biases_that_cancel_are_looked_at_rightly(bias, scale, taps):
+    layers = network(1, 8, 9, 160, taps)
+    layers.biases[-1][:] = bias
+    layers.shortcut_biases[-1][:] = -bias
+    for seed in range(3):
+        same_with_and_without_a_rough_look(layers, scale * np.random.default_rng(seed).standard_normal(700))
+
+
 # --- tensors
 
 
@@ -264,6 +318,23 @@ def test_gradients_of_gradients_are_the_twins():
 
     for one, other in zip(bent(graded.maxima), bent(twin.maxima), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace.*:DeprecationWarning")
+def test_what_traces_a_network_sees_the_twin():
+    layers, x = (
+        causal.Network(*([torch.tensor(one) for one in part] for part in network(*SMALL))),
+        torch.randn(2, 12, 3),
+    )
+    with torch.no_grad():
+        traced = torch.jit.trace(lambda x: graded.maxima(layers, SLOPE, x, None), x, check_trace=False)
+        torch.testing.assert_close(traced(x), graded.maxima(layers, SLOPE, x, None))
+
+
+def test_dilations_beyond_any_length_reach_nothing():
+    """Doubled once for every block, they would soon be beyond what can be counted."""
+    layers, given = network(1, 2, 70, 3, 2), steps((9,), 1)
+    near(forward(layers, given)[0], exact(layers, given), 1e-5)
 
 
 def test_memory_is_bounded_and_nothing_else_changes(monkeypatch):

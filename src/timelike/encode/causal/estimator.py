@@ -45,7 +45,7 @@ class CausalEncoder(TLossEncoder):
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
     by_terms : bool or None
         A backward pass for every term of the loss: slower, but memory does not grow with K. None where it is needed:
-        without compiled kernels, which keep a gigabyte of activations at most, for series longer than 10 000 steps.
+        for series longer than 10 000 steps without the compiled kernels, which keep a gigabyte at most.
     checkpoint : path or None
         A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
         `learning_rate` is another now or `max_steps` smaller.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -83,7 +83,7 @@ class CausalNetwork(nn.Module):
         return alike.affine(found, self.linear.weight, self.linear.bias)
 
     def _layers(self) -> Network[Tensor]:
-        blocks = [block for block in self.blocks if isinstance(block, CausalBlock)]
+        blocks = cast(list[CausalBlock], list(self.blocks))
         layers = [layer for block in blocks for layer in (block.first, block.second)]
         none = self.linear.weight.new_empty(0, 0)
         return Network(

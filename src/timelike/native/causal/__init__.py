@@ -63,12 +63,15 @@ def forward(
 
 
 def _keeping(network: Network[Arrays], steps: Steps) -> Kept:
-    """For as many items, from the first on, as the memory allows."""
+    """For as many items, from the shortest on, as the memory allows."""
     counts = np.empty_like(steps.lengths)
     kernels.causal_kept(*network, steps.lengths, out=counts)
-    ends = counts.cumsum()
+    order = np.argsort(counts, kind="stable")
+    ends = counts[order].cumsum()
     fits = ends <= _KEPT
-    return Kept(kernels.room(int(counts[fits].sum())), np.where(fits, ends - counts, -1))
+    starts = np.full_like(counts, -1)
+    starts[order[fits]] = (ends - counts[order])[fits]
+    return Kept(kernels.room(int(counts[order[fits]].sum())), starts)
 
 
 def backward(

@@ -27,4 +27,4 @@ def product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 def affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """b + x Wᵀ of x (…, input) and W (output, input), as a linear layer has it."""
     found = product(x.reshape(-1, x.shape[-1]), weight.T, bias)
-    return found.reshape(*x.shape[:-1], -1)
+    return found.reshape(*x.shape[:-1], len(bias))

@@ -19,9 +19,9 @@ def maxima(network: Network[Tensor], slope: float, x: Tensor, lengths: Tensor | 
 
     All items are as long as x where `lengths` is None; what is beyond a length is not even read.
     """
-    if not serve(x, *network.weights):
-        return twin.maxima(network, slope, x, _inside(x, lengths))
     layers = [one for part in network for one in part]
+    if not serve(x, *layers):
+        return twin.maxima(network, slope, x, _inside(x, lengths))
     if not torch.is_grad_enabled() or not any(part.requires_grad for part in (x, *layers)):
         arrays, steps = _arrays(network, x, lengths)
         found, _, _ = causal.forward(arrays, slope, steps, keep=False, threads=torch.get_num_threads())
@@ -31,9 +31,14 @@ def maxima(network: Network[Tensor], slope: float, x: Tensor, lengths: Tensor | 
 
 
 def serve(*tensors: Tensor) -> bool:
-    """Whether the kernels take such tensors: float32 on the CPU, and no mixed precision."""
+    """Whether the kernels take such tensors: float32 on the CPU, no mixed precision, and numbers, not their names.
+
+    What traces or compiles a network looks for operations of torch.
+    """
     plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in tensors)
-    return plain and not torch.is_autocast_enabled("cpu") and use_kernels()
+    real = all(type(part) in (Tensor, torch.nn.Parameter) for part in tensors)
+    traced = torch.jit.is_tracing() or torch.compiler.is_compiling()
+    return plain and real and not traced and not torch.is_autocast_enabled("cpu") and use_kernels()
 
 
 class _Maxima(torch.autograd.Function):

@@ -41,7 +41,12 @@ std::vector<int64_t> longest_first(const Collection<float>& x) {
     return order;
 }
 
-int64_t longest(const Collection<float>& x) { return x.count ? *std::max_element(x.lengths, x.lengths + x.count) : 0; }
+// For any of the sequences: a shorter one may go another way and need more than the longest.
+int64_t most_scratch(const CausalTable& kernels, const CausalStack& stack, const Collection<float>& x, bool gradients) {
+    int64_t most = 0;
+    for (int64_t item = 0; item < x.count; item++) most = std::max(most, kernels.scratch(stack, x.lengths[item], gradients));
+    return most;
+}
 
 const float* steps_of(const Collection<float>& x, int64_t item) { return x.values + x.starts[item] * x.channels; }
 
@@ -56,7 +61,7 @@ struct Keeping {
 void forward(const CausalTable& kernels, const CausalStack& stack, const Collection<float>& x, const Keeping& kept, float* out,
              int64_t* where, int threads, const Poll& poll) {
     const int64_t outputs = stack.blocks[stack.count - 1].second.outputs;
-    const std::vector<Buffer<float>> all = desks(kernels.scratch(stack, longest(x), false), threads);
+    const std::vector<Buffer<float>> all = desks(most_scratch(kernels, stack, x, false), threads);
     const std::vector<int64_t> order = longest_first(x);
     volatile bool stop = false;
     const auto work = [&](int64_t task, int worker) {
@@ -83,7 +88,7 @@ std::vector<std::vector<int64_t>> grouped(const Collection<float>& x) {
 void backward(const CausalTable& kernels, const CausalPacked& packed, const Collection<float>& x, const int64_t* where, const float* gradient,
               const Keeping& kept, float* to_x, const std::vector<WantedBlock>& wanted, int threads, const Poll& poll) {
     const CausalStack& stack = packed.stack;
-    const int64_t outputs = stack.blocks[stack.count - 1].second.outputs, room = kernels.scratch(stack, longest(x), true);
+    const int64_t outputs = stack.blocks[stack.count - 1].second.outputs, room = most_scratch(kernels, stack, x, true);
     int64_t made_again = 0;
     for (int64_t item = 0; item < x.count; item++)
         if (!kept.of(item)) made_again = std::max(made_again, kernels.kept(stack, x.lengths[item]));
@@ -121,7 +126,9 @@ using Shortcuts = std::vector<Array2<const float>>;
 static std::vector<GivenBlock> blocks_of(const Matrices& weights, const Vectors& biases, const Shortcuts& shortcuts,
                                          const Vectors& shortcut_biases) {
     std::vector<GivenBlock> blocks;
-    if (shortcuts.empty() || weights.size() != 2 * shortcuts.size()) throw std::invalid_argument("expected two convolutions for each block");
+    if (shortcuts.empty() || weights.size() != 2 * shortcuts.size() || biases.size() != weights.size() ||
+        shortcut_biases.size() != shortcuts.size())
+        throw std::invalid_argument("expected two convolutions, two biases and a shortcut, which may be empty, for each block");
     for (size_t b = 0; b < shortcuts.size(); b++) {
         const auto layer = [&](size_t l) {
             const auto& w = weights[l];
@@ -131,6 +138,14 @@ static std::vector<GivenBlock> blocks_of(const Matrices& weights, const Vectors&
         blocks.push_back({layer(2 * b), layer(2 * b + 1), straight ? nullptr : shortcuts[b].data(), straight ? nullptr : shortcut_biases[b].data()});
     }
     return blocks;
+}
+
+// Steps are counted twice over in 32 bits.
+static Collection<float> sequences_of(const Array2<const float>& x, const Ids& starts, const Ids& lengths) {
+    for (size_t i = 0; i < lengths.size(); i++)
+        if (lengths.data()[i] < 1 || lengths.data()[i] >= int64_t(1) << 30)
+            throw std::invalid_argument("sequences must have from one to 2^30 - 1 steps");
+    return collection(x, starts, lengths);
 }
 
 void define_causal(nb::module_& module) {
@@ -153,11 +168,11 @@ void define_causal(nb::module_& module) {
             const CausalPacked packed(kernels, given, slope, Purpose::values, screen ? rough_for(isa) : nullptr);
             const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
-                forward(kernels, packed.stack, collection(x, starts, lengths), keeping, out.data(), where.data(), threads, poll);
+                forward(kernels, packed.stack, sequences_of(x, starts, lengths), keeping, out.data(), where.data(), threads, poll);
             });
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg().none(), nb::arg().none(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("where").noconvert(),
+        nb::arg().noconvert().none(), nb::arg().noconvert().none(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("where").noconvert(),
         nb::arg("isa") = nb::none(), nb::arg("screen") = true);
     module.def(
         "causal_backward",
@@ -175,13 +190,13 @@ void define_causal(nb::module_& module) {
                 wanted.push_back({to_weights[2 * b].data(), to_biases[2 * b].data(), to_weights[2 * b + 1].data(), to_biases[2 * b + 1].data(),
                                   to_shortcuts[b].data(), to_shortcut_biases[b].data()});
             Watch{nb::none(), {}}.over([&](const Poll& poll) {
-                backward(kernels, packed, collection(x, starts, lengths), where.data(), gradient.data(), keeping,
+                backward(kernels, packed, sequences_of(x, starts, lengths), where.data(), gradient.data(), keeping,
                          out ? out->data() : nullptr, wanted, threads, poll);
             });
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg().none(), nb::arg().none(), nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("threads"),
-        nb::arg("out").none(), nb::arg("to_weights").noconvert(), nb::arg("to_biases").noconvert(), nb::arg("to_shortcuts").noconvert(),
+        nb::arg().noconvert().none(), nb::arg().noconvert().none(), nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(),
+        nb::arg("threads"), nb::arg("out").noconvert().none(), nb::arg("to_weights").noconvert(), nb::arg("to_biases").noconvert(), nb::arg("to_shortcuts").noconvert(),
         nb::arg("to_shortcut_biases").noconvert(), nb::arg("isa") = nb::none());
 }
 

@@ -26,8 +26,7 @@ int64_t widest(const CausalStack& stack) {
 
 // The largest desk that a convolution of the blocks but the last needs, forwards or backwards.
 int64_t inner_desk(const CausalStack& stack) {
-    const int64_t width = widest(stack);
-    return larger(desk_size(width, width), rows_at_once * width);
+    return desk_size(widest(stack), widest(stack));
 }
 
 // The sequence itself with rows padded to units.

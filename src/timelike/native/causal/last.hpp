@@ -53,7 +53,7 @@ inline bool out_of_order(const CausalBlock& block, int64_t length) {
 }
 
 struct LastForward {
-    float *hidden, *added, *desk, *zeros;
+    float *hidden, *added, *desk;
     Greatest greatest;
 
     LastForward(const CausalBlock& block, int64_t length, Memory& memory) {
@@ -92,12 +92,12 @@ inline void last_maxima(const CausalBlock& block, const Plane& in, const Plane& 
 // --- gradients
 
 // The steps of the hidden layer that some maximum depends on, in their order.
-struct Steps {
+struct Needed {
     int32_t *slots, *times;  // (step): its place among them or -1; (place)
     int64_t count;
 };
 
-inline void find_steps(const CausalLayer& layer, const int64_t* where, int64_t length, Steps& steps) {
+inline void find_steps(const CausalLayer& layer, const int64_t* where, int64_t length, Needed& steps) {
     for (int64_t t = 0; t < length; t++) steps.slots[t] = -1;
     for (int64_t o = 0; o < layer.outputs; o++)
         for (int64_t k = 0, t = where[o] / 2; k < layer.taps && t >= 0; k++, t -= layer.dilation) steps.slots[t] = 0;
@@ -111,7 +111,7 @@ inline void add_times(float factor, const float* row, int64_t width, float* into
 }
 
 struct LastBackward {
-    Steps steps;
+    Needed steps;
     float *seen, *hidden, *gradients, *to_seen;
 
     LastBackward(const CausalBlock& block, int64_t length, Memory& memory) {

@@ -25,7 +25,7 @@ CausalPacked::CausalPacked(const CausalTable& kernels, const std::vector<GivenBl
     const size_t last = given.size() - 1;
     for (size_t b = 0; b < given.size(); b++) {
         const GivenBlock& block = given[b];
-        const int64_t dilation = int64_t(1) << b;
+        const int64_t dilation = int64_t(1) << std::min<size_t>(b, 40);  // beyond any length; further ones would overflow
         forwards.push_back({layer(block.first, dilation, false), layer(block.second, dilation, false), shortcut(block, false)});
         if (purpose == Purpose::gradients && b < last)
             backwards.push_back({layer(block.first, dilation, true), layer(block.second, dilation, true), shortcut(block, true)});
@@ -94,6 +94,7 @@ CausalLayer CausalPacked::layer(const GivenLayer& given, int64_t dilation, bool 
 CausalLayer CausalPacked::shortcut(const GivenBlock& block, bool round) {
     const int64_t inputs = block.first.inputs, outputs = block.second.outputs;
     if (!block.shortcut) return {};
+    if (purpose == Purpose::sizes) return {1, inputs, outputs, 1, nullptr, nullptr, nullptr};
     const float* const w = block.shortcut;
     CausalLayer made{1, round ? outputs : inputs, round ? inputs : outputs, 1, nullptr, nullptr, nullptr};
     made.weights = arranged(made.inputs, made.outputs, [&](int64_t i, int64_t o) { return round ? w[i * inputs + o] : w[o * inputs + i]; });
@@ -117,7 +118,12 @@ void CausalPacked::roughen(const GivenLayer& layer, const CausalRough& functions
     for (size_t n = 0; n < even.size(); n++) both[2 * n] = even[n], both[2 * n + 1] = odd[n];
     halves.resize(both.size());
     functions.round(both.data(), int64_t(both.size()), halves.data());
-    float *const norms = room(width), *const columns = room(layer.taps * layer.inputs * width);
+    float *const errors = room(width), *const slacks = room(width), *const columns = room(layer.taps * layer.inputs * width);
+    // Of every product two roundings to eight digits; of every sum, the rough one and the exact one, one rounding for each of
+    // its terms, relative to what has been added up, in which the bias comes first. Σ|x||w| ≤ ‖x‖‖w‖. Numbers too small for
+    // bfloat16 are lost: of weights those below 1e-36, of what is seen they are looked for (screen.hpp).
+    const double terms = double(layer.taps * inputs + 2), summed = 2 * terms / double(1 << 24), relative = 1.003 / 256 + summed;
+    rough = {functions.round, functions.multiply, halves.data(), errors, slacks, 0, columns};
     for (int64_t o = 0; o < layer.outputs; o++) {
         double squares = 0;
         for (int64_t row = 0; row < layer.taps * layer.inputs; row++) {
@@ -125,9 +131,10 @@ void CausalPacked::roughen(const GivenLayer& layer, const CausalRough& functions
             squares += double(w) * double(w);
             columns[(o / causal_unit * layer.taps * layer.inputs + row) * causal_unit + o % causal_unit] = w;
         }
-        norms[o] = float(std::sqrt(squares) * 1.000001);
+        errors[o] = float((std::sqrt(squares) * relative + std::sqrt(terms) * 1e-36) * 1.000001);
+        slacks[o] = float(summed * std::fabs(double(layer.bias[o])) * 1.000001 + 1e-30);
+        rough.largest = std::max(rough.largest, errors[o]);
     }
-    rough = {functions.round, functions.multiply, halves.data(), norms, columns};
     stack.rough = &rough;
 }
 

@@ -25,7 +25,7 @@ struct GivenBlock {
 
 enum class Purpose { sizes, values, gradients };
 
-// Keeps the arranged weights alive that its structures point to; no weights where only sizes are asked for.
+// Keeps the arranged weights alive that its structures point to; nothing arranged where only sizes are asked for.
 class CausalPacked {
 public:
     CausalPacked(const CausalTable& kernels, const std::vector<GivenBlock>& given, float slope, Purpose purpose,

@@ -51,6 +51,6 @@ void round(const float* from, int64_t count, uint16_t* into) {
 }  // namespace
 
 extern const CausalRough causal_rough;
-const CausalRough causal_rough = {round, multiply_rough, nullptr, nullptr, nullptr};
+const CausalRough causal_rough = {round, multiply_rough, nullptr, nullptr, nullptr, 0, nullptr};
 
 }  // namespace timelike

@@ -144,8 +144,8 @@ constexpr MultiplyPanel multiply_panels[] = {
 #endif
 };
 
-// bias + Σ of what is seen times the matrix, for `rows` rows, each padded to units; no bias where it is null. `reached` is
-// how many taps count: the matrix may have more.
+// bias + Σ of what is seen times the matrix, for `rows` rows, each padded to units; no bias where it is null. The
+// matrix may have more taps than count.
 inline void multiply(const Seen& seen, int64_t taps_of_matrix, const float* matrix, const float* bias, int64_t units, int64_t rows,
                      float* out, int64_t out_stride) {
     for (int64_t u = 0; u < units;) {

@@ -1,4 +1,4 @@
-// The last convolution and the maximum over time where the processor has products in bfloat16, at twice the speed.
+// The last convolution and the maximum over time where the processor has products in bfloat16, which are twice as fast.
 //
 // All steps are computed roughly, with a bound on how wrong that is. Where even the most that a step may reach is less than
 // what another reaches at least, the step has no maximum; the few that are left are computed exactly, and with the same
@@ -9,9 +9,9 @@
 namespace timelike {
 namespace {
 
-// Two roundings to eight digits, products and sums in single precision, both ways: Σ|x||w| ≤ ‖x‖‖w‖ times this.
-constexpr float rough_error = 1.06f / 256;
-constexpr float summed_error = 1e-6f, least_error = 1e-30f;  // of the shortcut's sum; of numbers too small for bfloat16
+constexpr float summed_error = 2.5e-7f;  // 2^-22: of the leaky ReLU and of adding the shortcut, both ways
+// Squares of what is seen: below the first, numbers may have been lost; above the second, sums might be too large.
+constexpr float least_square = 1e-30f, largest_square = 1e30f, largest_error = 1e28f;
 
 struct Candidate {
     U8 most, added;  // what it may reach, and the shortcut
@@ -74,25 +74,31 @@ struct Screen {
     }
 };
 
-// ‖h‖ of what the taps see at each step, and the rows rounded.
-inline void prepare(const CausalRough& rough, const CausalLayer& layer, const Plane& hidden, const Screen& own) {
+// ‖h‖ of what the taps see at each step, and the rows rounded. False where numbers are so small or so large that the bounds
+// on errors would not hold.
+inline bool prepare(const CausalRough& rough, const CausalLayer& layer, const Plane& hidden, const Screen& own) {
     const int64_t width = layer.width(), length = hidden.length;
     rough.round(hidden.first, length * width, own.rounded);
     for (int64_t t = length - 1; t >= 0; t--) {
         U8 squares{};
+        I8 any{};
         for (int64_t i = 0; i < width; i += unit) {
             const U8 h = read<U8>(hidden.first + t * width + i);
             squares = fused_unit(h, h, squares);
+            any |= h != U8{};
         }
         float sum = 0;
         for (int l = 0; l < 8; l++) sum += squares[l];
         own.norms[t] = sum;
+        if (!(sum <= largest_square) || (sum < least_square && bits_of(any))) return false;
     }
     for (int64_t t = length - 1; t >= 0; t--) {
         float sum = 0;
         for (int64_t k = 0, s = t; k < layer.taps && s >= 0; k++, s -= layer.dilation) sum += own.norms[s];
-        own.norms[t] = __builtin_sqrtf(sum);
+        own.norms[t] = 1.00001f * __builtin_sqrtf(sum);
+        if (!(own.norms[t] * rough.largest <= largest_error)) return false;
     }
+    return true;
 }
 
 // The steps of one unit that are left, exactly.
@@ -123,9 +129,14 @@ inline bool screened_maxima(const CausalStack& stack, const Plane& in, const Pla
     const CausalRough& rough = *stack.rough;
     const int64_t width = layer.width(), units = width / unit, length = hidden.length, last_tap = (layer.taps - 1) * layer.dilation;
     const int64_t rough_width = causal_rough_units(layer.outputs) * unit;
-    prepare(rough, layer, hidden, own);
+    if (!prepare(rough, layer, hidden, own)) return false;
     Candidates* const all = own.units;
-    for (int64_t u = 0; u < units; u++) all[u] = {own.lists + u * own.room, 0, own.room, everywhere<U8>(-infinity<float>)};
+    for (int64_t u = 0; u < units; u++) {
+        all[u] = {own.lists + u * own.room, 0, own.room, everywhere<U8>(-infinity<float>)};
+        // no step comes into question for what only pads the channels
+        for (int l = 0; l < unit; l++)
+            if (u * unit + l >= layer.outputs) all[u].least[l] = infinity<float>;
+    }
     for (int64_t t = 0; t < length && !*stop;) {
         const int64_t taps = t >= last_tap ? layer.taps : t / layer.dilation + 1, same = t >= last_tap ? length - t : taps * layer.dilation - t;
         const int64_t count = smaller(rows_at_once, smaller(same, length - t));
@@ -134,12 +145,12 @@ inline bool screened_maxima(const CausalStack& stack, const Plane& in, const Pla
         rough.multiply(own.rounded + t * width, width, -layer.dilation * width, taps, layer.taps, width, rough.matrix, layer.bias, rough_width / unit,
                        count, own.sums, rough_width);
         for (int64_t u = 0; u < units; u++) {
-            const U8 norms = read<U8>(rough.norms + u * unit);
+            const U8 errors = read<U8>(rough.errors + u * unit), slacks = read<U8>(rough.slacks + u * unit);
             Candidates own_unit = all[u];  // in registers meanwhile
             for (int64_t r = 0; r < count; r++) {
                 const U8 shortcut = read<U8>(added + r * stride + u * unit);
-                const U8 value = leaky(read<U8>(own.sums + r * rough_width + u * unit), stack.slope) + shortcut;
-                const U8 error = times(rough_error * own.norms[t + r], norms, times(summed_error, magnitude(value), everywhere<U8>(least_error)));
+                const U8 inner = leaky(read<U8>(own.sums + r * rough_width + u * unit), stack.slope), value = inner + shortcut;
+                const U8 error = times(own.norms[t + r], errors, times(summed_error, magnitude(inner) + magnitude(shortcut), slacks));
                 if (!own_unit.meet(t + r, value, error, shortcut)) return false;
             }
             all[u] = own_unit;

@@ -1,9 +1,9 @@
 // Networks of causal dilated convolutions and the maximum over time of what comes out: what the T-Loss trains.
 //
 // Activations lie as rows, one for every step, padded to units of eight channels, so that a convolution is a product of
-// rows with a matrix however long a sequence is and whatever sequences are beside it. Where a sequence is at least four
-// dilations long and there are three taps, four steps, a dilation apart, are taken together: a product of polynomials,
-// known from its values at six points (Toom and Cook), so that six products do the work of twelve.
+// rows with a matrix however long a sequence is and whatever sequences are beside it. Where there are three taps and
+// a sequence is some dilations long, four steps, a dilation apart, are taken together: a product of polynomials, known from
+// its values at six points (Toom and Cook), so that six products do the work of twelve.
 #pragma once
 #include <stdint.h>
 
@@ -41,7 +41,9 @@ struct CausalRough {
     void (*multiply)(const uint16_t* rows, int64_t stride, int64_t step, int64_t reached, int64_t taps, int64_t inputs,
                      const uint16_t* matrix, const float* bias, int64_t units, int64_t count, float* out, int64_t out_stride);
     const uint16_t* matrix;  // of the last convolution, panels of (tap, pair of inputs, output padded to two units, of the pair)
-    const float* norms;      // of the weights of each of its outputs, padded to units
+    const float* errors;     // of each of its outputs, padded to units: how wrong a sum may be for every unit of ‖what is seen‖
+    const float* slacks;     // and apart from that
+    float largest;           // of `errors`
     const float* columns;    // its weights once more, every unit of outputs a panel of its own
 };
 
@@ -53,9 +55,9 @@ struct CausalStack {
 };
 
 // The same layers from outputs to inputs, for the gradients: the tap k reads k dilations later. The last block is another
-// matter, see gradients.hpp: its layers are plain matrices.
+// matter, see last.hpp: its layers are plain matrices.
 struct CausalTurned {
-    const CausalBlock* blocks;  // all but the last; the shortcut of the first only for gradients of the sequences
+    const CausalBlock* blocks;  // all but the last
     const float* last_first;    // panels of output × (tap, input padded to units)
     const float* last_second;   // (output, tap, input padded to units)
     const float* last_shortcut; // (output, input padded to units), or null

@@ -10,7 +10,7 @@ constexpr int64_t points = causal_points, tile = causal_tile;
 
 inline U8 times(float factor, U8 a, U8 b) { return fused_unit(everywhere<U8>(factor), a, b); }  // factor·a + b
 
-// Six inputs to their values; the weights have the denominators (host.cpp).
+// Six inputs to their values; the weights have the denominators (packed.cpp).
 inline void evaluate(const U8 (&d)[points], U8 (&out)[points]) {
     out[0] = times(4, d[0], times(-5, d[2], d[4]));
     const U8 even = times(-4, d[2], d[4]), odd = times(-4, d[1], d[3]);

@@ -68,7 +68,7 @@ std::size_t place_of(const Isa& isa) {
 const char* name_of(const Isa& isa) { return built[place_of(isa)]; }
 
 bool has_bfloat16() {
-#if defined(TIMELIKE_HAS_v2)
+#if defined(TIMELIKE_HAS_bfloat16)
     return runs("v4") && __builtin_cpu_supports("avx512bf16");
 #else
     return false;
