@@ -42,11 +42,11 @@ from timelike.metric import SiameseNetwork
 
 WORDS = """A step is the loss of a batch, its gradients and the optimiser. The peer is the same step with torch's cells,
 packed where lengths differ; both have the same weights and are first seen to give the same loss and gradients. Each
-instruction set has a process of its own, in which torch and ours take turns on one thread and on two; a time is the
-mean over some batches of the fastest turn, of the processor where both have one thread, else on the wall, where others
-who use the machine are met too. Where all lengths are equal, torch's cells train at 60 to 80 GFLOP/s of the about 115
-that a core here does at most, and nothing can be twice as fast as that. What two threads share is the cells: of a step
-of 2 ms the loss and the optimiser are a third, and stay on one."""
+instruction set has a process of its own, in which torch and ours take turns on one thread and, unless `--threads 1`
+leaves them out, on two; a time is the mean over some batches of the fastest turn, of the processor where both have one
+thread, else on the wall, where others who use the machine are met too. Where all lengths are equal, torch's cells train
+at 60 to 80 GFLOP/s of the about 115 that a core here does at most, and nothing can be twice as fast as that. What two
+threads share is the cells: they are about 1.5 of the 2.5 ms of a step of SiameseGRU."""
 
 K, BATCH, CHANNELS, BATCHES = 10, 10, 9, 3
 ISAS = ("v4", "v3")
@@ -240,7 +240,7 @@ def main() -> int:
     chosen = options.only or list(works())
     found = shown(rows(chosen, options.isa or runnable(), turns, options.threads, options.patience))
     if options.markdown:
-        command = "python -m benchmarks.speed.recurrent --markdown docs/benchmarks/recurrent.md"
+        command = f"python -m benchmarks.speed.recurrent --threads {options.threads} --markdown {options.markdown}"
         words = f"""{setting("timelike", "torch", "numpy", kernels=False)}; float32; {load()}.
 {WORDS}"""
         options.markdown.write_text(page("Speed of recurrent networks", command, words, found))
