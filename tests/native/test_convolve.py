@@ -188,7 +188,7 @@ def test_the_gradient_of_a_table_is_the_same_alone_and_in_company():
 
 @pytest.mark.parametrize("sizes", [(5, 5, 3), (7, 7, 5)])
 def test_a_table_of_many_blocks_gives_the_bits_of_one(sizes):
-    layers, given = stack(sizes, 30), tables((100,), (1500,))  # of which a block has 88 rows
+    layers, given = stack(sizes, 30), tables((100,), (1500,))  # of which a block has 44 rows
     out, what = kept(layers, given)
     assert np.array_equal(out, forward(layers, given, threads=2))
     gradient = np.random.default_rng(1).standard_normal(out.shape).astype(np.float32)
