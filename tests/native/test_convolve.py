@@ -125,6 +125,17 @@ def test_values_are_nearly_as_good_as_those_of_direct_sums_in_single_precision(i
     assert errors[0] < 8 * errors[1]
 
 
+def test_weights_have_the_same_gradients_where_those_of_the_distances_are_not_asked_for():
+    layers, given = stack((5, 5, 3), 8), tables((9, 4), (5, 7))
+    gradient = np.random.default_rng(1).standard_normal(given.distances.shape).astype(np.float32)
+    what = convolve.Kept(*kept(layers, given)[1])
+    _, wanted = convolve.backward(layers, given, what, gradient, threads=1)
+    nothing, found = convolve.backward(layers, given, what, gradient, by_distances=False, threads=1)
+    assert nothing is None
+    for one, other in zip((*found.weights, *found.biases), (*wanted.weights, *wanted.biases), strict=True):
+        assert np.array_equal(one, other)
+
+
 @given(st.data())
 @settings(max_examples=40, deadline=None)
 def test_any_size_any_width(data):
@@ -177,7 +188,7 @@ def test_the_gradient_of_a_table_is_the_same_alone_and_in_company():
 
 @pytest.mark.parametrize("sizes", [(5, 5, 3), (7, 7, 5)])
 def test_a_table_of_many_blocks_gives_the_bits_of_one(sizes):
-    layers, given = stack(sizes, 30), tables((100,), (1500,))  # of which a block has 88 rows
+    layers, given = stack(sizes, 30), tables((100,), (1500,))  # of which a block has 44 rows
     out, what = kept(layers, given)
     assert np.array_equal(out, forward(layers, given, threads=2))
     gradient = np.random.default_rng(1).standard_normal(out.shape).astype(np.float32)

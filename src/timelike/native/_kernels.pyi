@@ -359,17 +359,7 @@ def coupled_gradients(
 
 # convolve
 
-def convolve_kept(
-    layers: int,
-    width: int,
-    size: int,
-    last_size: int,
-    rows: _Ints,
-    columns: _Ints,
-    /,
-    out: _Ints,
-    isa: str | None = None,
-) -> None: ...
+def convolve_kept(width: int, rows: _Ints, columns: _Ints, /, out: _Ints, isa: str | None = None) -> None: ...
 def convolve_forward(
     weights: list[_Array],
     biases: list[_Array],
@@ -392,13 +382,13 @@ def convolve_backward(
     positions: _Array,
     rows: _Ints,
     columns: _Ints,
-    kept: _Array,
-    starts: _Ints,
+    kept: _Array | None,
+    starts: _Ints | None,
     gradient: _Array,
     /,
     *,
     threads: int,
-    out: _Array,
+    out: _Array | None,
     to_weights: list[_Array],
     to_biases: list[_Array],
     isa: str | None = None,

@@ -254,9 +254,9 @@ class Convolutions(Scores):
         self.kernels, self.last_relu, self.reach = kernels, last_relu, sum(size // 2 for size in sizes)
 
     def footprint(self) -> int:
-        """What is there before and after g, and what g has: what its gradients need, or two layers at a time in torch."""
-        compiled, graded = serves(self._stack().weights), torch.is_grad_enabled()
-        if compiled:
+        """What is there before and after g, and of g what its gradients need; in torch also two layers at a time."""
+        graded = torch.is_grad_enabled()
+        if serves(self._stack().weights):
             return 16 + (self.kernels if graded else 0)
         return 32 + self.kernels * (len(self.layers) - 1 if graded else 2)
 

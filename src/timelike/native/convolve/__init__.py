@@ -29,11 +29,6 @@ class Stack(NamedTuple, Generic[Values]):
     weights: list[Values]
     biases: list[Values]
 
-    def shape(self: Stack[NDArray[Any]]) -> tuple[int, int, int, int]:
-        """Layers, width, size of the inner kernels and of the last."""
-        weights = self.weights
-        return len(weights), len(weights[0]), weights[0].shape[2], weights[-1].shape[2]
-
 
 class Tables(NamedTuple, Generic[Values]):
     """Both channels, (pair, n, m), 0 where a pair has no step, and how many rows and columns of each pair count.
@@ -48,7 +43,7 @@ class Tables(NamedTuple, Generic[Values]):
 
 
 class Kept(NamedTuple):
-    """What the gradients need of the values: the outputs of the layers, from `starts` on for each pair."""
+    """What the gradients need of the values: what the last layer reads, from `starts` on for each pair."""
 
     values: NDArray[Any]
     starts: NDArray[np.int64]
@@ -87,10 +82,16 @@ def _room(width: int, tables: Tables[Arrays]) -> Kept:
 
 
 def backward(
-    stack: Stack[Arrays], tables: Tables[Arrays], kept: Kept, gradient: Arrays, *, threads: int
-) -> tuple[Arrays, Stack[Arrays]]:
-    """From the gradient of `forward`'s output, those of the distances and of the stack."""
-    out = np.zeros_like(gradient)
+    stack: Stack[Arrays],
+    tables: Tables[Arrays],
+    kept: Kept,
+    gradient: Arrays,
+    *,
+    by_distances: bool = True,
+    threads: int,
+) -> tuple[Arrays | None, Stack[Arrays]]:
+    """From the gradient of `forward`'s output, those of the distances, where they are wanted, and of the stack."""
+    out = np.zeros_like(gradient) if by_distances else None
     found = Stack(*([np.empty_like(one) for one in part] for part in stack))
     kernels.convolve_backward(
         *stack, *tables, *kept, gradient, threads=threads, out=out, to_weights=found.weights, to_biases=found.biases

@@ -63,9 +63,15 @@ class _Convolved(torch.autograd.Function):
             return _gradients_by_twin(given, ctx.needs_input_grad, gradients[0])
         stack, tables, _ = _taken_apart(given)
         kept, outside = Kept(values.numpy(), starts.numpy()), np.ascontiguousarray(gradients[0].numpy(force=True))
-        out, found = convolve.backward(*_arrays(stack, tables), kept, outside, threads=torch.get_num_threads())
+        by_distances, threads = ctx.needs_input_grad[0], torch.get_num_threads()
+        arrays = _arrays(stack, tables)
+        out, found = convolve.backward(*arrays, kept, outside, by_distances=by_distances, threads=threads)
         nothing = (None,) * len(Tables._fields)  # for positions, rows, columns and `inside`
-        return torch.from_numpy(out), *nothing, *map(torch.from_numpy, (*found.weights, *found.biases))
+        return (
+            None if out is None else torch.from_numpy(out),
+            *nothing,
+            *map(torch.from_numpy, (*found.weights, *found.biases)),
+        )
 
 
 def _taken_apart(given: Any) -> tuple[Stack[Tensor], Tables[Tensor], Tensor | None]:

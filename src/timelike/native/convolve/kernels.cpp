@@ -6,7 +6,7 @@ namespace timelike {
 namespace TIMELIKE_ISA {
 namespace {
 
-constexpr int64_t block_numbers = 1 << 22;  // of a layer's outputs in a block of rows: not small, as rows around a block are computed twice
+constexpr int64_t block_numbers = 1 << 21;  // of a layer's outputs in a block of rows: rows around a block are computed twice, and more memory is slow to get
 
 // Rows around a block that a layer's outputs are needed of: whole tiles of them, of which all eight rows must be right.
 int64_t around(const Stack& stack, int64_t layer) {
