@@ -32,7 +32,7 @@ import torch
 from torch import Tensor, nn
 
 import timelike as tl
-from benchmarks.speed.metrics.training import without_kernels
+from benchmarks.speed.kernels_off import without_kernels
 from benchmarks.speed.random_walks import float_walks
 from benchmarks.speed.table import HEAD, Row, against, arguments, load, page, setting, shown
 from benchmarks.speed.timing import timed

@@ -37,7 +37,7 @@ def serve(*tensors: Tensor) -> bool:
     """
     plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in tensors)
     real = all(type(part) in (Tensor, torch.nn.Parameter) for part in tensors)
-    traced = torch.jit.is_tracing() or torch.compiler.is_compiling()
+    traced = torch.jit.is_tracing() or torch.compiler.is_compiling()  # type: ignore[no-untyped-call,attr-defined]
     return plain and real and not traced and not torch.is_autocast_enabled("cpu") and use_kernels()
 
 

@@ -155,14 +155,18 @@ class _Pairs(torch.autograd.Function):
         ctx.pairs, ctx.threads = inputs[-1], torch.get_num_threads()
         ctx.save_for_backward(*inputs[:-1], output[2])
         ctx.mark_non_differentiable(output[2])
+        ctx.set_materialize_grads(False)  # or zeros as large as what is kept would be made for it
+        ctx.shapes = [part.shape for part in output[:2]]
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
+    def backward(ctx: Any, *given_gradients: Tensor | None) -> Any:
         x, y, *weights, kept = ctx.saved_tensors
+        both = zip(given_gradients, ctx.shapes, strict=False)
+        gradients = [kept.new_zeros(shape) if one is None else one for one, shape in both]
         if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
-            return (*_gradients_by_twin(ctx, gradients[:2]), None)
+            return (*_gradients_by_twin(ctx, gradients), None)
         pairs: _Listing = ctx.pairs
-        scales = Rolled(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients[:2]))
+        scales = Rolled(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients))
         given = _arrays(Cell(*weights)), *pairs.sides(x, y), *pairs.ids()
         by_x, by_y, by_cell = coupled.gradients(*given, scales, kept.numpy(), mean=pairs.mean, threads=ctx.threads)
         found = (None if part is None else torch.from_numpy(part) for part in (by_x, by_y, *by_cell))
