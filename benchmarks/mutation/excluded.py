@@ -18,7 +18,8 @@ BLOCKS = {
     },
     "align/gdtw.py": {"_KNOTS_AT_ONCE": "knots solved in one call"},
     "align/soft_dtw.py": {"_PAIRS": "pairs between two looks for Ctrl-C"},
-    "encode/causal/network.py": {"_PIECE": "steps whose taps lie side by side", "_TRIED": "rows of a trial product"},
+    "encode/causal/network.py": {"_TRIED": "rows of a trial product"},
+    "native/causal/twin.py": {"_PIECE": "steps whose taps lie side by side"},
     "encode/tloss.py": {
         "LONG": "steps from which gradients are taken term by term, to save memory",
         "_GROUPS": "calls of the network at most",

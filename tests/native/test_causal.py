@@ -321,6 +321,7 @@ def test_gradients_of_gradients_are_the_twins():
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.trace.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
 def test_what_traces_a_network_sees_the_twin():
     layers, x = (
         causal.Network(*([torch.tensor(one) for one in part] for part in network(*SMALL))),

@@ -174,7 +174,7 @@ class _Pairs(torch.autograd.Function):
         return (*(None if gradient is None else gradient.view(part.shape) for part, gradient in parts), None)
 
 
-def _gradients_by_twin(ctx: Any, gradients: tuple[Tensor, ...]) -> list[Tensor | None]:
+def _gradients_by_twin(ctx: Any, gradients: list[Tensor]) -> list[Tensor | None]:
     with torch.enable_grad():
         # views, because one tensor may be given twice
         given: list[Any] = [None if part is None else part.view_as(part) for part in ctx.saved_tensors[:-1]]
