@@ -1,7 +1,7 @@
 """How long the T-Loss table takes on one core: a few training steps of every row, and what they come to.
 
-    python -m benchmarks.papers.tloss.projection --data DIR
-    python -m benchmarks.papers.tloss.projection --data DIR --markdown docs/benchmarks/tloss_projection.md
+    python -m benchmarks.speed.tloss_table --data DIR
+    python -m benchmarks.speed.tloss_table --data DIR --markdown docs/benchmarks/tloss_projection.md
 
 Of every data set and every K some training steps are timed, after two that do not count, with crops as they are drawn,
 and the encoding of some series. The whole is their mean times the steps of the thesis, and all series.
@@ -20,12 +20,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
+import timelike as tl
 from benchmarks.papers.clock import duration
 from benchmarks.papers.markdown import table
 from benchmarks.papers.tloss.data import BATCH, Known, Problem, known_sets, problem, shortest, steps
 from benchmarks.speed.table import load, setting
-
-import timelike as tl
 from timelike.encode.tloss import Contrast
 
 BAR = 8 * 3600  # seconds
@@ -118,7 +118,7 @@ def main() -> int:
     torch.set_num_threads(1)
     rows = list(found(Path(given.data)))
     words = f"{setting('timelike', 'torch', 'numpy')}; one thread; {load()}."
-    command = "python -m benchmarks.papers.tloss.projection --data DIR --markdown docs/benchmarks/tloss_projection.md"
+    command = "python -m benchmarks.speed.tloss_table --data DIR --markdown docs/benchmarks/tloss_projection.md"
     said = f"# How long the T-Loss table takes\n\n```console\n{command}\n```\n\n{words}\n\n{body(rows)}\n"
     print(said)
     if given.markdown:
