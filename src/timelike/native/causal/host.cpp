@@ -9,13 +9,14 @@
 #include "machine/host.hpp"
 #include "machine/memory.hpp"
 #include "machine/pool.hpp"
+#include "machine/shelf.hpp"
 
 namespace timelike {
 namespace {
 
 const CausalTable* const built[] = TIMELIKE_TABLES(causal_table);
 
-constexpr int64_t least_together = 1024, most_groups = 16;  // steps, and groups, whose gradients are summed apart
+constexpr int64_t least_together = 512, most_groups = 16;  // steps, and groups, whose gradients are summed apart
 
 // Products in bfloat16, if the processor and the instruction set that is meant have them.
 const CausalRough* rough_for(const Isa& isa) {
@@ -75,13 +76,16 @@ void forward(const CausalTable& kernels, const CausalStack& stack, const Collect
 // Groups of sequences, the same for any number of threads: the gradients of each are summed apart, and then in turn.
 std::vector<std::vector<int64_t>> grouped(const Collection<float>& x) {
     const int64_t steps = std::accumulate(x.lengths, x.lengths + x.count, int64_t(0));
-    const int64_t together = std::max(least_together, (steps + most_groups - 1) / most_groups);
+    // in twos, so that two threads have as much to do
+    const int64_t wanted = std::min(most_groups, (steps / least_together + 1) / 2 * 2);
+    const int64_t together = wanted ? (steps + wanted - 1) / wanted : steps;
     std::vector<std::vector<int64_t>> groups;
-    int64_t begun = together;
+    int64_t begun = 0;  // steps of all groups so far
     for (const int64_t item : longest_first(x)) {
-        if (begun >= together) groups.emplace_back(), begun = 0;
+        if (begun >= together * int64_t(groups.size())) groups.emplace_back();
         groups.back().push_back(item), begun += x.lengths[item];
     }
+    if (groups.empty()) groups.emplace_back();  // gradients of nothing are zeros
     return groups;
 }
 
@@ -94,11 +98,15 @@ void backward(const CausalTable& kernels, const CausalPacked& packed, const Coll
         if (!kept.of(item)) made_again = std::max(made_again, kernels.kept(stack, x.lengths[item]));
     const std::vector<Buffer<float>> all = desks(room + made_again, threads);
     const std::vector<std::vector<int64_t>> groups = grouped(x);
+    const int64_t size = CausalAdded::size(stack);
+    const Room memory(groups.size() * size_t(size) * sizeof(float));
+    float* const numbers = static_cast<float*>(memory.memory());
     std::vector<CausalAdded> added;
-    for (size_t g = 0; g < std::max<size_t>(1, groups.size()); g++) added.emplace_back(stack);
+    for (size_t g = 0; g < groups.size(); g++) added.emplace_back(stack, numbers + int64_t(g) * size);
     volatile bool stop = false;
     const auto work = [&](int64_t group, int worker) {
         float* const scratch = all[size_t(worker)].get();
+        std::fill_n(numbers + group * size, size, 0.0f);
         std::vector<float> unused(size_t(outputs), 0);
         std::vector<int64_t> also(size_t(outputs), 0);
         for (const int64_t item : groups[size_t(group)]) {
@@ -114,7 +122,9 @@ void backward(const CausalTable& kernels, const CausalPacked& packed, const Coll
     };
     const int64_t tasks = int64_t(groups.size());
     run_tasks(tasks, threads, work, [&](int64_t done) { return poll(done, tasks); }, &stop);
-    if (!stop) collect(stack, added, wanted);
+    if (stop) return;
+    const auto hand_over = [&](int64_t block, int) { collect(stack, block, added, wanted[size_t(block)]); };
+    run_tasks(stack.count, threads, hand_over, [](int64_t) { return true; }, &stop);
 }
 
 }  // namespace

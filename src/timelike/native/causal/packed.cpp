@@ -158,67 +158,71 @@ void CausalPacked::turn_last(const GivenBlock& block) {
     turned.last_shortcut = straight;
 }
 
-CausalAdded::CausalAdded(const CausalStack& stack) : blocks(size_t(stack.count)) {
-    // counted first, so that the addresses do not move
-    for (int pass = 0; pass < 2; pass++) {
-        size_t used = 0;
-        const auto room = [&](int64_t count) {
-            float* const given = numbers.data() + used;
-            used += size_t((count + 15) / 16 * 16);
-            return given;
+CausalAdded::CausalAdded(const CausalStack& stack, float* memory) : memory(memory) {
+    for (int64_t b = 0; b < stack.count; b++) {
+        const CausalBlock& block = stack.blocks[b];
+        const bool last = b + 1 == stack.count;
+        const auto sums = [&](const CausalLayer& layer, bool turned) {
+            const int64_t width = padded(layer.outputs);
+            return CausalSums{room(layer.taps * (turned ? layer.outputs * padded(layer.inputs) : layer.inputs * width)),
+                              last || !layer.tiles ? nullptr : room(causal_points * layer.inputs * width), room(width)};
         };
-        for (int64_t b = 0; b < stack.count; b++) {
-            const CausalBlock& block = stack.blocks[b];
-            const bool last = b + 1 == stack.count;
-            const auto sums = [&](const CausalLayer& layer, bool turned) {
-                const int64_t width = padded(layer.outputs);
-                return CausalSums{room(layer.taps * (turned ? layer.outputs * padded(layer.inputs) : layer.inputs * width)),
-                                  last || !layer.tiles ? nullptr : room(causal_points * layer.inputs * width), room(width)};
-            };
-            blocks[size_t(b)].first = sums(block.first, false);
-            blocks[size_t(b)].second = sums(block.second, last);
-            if (block.shortcut.weights) blocks[size_t(b)].shortcut = sums(block.shortcut, last);
-        }
-        if (pass == 0) numbers.assign(used, 0.0f);
+        blocks.push_back({sums(block.first, false), sums(block.second, last), {}});
+        if (block.shortcut.weights) blocks.back().shortcut = sums(block.shortcut, last);
     }
 }
 
-void collect(const CausalStack& stack, std::vector<CausalAdded>& added, const std::vector<WantedBlock>& wanted) {
-    std::vector<double> sum(added[0].numbers.begin(), added[0].numbers.end());
-    constexpr size_t together = 4096;  // numbers whose sums stay in the cache
-    for (size_t begin = 0; begin < sum.size(); begin += together)
-        for (size_t a = 1; a < added.size(); a++)
-            for (size_t n = begin; n < std::min(sum.size(), begin + together); n++) sum[n] += double(added[a].numbers[n]);
-    const auto of = [&](const float* place) { return sum.data() + (place - added[0].numbers.data()); };
-    for (int64_t b = 0; b < stack.count; b++) {
-        const CausalBlock& block = stack.blocks[b];
-        const CausalBlockSums& sums = added[0].blocks[size_t(b)];
-        const bool last = b + 1 == stack.count;
-        const auto hand_over = [&](const CausalLayer& layer, const CausalSums& from, bool turned, float* weights, float* bias) {
-            const int64_t width = padded(layer.outputs), in_width = padded(layer.inputs);
-            for (int64_t k = 0; k < layer.taps; k++)
-                for (int64_t i = 0; i < layer.inputs; i++)
-                    for (int64_t o = 0; o < layer.outputs; o++) {
-                        const int64_t place = turned ? (o * layer.taps + k) * in_width + i : (k * layer.inputs + i) * width + o;
-                        double found = of(from.weights)[place];
-                        if (from.tiles)
-                            for (int64_t p = 0; p < causal_points; p++)
-                                found += at_point[p][2 - k] * of(from.tiles)[(p * layer.inputs + i) * width + o];
-                        weights[(k * layer.inputs + i) * layer.outputs + o] = float(found);
-                    }
-            for (int64_t o = 0; o < layer.outputs; o++) bias[o] = float(of(from.bias)[o]);
-        };
-        const WantedBlock& to = wanted[size_t(b)];
-        hand_over(block.first, sums.first, false, to.first, to.first_bias);
-        hand_over(block.second, sums.second, last, to.second, to.second_bias);
-        if (!block.shortcut.weights) continue;
-        // (output, input), as it was given
-        const int64_t inputs = block.shortcut.inputs, outputs = block.shortcut.outputs, width = padded(outputs), in_width = padded(inputs);
-        for (int64_t o = 0; o < outputs; o++)
-            for (int64_t i = 0; i < inputs; i++)
-                to.shortcut[o * inputs + i] = float(of(sums.shortcut.weights)[last ? o * in_width + i : i * width + o]);
-        for (int64_t o = 0; o < outputs; o++) to.shortcut_bias[o] = float(of(sums.shortcut.bias)[o]);
-    }
+float* CausalAdded::room(int64_t count) {
+    float* const given = memory + used;
+    used += (count + 15) / 16 * 16;
+    return given;
+}
+
+int64_t CausalAdded::size(const CausalStack& stack) {
+    float nothing;
+    return CausalAdded(stack, &nothing).used;
+}
+
+void collect(const CausalStack& stack, int64_t b, const std::vector<CausalAdded>& added, const WantedBlock& to) {
+    const CausalBlock& block = stack.blocks[b];
+    const bool last = b + 1 == stack.count;
+    // one group after the other, in double precision
+    const auto summed = [&](float* CausalSums::*part, CausalSums CausalBlockSums::*layer, int64_t count) {
+        std::vector<double> sum(size_t(count), 0.0);
+        for (const CausalAdded& one : added) {
+            const float* const numbers = one.blocks[size_t(b)].*layer.*part;
+            for (int64_t n = 0; n < count; n++) sum[size_t(n)] += double(numbers[n]);
+        }
+        return sum;
+    };
+    const auto hand_over = [&](const CausalLayer& layer, CausalSums CausalBlockSums::*of, bool turned, float* weights, float* bias) {
+        const int64_t width = padded(layer.outputs), in_width = padded(layer.inputs);
+        const int64_t count = layer.taps * (turned ? layer.outputs * in_width : layer.inputs * width);
+        const bool by_tiles = (added[0].blocks[size_t(b)].*of).tiles != nullptr;
+        const std::vector<double> found = summed(&CausalSums::weights, of, count);
+        const std::vector<double> tiles = by_tiles ? summed(&CausalSums::tiles, of, causal_points * layer.inputs * width) : std::vector<double>();
+        for (int64_t k = 0; k < layer.taps; k++)
+            for (int64_t i = 0; i < layer.inputs; i++)
+                for (int64_t o = 0; o < layer.outputs; o++) {
+                    double sum = found[size_t(turned ? (o * layer.taps + k) * in_width + i : (k * layer.inputs + i) * width + o)];
+                    if (by_tiles)
+                        for (int64_t p = 0; p < causal_points; p++)
+                            sum += at_point[p][2 - k] * tiles[size_t((p * layer.inputs + i) * width + o)];
+                    weights[(k * layer.inputs + i) * layer.outputs + o] = float(sum);
+                }
+        const std::vector<double> biases = summed(&CausalSums::bias, of, layer.outputs);
+        for (int64_t o = 0; o < layer.outputs; o++) bias[o] = float(biases[size_t(o)]);
+    };
+    hand_over(block.first, &CausalBlockSums::first, false, to.first, to.first_bias);
+    hand_over(block.second, &CausalBlockSums::second, last, to.second, to.second_bias);
+    if (!block.shortcut.weights) return;
+    // (output, input), as it was given
+    const int64_t inputs = block.shortcut.inputs, outputs = block.shortcut.outputs, width = padded(outputs), in_width = padded(inputs);
+    const std::vector<double> found = summed(&CausalSums::weights, &CausalBlockSums::shortcut, last ? outputs * in_width : inputs * width);
+    for (int64_t o = 0; o < outputs; o++)
+        for (int64_t i = 0; i < inputs; i++) to.shortcut[o * inputs + i] = float(found[size_t(last ? o * in_width + i : i * width + o)]);
+    const std::vector<double> biases = summed(&CausalSums::bias, &CausalBlockSums::shortcut, outputs);
+    for (int64_t o = 0; o < outputs; o++) to.shortcut_bias[o] = float(biases[size_t(o)]);
 }
 
 }  // namespace timelike

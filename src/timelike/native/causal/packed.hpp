@@ -53,18 +53,25 @@ private:
     std::vector<CausalBlock> forwards, backwards;
 };
 
-// Gradients of all weights, zero at first. Those of several are added up and handed over by `collect`.
+// Gradients of all weights in `memory`, which has room for `size` numbers. Those of several are added up by `collect`.
 class CausalAdded {
 public:
-    explicit CausalAdded(const CausalStack& stack);
+    CausalAdded(const CausalStack& stack, float* memory);
+    static int64_t size(const CausalStack& stack);
+
     std::vector<CausalBlockSums> blocks;
-    Numbers numbers;
+    int64_t used = 0;
+
+private:
+    float* room(int64_t count);
+    float* const memory;
 };
 
 // Where the gradients of a block go, laid out as it was given; the shortcut's are null where there is none.
 struct WantedBlock {
     float *first, *first_bias, *second, *second_bias, *shortcut, *shortcut_bias;
 };
-void collect(const CausalStack& stack, std::vector<CausalAdded>& added, const std::vector<WantedBlock>& wanted);
+// One block at a time, so that several threads can share the work.
+void collect(const CausalStack& stack, int64_t block, const std::vector<CausalAdded>& added, const WantedBlock& to);
 
 }  // namespace timelike
