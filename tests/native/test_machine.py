@@ -1,5 +1,6 @@
-"""The pool of threads, Ctrl-C, and the choice of an instruction set."""
+"""The pool of threads, Ctrl-C, the choice of an instruction set, and memory that is used again."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -122,3 +123,25 @@ def test_the_processor_gets_its_best_kernels_and_a_wish_is_heard():
     wish = os.environ | {"TIMELIKE_ISA": "v9"}
     run = subprocess.run([sys.executable, "-c", program], env=wish, capture_output=True, text=True)
     assert "TIMELIKE_ISA='v9': this build and processor have" in run.stderr
+
+
+def test_rooms_that_somebody_looks_at_never_overlap():
+    held = []
+    for n in range(40):
+        held.append(kernels.room(1000 * (n % 7) + 1))
+        held[-1][:] = n
+        view = held[-1][:1]
+        if n % 3 == 0:
+            held[-1] = view  # a part of it keeps it as the whole does
+        if n % 5 == 4:
+            del held[n % len(held)]
+    spans = sorted((one.ctypes.data, one.ctypes.data + one.nbytes) for one in held)
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    assert all(len(set(one.tolist())) == 1 for one in held)
+
+
+def test_a_room_that_was_given_back_is_used_again():
+    first = kernels.room(10_000_000)
+    address = first.ctypes.data
+    del first
+    assert kernels.room(9_999_000).ctypes.data == address or not sys.platform.startswith("linux")
