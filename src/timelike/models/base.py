@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import abc
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -58,6 +59,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     _derived: ClassVar[tuple[str, ...]] = ()
     _axes: ClassVar[int | None] = None  # of a frame, where only frames of so many axes make sense
     _call: ClassVar[str] = "fit(X)"  # how an error says what to do first
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # for `preset`
 
     __repr__ = BaseEstimator.__repr__
 
@@ -69,6 +71,31 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
         found = {name: inspect.getattr_static(cls, name, None) for name in names}
         return {name: option if isinstance(option, Option) else anything() for name, option in found.items()}
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> Self:
+        """A new model with the options that go by a name, such as those of the paper; `changes` replace some of them.
+
+        >>> from timelike.sequences.arguments import store
+        >>> class Mean(Model):
+        ...     _presets = {"paper": {"power": 2.0}}
+        ...
+        ...     def __init__(self, *, power=1.0, scale=1.0):
+        ...         store(self, locals())
+        ...
+        ...     def fit(self, X, y=None):
+        ...         return self
+        >>> Mean.preset("paper", scale=3.0)
+        Mean(power=2.0, scale=3.0)
+        >>> Mean.preset("thesis")
+        Traceback (most recent call last):
+            ...
+        ValueError: preset 'thesis': Mean has 'paper'
+        """
+        if name not in cls._presets:
+            has = ", ".join(map(repr, cls._presets)) or "none: give its options themselves"
+            raise ValueError(f"preset {name!r}: {cls.__name__} has {has}")
+        return cls(**{**cls._presets[name], **changes})
 
     @classmethod
     def _small(cls) -> dict[str, Any]:
