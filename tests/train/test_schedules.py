@@ -1,11 +1,21 @@
 """Learning rates, beside torch's own schedulers."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
 
-from timelike.train import Constant, Cosine, History, Plateau, Steps, fit
+from timelike.train import Constant, Cosine, History, OneCycle, Plateau, Steps, fit
 from train.objectives import Contest, Judged, Line
+
+
+class Slow(Line):
+    """So slow that the time is over before the steps are."""
+
+    def loss(self, batch):
+        time.sleep(0.002)
+        return super().loss(batch)
 
 
 def torch_rates(make, n_steps):
@@ -23,6 +33,31 @@ def test_cosine_is_torchs_cosine():
     history = fit(Line(), max_steps=20, schedule=Cosine(final=0.1), random_state=0)
     expected = torch_rates(lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 20, eta_min=0.005), 20)
     np.testing.assert_allclose(history["rate"], expected, rtol=1e-6)
+
+
+def test_one_cycle_is_torchs_one_cycle():
+    history = fit(Line(), max_steps=20, schedule=OneCycle(last=4e-6), random_state=0)
+    cycle = {"max_lr": 0.05, "pct_start": 0.3, "div_factor": 25, "final_div_factor": 1e4, "cycle_momentum": False}
+    # torch counts to the last step, and its peak is at step 0.3 · 21 − 1
+    expected = torch_rates(lambda o: torch.optim.lr_scheduler.OneCycleLR(o, total_steps=21, **cycle), 20)
+    factors = [OneCycle(rise=(0.3 * 21 - 1) / 20, last=4e-6).factor(step, 20, History()) for step in range(20)]
+    np.testing.assert_allclose(0.05 * np.array(factors), expected, rtol=1e-6)
+    assert history["rate"].argmax() == 6
+    assert history["rate"].max() == pytest.approx(0.05)
+    assert history["rate"][0] == pytest.approx(0.002)
+
+
+def test_a_cycle_ends_where_the_time_does():
+    history = fit(Slow(), max_steps=100_000, max_time=0.3, schedule=OneCycle(), random_state=0)
+    assert history.stopped == "max_time"
+    assert history["rate"][-1] < 0.02 * history["rate"].max()
+    assert history["rate"].max() > 0.045
+
+
+def test_a_cycle_that_knows_no_end_is_refused():
+    with pytest.raises(ValueError, match="give it steps, max_steps or max_time"):
+        fit(Line(), max_epochs=3, schedule=OneCycle())
+    assert fit(Line(), max_epochs=3, schedule=OneCycle(steps=9), random_state=0).stopped == "max_epochs"
 
 
 def test_steps_are_torchs_steps():

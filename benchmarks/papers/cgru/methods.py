@@ -35,7 +35,7 @@ class Method(NamedTuple):
             return tl.metric.RVSML(**given)
         most = self.epochs if epochs is None else epochs
         given |= {"hidden": 20, "max_epochs": most, "patience": self.patience, "validation": 0.2}
-        return getattr(tl, self.kind)(**given, checkpoint=checkpoint)
+        return getattr(tl, self.kind).preset("paper", **given, checkpoint=checkpoint)
 
 
 NORM = {"penalized": "norm"}  # as in the paper; the estimator's default is the mean gate

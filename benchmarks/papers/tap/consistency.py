@@ -26,9 +26,8 @@ from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import consistency_report as report
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Plan, labels_of, spaced, task
-from benchmarks.papers.tap.methods import UNJUDGED
+from benchmarks.papers.tap.methods import UNJUDGED, tap
 
-import timelike as tl
 from timelike.score import mean_average_precision
 
 CHOOSING = ("JapaneseVowels", "NATOPS", "SyntheticControl")
@@ -71,7 +70,7 @@ class Consistency(Program[Weighing]):
     def work(self, row: Weighing) -> Found:
         part = task(self.data, self._plan(row), self.quick).train
         used, asked = part.split(HELD_OUT, stratify=True, random_state=row.seed)
-        metric = tl.TAP(
+        metric = tap(
             consistency=WEIGHTS[row.weight],
             hidden=16 if self.quick else 256,
             learning_rate=3e-4,

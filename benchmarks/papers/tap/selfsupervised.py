@@ -22,7 +22,7 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import selfsupervised_report as report
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, scores, task
-from benchmarks.papers.tap.methods import UNJUDGED, from_classes
+from benchmarks.papers.tap.methods import UNJUDGED, from_classes, tap
 from torch import Tensor
 
 import timelike as tl
@@ -48,7 +48,7 @@ TIMES = ("time TAP", "time SoftDTW")
 
 def unlabelled(supervision: Any, given: Task, seed: int, epochs: int) -> tl.TAP:
     how: dict[str, Any] = {"batch_size": BATCH, "max_epochs": epochs, "standardize": False, "random_state": seed}
-    return tl.TAP(supervision=supervision, **UNJUDGED, **how).fit(given.train)
+    return tap(supervision=supervision, **UNJUDGED, **how).fit(given.train)
 
 
 def collapsing(given: Task, seed: int, epochs: int) -> Aligned:

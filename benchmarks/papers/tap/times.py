@@ -21,7 +21,7 @@ from benchmarks.papers.markdown import spread, table
 from benchmarks.papers.results import Found, Rows, Trial, told
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, spaced, task
-from benchmarks.papers.tap.methods import UNJUDGED, aligned_by
+from benchmarks.papers.tap.methods import UNJUDGED, aligned_by, tap
 from benchmarks.papers.tap.supervised_report import values
 
 import timelike as tl
@@ -63,7 +63,7 @@ def query(name: str, given: Task) -> float:
     """Seconds for one test sequence and all training sequences."""
     metric: Any = getattr(tl, name)()
     if name == "TAP":  # weights of a moment cost as much as those of a day
-        metric = tl.TAP(supervision="alignment", max_epochs=1, standardize=False, random_state=0, **UNJUDGED)
+        metric = tap(supervision="alignment", max_epochs=1, standardize=False, random_state=0, **UNJUDGED)
         metric.fit(given.train[:BATCH])
     asked = spaced(given.test, QUERIES)[:QUERIES]
     metric.pairwise(asked[:1], given.train, n_jobs=1)  # what is done once is not counted

@@ -54,7 +54,7 @@ class TLossEncoder(Trained, Encoder):
         """Whether activations of all crops at once would be too many: kernels bound them by themselves."""
         return bool(ready.lengths.max() > LONG) and pads(self.network_)
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self, objective: Objective) -> dict[str, Any]:
         usual = 2000 if self.n_negatives >= 10 else 1500
         return {"max_steps": usual if self.max_steps is None else self.max_steps}
 

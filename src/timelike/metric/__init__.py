@@ -28,7 +28,8 @@ if TYPE_CHECKING:  # the public names, a line each
     )
     from .objectives.episodes import Episodes as Episodes, class_scores as class_scores, episode_loss as episode_loss
     from .objectives.labels import Supervised as Supervised
-    from .siamese import SiameseGRU as SiameseGRU, SiameseNetwork as SiameseNetwork
+    from .siamese.estimator import SiameseGRU as SiameseGRU
+    from .siamese.network import SiameseNetwork as SiameseNetwork
     from .tap.estimator import TAP as TAP
     from .tap.network import TAPNetwork as TAPNetwork
 

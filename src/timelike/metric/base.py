@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,18 +16,24 @@ from ..align import FittedMetric
 from ..align.matrix import Report
 from ..models import options
 from ..sequences import Sequences
+from ..sequences.coarse import ANY, Coarse
 from ..sequences.doors import read_targets
-from ..train import Objective, Plateau, Trained
+from ..train import Objective, OneCycle, Plateau, Schedule, Trained
 from ..train.trained import exact, torch_threads
 from . import losses
 from .comparer import Comparer, Features
 from .losses.finding import known, option as loss_option
+from .objectives.base import Comparing
 from .objectives.given_pairs import ByPairs, checked_pairs
+from .objectives.holding_out import held_out
 from .objectives.labels import Judged, Supervised
+from .objectives.perturbation import OneByOne, Perturbation, checked_augment
 from .pairs import Part, compare, fill, parts, picked
+from .strided import Strided
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
-_LEAST = 4  # members a class must have before some are held out
+_MANY = 400  # sequences, of which some can be spared to judge by
+_LOOKS = 20  # at the score of those held out, where steps are counted
 
 
 class MetricEstimator(Trained, FittedMetric):
@@ -76,18 +82,27 @@ class LearnedMetric(MetricEstimator):
     per_class = options.maybe(options.whole(2, "training"))
     learning_rate = options.real(above=0, role="free")
     weight_decay = options.real(0, role="free")
+    optimizer = options.one_of("adamw", "adam", role="training")
+    schedule = options.one_of("cycle", "plateau", "constant", role="free")
+    max_frames = options.maybe(options.whole(4))
+    max_steps = options.maybe(options.whole(1, "free"))
     max_epochs = options.maybe(options.whole(1, "free"))
+    max_time = options.maybe(options.real(above=0, role="free"))
     patience = options.maybe(options.whole(1, "free"))
-    validation = options.real(0, 0.9, role="free")  # a checkpoint knows which sequences were held out
+    validation = options.maybe(options.real(0, 0.9, role="free"))  # a checkpoint knows which sequences were held out
 
     network_: Comparer
+    coarse_: Coarse
+
+    _records: ClassVar[tuple[type[Any], ...]] = (Coarse,)
+    _steps: ClassVar[tuple[int, int]] = (500, 2000)  # at least and at most, where nothing says how many
+    _passes: ClassVar[int] = 20  # through the data, between the two
+    _seconds: ClassVar[float] = 120.0  # where nothing says how long
+    _clip: ClassVar[float | None] = 6.0
 
     @abc.abstractmethod
     def _comparer(self, n_channels: int) -> Comparer:
         """A new network for frames of so many numbers."""
-
-    _epochs: int = 60  # unless max_epochs says otherwise
-    _clip: float = 6.0
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         return self._comparer(math.prod(frame))
@@ -95,15 +110,15 @@ class LearnedMetric(MetricEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes, those of X unless y is given.
 
-        A part of them, `validation`, is held out (whole groups, where the sequences have groups): the weights that
-        find its classes best among the others, by mean average precision, are kept.
+        Where a part of them, `validation`, is held out (whole groups, where the sequences have groups), the weights
+        that find its classes best among the others, by mean average precision, are kept.
         """
         return super().fit(X, y)
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
         """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
 
-        No part is held out: training goes on to `max_epochs`.
+        No part is held out: training goes on to its end. A loss for single pairs is needed, such as "contrastive".
         """
         with self._fitting():
             sequences, criterion = self._learn_from(X), losses.find(self.loss)
@@ -111,54 +126,92 @@ class LearnedMetric(MetricEstimator):
             if type(criterion).pairs is losses.Loss.pairs:
                 criterion.pairs(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
             ready = self._begin(sequences)
-            rates: dict[str, Any] = {"learning_rate": self.learning_rate, "weight_decay": self.weight_decay}
-            self._train(ByPairs(self.network_, ready, given, alike, criterion, **rates), sequences)
+            self._train(ByPairs(self.network_, ready, given, alike, criterion, **self._rates()), sequences)
         return self
+
+    def _begin(self, sequences: Sequences) -> Sequences:
+        self.coarse_ = Coarse.of(sequences.lengths, self.max_frames)
+        return super()._begin(sequences)
+
+    def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
+        return self.coarse_.applied(super()._ready(sequences, name))
+
+    @abc.abstractmethod
+    def _front(self) -> Strided | None:
+        """What of the network reads sequences first, and leaves some steps out."""
+
+    def _shares(self, length: int) -> NDArray[np.float64]:
+        """Of which steps of a sequence so long, in which shares, the network's frames are made: (frame, step)."""
+        shares, front = self.coarse_.shares(length), self._front()
+        return shares if front is None else Coarse(float(front.stride), ANY).shares(len(shares)) @ shares
 
     def _objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
         rng = self._rng()
-        held_out = self._held_out(ready, targets, rng)
+        held = self._held_out(ready, targets, rng)
         criterion, how = losses.find(self.loss), self._options(int(targets.max()) + 1)
-        if len(held_out):
-            return Judged(self.network_, ready, targets, held_out, criterion, rng, **how)
+        if len(held):
+            return Judged(self.network_, ready, targets, held, criterion, rng, **how)
         return Supervised(self.network_, ready, targets, criterion, **how)
+
+    def _rates(self) -> dict[str, Any]:
+        """What the optimiser is told."""
+        names = ("learning_rate", "weight_decay", "optimizer")
+        return {name: getattr(self, name) for name in names}
 
     def _options(self, n_classes: int) -> dict[str, Any]:
         """How the objective is to learn."""
         size = 6 if self.per_class is None else self.per_class
         widest = min(n_classes, max(2, _WIDEST // size))
-        return {
-            "augmentation": None,
-            "n_per_class": size,
-            "batch_size": size * widest,
-            "learning_rate": self.learning_rate,
-            "weight_decay": self.weight_decay,
+        return {"augmentation": None, "n_per_class": size, "batch_size": size * widest} | self._rates()
+
+    def _limits(self, objective: Objective) -> dict[str, Any]:
+        counted = self._by_epochs() if self._counts_epochs() else self._by_steps(objective)
+        return counted | {"gradient_clip": self._clip, "schedule": self._schedule(objective)}
+
+    def _counts_epochs(self) -> bool:
+        """Whether the budget is in epochs: then patience counts them too, and each ends with a look at the score."""
+        return self.max_epochs is not None and self.max_steps is None
+
+    def _by_epochs(self) -> dict[str, Any]:
+        # the best weights are kept in any case
+        patience = self.max_epochs if self.patience is None else self.patience
+        return {"max_epochs": self.max_epochs, "max_time": self.max_time, "patience": patience}
+
+    def _by_steps(self, objective: Objective) -> dict[str, Any]:
+        assert isinstance(objective, Comparing)
+        usual = int(np.clip(self._passes * objective.n_batches(), *self._steps))
+        steps = usual if self.max_steps is None else self.max_steps
+        free = self.max_steps is None and self.max_time is None
+        every = max(1, steps // _LOOKS)
+        looks = {"validate_every": every} if objective.validates else {}
+        patience = steps if self.patience is None else self.patience
+        return looks | {
+            "max_steps": steps,
+            "max_epochs": self.max_epochs,
+            "max_time": self._seconds if free else self.max_time,
+            "patience": -(-patience // every),
         }
 
-    def _limits(self) -> dict[str, Any]:
-        epochs = self._epochs if self.max_epochs is None else self.max_epochs
-        return {
-            "max_epochs": epochs,
-            "patience": epochs if self.patience is None else self.patience,  # the best weights are kept in any case
-            "gradient_clip": self._clip,
-            "schedule": Plateau(patience=10, watch="loss"),
-        }
+    def _schedule(self, objective: Objective) -> Schedule | None:
+        if self.schedule == "cycle":
+            return OneCycle(steps=self._steps_of_epochs(objective))
+        return Plateau(patience=10, watch="loss") if self.schedule == "plateau" else None
+
+    def _steps_of_epochs(self, objective: Objective) -> int | None:
+        assert isinstance(objective, Comparing)
+        return None if self.max_epochs is None else math.ceil(self.max_epochs * objective.n_batches())
+
+    def _share(self, count: int) -> float:
+        """Which part of so many sequences is held out: a few are too many to lose where there are few."""
+        if self.validation is not None:
+            return self.validation
+        return 0.2 if self._counts_epochs() else 0.1 if count >= _MANY else 0.0
 
     def _held_out(
         self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator, *, stay: int = 2
     ) -> NDArray[np.int64]:
-        """Positions of those by which training is judged: whole groups, unless that would take too much of a class.
-
-        Of every class that has as many, `stay` members are left to learn from.
-        """
-        if self.validation == 0:
-            return np.empty(0, np.int64)
-        if sequences.groups is not None and len(np.unique(sequences.groups)) > 1:
-            held = _whole_groups(np.unique(sequences.groups, return_inverse=True)[1], classes, self.validation, rng)
-            left = np.bincount(np.delete(classes, held), minlength=int(classes.max()) + 1)
-            if (left >= np.minimum(np.bincount(classes), stay)).all():
-                return held
-        return _of_every_class(classes, self.validation, rng, stay)
+        """Positions of those by which training is judged."""
+        return held_out(sequences.groups, classes, self._share(len(sequences)), rng, stay)
 
     def _known(self, sequences: Sequences, threads: int) -> list[Part]:
         """What the network computes of each sequence alone."""
@@ -201,21 +254,33 @@ class LearnedMetric(MetricEstimator):
             )
 
 
-def _whole_groups(
-    groups: NDArray[np.int64], classes: NDArray[np.int64], share: float, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Positions of whole groups, with every class among them where the classes are in several groups."""
-    in_several = all(len(np.unique(groups[classes == kind])) > 1 for kind in np.unique(classes))
-    places = Sequences(np.zeros((len(groups), 1)), groups=groups, ids=np.arange(len(groups)))
-    held = places.split(share, stratify=classes if in_several else False, random_state=rng)[1]
-    return np.asarray(held.ids, np.int64)
+class Twins(LearnedMetric):
+    """A learned metric whose network is one recurrent network for both sequences."""
 
+    front = options.maybe(options.one_of("strided"))
+    augment = options.Option(checked_augment, "training")
 
-def _of_every_class(classes: NDArray[np.int64], share: float, rng: np.random.Generator, stay: int) -> NDArray[np.int64]:
-    """Positions of the same share of every class that has enough members, `stay` of which are left in any case."""
-    held = [np.empty(0, np.int64)]
-    for members in (np.flatnonzero(classes == kind) for kind in np.unique(classes)):
-        if len(members) >= max(_LEAST, stay + 1):
-            size = min(max(1, round(share * len(members))), len(members) - stay)
-            held.append(rng.permutation(members)[:size])
-    return np.sort(np.concatenate(held))
+    PLAIN: ClassVar[dict[str, Any]] = {
+        "hidden": 20,
+        "front": None,
+        "loss": "structural",
+        "augment": False,
+        "max_frames": None,
+        "learning_rate": 1e-3,
+        "weight_decay": 1e-4,
+        "optimizer": "adam",
+        "schedule": "plateau",
+        "max_epochs": 60,
+        "patience": 20,
+        "validation": 0.2,
+    }
+    """How the coupled GRU's paper trains twins, where it says so."""
+
+    def _front(self) -> Strided | None:
+        found = self.network_.front
+        return found if isinstance(found, Strided) else None
+
+    def _options(self, n_classes: int) -> dict[str, Any]:
+        chosen = checked_augment(self.augment, "augment")
+        change = chosen if isinstance(chosen, bool) else OneByOne(chosen)
+        return super()._options(n_classes) | {"change": (Perturbation() if change is True else change) or None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ..align.layers.costs import frame_costs
 from ..sequences.arguments import flag, whole
 from ..sequences.padding import valid
+from .strided import front_of
 
 Between = Callable[[Tensor, Tensor], Tensor]
 """How sequences of x meet those of y: `rowwise` or `crosswise`."""
@@ -103,7 +104,8 @@ class Transformation(nn.Module):
     The paper's h gives as many numbers as it takes and says nothing of a norm; the authors' code scales the output to
     length 1, without which the thresholds of the losses (0.5) mean nothing. `normalize=False` leaves it out. A single
     number of length 1 would be a sign only, so one channel becomes two unless `n_outputs` says otherwise. Frames that
-    pass neither perceptron nor attention stay as they are.
+    pass neither perceptron nor attention stay as they are. With `front="strided"` convolutions come first (see
+    `Strided`): a frame then knows of those before it, and there are a quarter as many.
 
     >>> h = Transformation(3, hidden=8)
     >>> h(torch.randn(2, 5, 3), torch.tensor([5, 2])).detach().norm(dim=-1).round(decimals=4)
@@ -120,9 +122,15 @@ class Transformation(nn.Module):
         normalize: bool = True,
         transform: bool = True,
         self_attention: bool = False,
+        front: Literal["strided"] | None = None,
     ) -> None:
         super().__init__()
         self.n_channels = whole(n_channels, "n_channels", 1)
+        if front is not None and not transform:
+            raise ValueError(f"front={front!r} with transform=False: there is no network of frames to read for")
+        self.front = front_of(front, self.n_channels)
+        if self.front is not None:
+            n_channels = self.front.n_outputs
         whole(hidden, "hidden", 1)
         for name, given in (("normalize", normalize), ("transform", transform), ("self_attention", self_attention)):
             flag(given, name)
@@ -136,8 +144,14 @@ class Transformation(nn.Module):
         self.perceptron = perceptron(n_channels, hidden, self.n_outputs) if transform else None
         self.attention = SelfAttention(self.n_outputs) if self_attention else None
 
+    def frames(self, lengths: Tensor) -> Tensor:
+        """How many frames come out of sequences of these lengths (item,)."""
+        return lengths if self.front is None else self.front.frames(lengths)
+
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Frames (item, time, channel) → (item, time, output), 0 past the lengths (item,)."""
+        """Frames (item, time, channel) → (item, time', output), 0 past the last of each."""
+        if self.front is not None:
+            x, lengths = self.front(x, lengths)
         steps = valid(lengths, x.shape[1], x.device)
         found = x.masked_fill(~steps[..., None], 0.0)  # a nan in the padding would reach the gradients of the weights
         if self.perceptron is not None:

@@ -34,6 +34,37 @@ def _from_1(config: Words, arrays: dict[str, Any]) -> Words:
     return config | {"format_version": 2}
 
 
+_PLAIN = {"front": None, "max_frames": None, "optimizer": "adam", "schedule": "plateau"}
+_LAST = {"readout": "last", "n_outputs": None, "normalize": False}
+_EARLIER: dict[str, Words] = {  # what a model did before it had the option; the defaults do something else
+    "SiameseGRU": _PLAIN | _LAST | {"augment": False},
+    "CoupledGRU": _PLAIN | {"augment": False},
+    "TAP": _PLAIN,
+    "AlignedFrames": _PLAIN,
+}
+_EVERY_STEP = {"__kind__": "record", "record": "Coarse", "fields": {"factor": 1.0, "most": 2**62}}
+
+
+def _from_2(config: Words, arrays: dict[str, Any]) -> Words:
+    """Learned metrics had no options for what became their defaults."""
+    found: Words = _with_earlier(config)
+    return found | {"format_version": 3}
+
+
+def _with_earlier(words: Any) -> Any:
+    """The same tree, with those options wherever one of these models is in it."""
+    if isinstance(words, list):
+        return [_with_earlier(one) for one in words]
+    if not isinstance(words, dict):
+        return words
+    found = {name: _with_earlier(one) for name, one in words.items()}
+    if isinstance(method := found.get("method"), str) and method in _EARLIER and "parameters" in found:
+        found["parameters"] = _EARLIER[method] | found["parameters"]
+        if "learned" in found:
+            found["learned"] = {"coarse_": _EVERY_STEP} | found["learned"]
+    return found
+
+
 def _model(words: Words, extra: Any, kept: Iterable[str], arrays: dict[str, Any], prefix: str) -> Words:
     """The method with what it learned, whose tensors begin with the prefix."""
     parameters = dict(words["parameters"])
@@ -96,4 +127,4 @@ def _listed(array: Any) -> Words:
     return {"__array__": array.tolist(), "dtype": array.dtype.str}
 
 
-MIGRATIONS: dict[int, Callable[[Words, dict[str, Any]], Words]] = {0: _from_0, 1: _from_1}
+MIGRATIONS: dict[int, Callable[[Words, dict[str, Any]], Words]] = {0: _from_0, 1: _from_1, 2: _from_2}

@@ -21,7 +21,7 @@ from .migrations import MIGRATIONS
 from .packing import Packer, Unpacker
 
 FORMAT = "timelike model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 CONFIG, TENSORS = "config.json", "model.safetensors"
 _WORDS = ("method", "parameters", "learned", "learned_checksum", "called", "__kind__", "steps", "verbose")
 

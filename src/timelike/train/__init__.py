@@ -16,11 +16,13 @@ if TYPE_CHECKING:  # the public names, a line each
     from .schedules import (
         Constant as Constant,
         Cosine as Cosine,
+        OneCycle as OneCycle,
         Plateau as Plateau,
         Schedule as Schedule,
         Steps as Steps,
     )
     from .trained import Trained as Trained
+    from .verdict import LearnedNothing as LearnedNothing
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(__name__, top=False)

@@ -1,10 +1,12 @@
-"""Callback, with a method for every moment of a training, and the bar that shows progress."""
+"""Callback, with a method for every moment of a training; the bar that shows progress, and the word in its place."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .fitting import Limits
     from .loop import Run
 
 
@@ -38,6 +40,43 @@ class Callback:
 
     def ended(self, run: Run) -> None:
         """At the end, however it came about."""
+
+
+class Announcement(Callback):
+    """One line on the standard error that says how long the training will take, if that is worth knowing."""
+
+    _worth = 10.0  # seconds
+    _enough = 1.0  # seconds after which the pace is known: the first steps are slower
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits, self._begun, self._at, self._said = limits, 0.0, 0, False
+
+    def started(self, run: Run) -> None:
+        """A continued run is judged by what it does now."""
+        self._begun, self._at = run.history.seconds, run.step
+
+    def stepped(self, run: Run) -> None:
+        """As soon as the pace is known."""
+        most, now = self._limits.max_steps, run.history.seconds
+        if self._said or now - self._begun < self._enough or most is None:
+            return
+        self._say(run, (now - self._begun) / (run.step - self._at) * (most - run.step) + now, f"{most} steps")
+
+    def epoch_ended(self, run: Run) -> None:
+        """Where only epochs are counted, after one of them."""
+        most, now = self._limits.max_epochs, run.history.seconds
+        if not self._said and self._limits.max_steps is None and most is not None:
+            self._say(run, now / run.epoch * most, f"{most} epochs")
+
+    def _say(self, run: Run, seconds: float, what: str) -> None:
+        self._said = True
+        limit = self._limits.max_seconds
+        if limit is not None and seconds > limit:
+            seconds, what = limit, f"as many steps as fit max_time={limit:g}"
+        if seconds > self._worth:
+            name = run.objective.owner or type(run.objective).__name__
+            long = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+            print(f"{name}: {what}, about {long}; progress=True shows a bar", file=sys.stderr)
 
 
 class ProgressBar(Callback):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch import nn
 from ..sequences.arguments import folder as folder_path, real, whole
 from ..sequences.sampling import RandomState
 from . import randomness
-from .callbacks import Callback, ProgressBar
+from .callbacks import Announcement, Callback, ProgressBar
 from .checkpoints import Checkpoints
 from .ctrl_c import listening
 from .history import History
@@ -42,7 +43,7 @@ def fit(
     checkpoint_every: int | timedelta = timedelta(minutes=1),
     resume: Literal["auto"] | bool = "auto",
     callbacks: Sequence[Callback] = (),
-    progress: bool = False,
+    progress: bool | None = False,
     random_state: RandomState = None,
 ) -> History:
     """Train the module of an objective until the first of the limits is reached.
@@ -59,8 +60,8 @@ def fit(
     gradient_clip : float, optional
         Norm to which longer gradients are shortened.
     schedule : Schedule, optional
-        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `Steps`; for several optimisers, one for
-        all or a dict with one for each.
+        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `Steps`; for several
+        optimisers, one for all or a dict with one for each.
     validate_every : int, optional
         Steps between two validations; once per epoch unless given.
     patience : int, optional
@@ -73,6 +74,8 @@ def fit(
     resume : "auto" or bool
         Continue from the checkpoint in the folder: if there is one, always (an error without one), or never (those
         that are there are removed).
+    progress : bool or None
+        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds.
     random_state
         Repeats the whole run; without it each is different, but a continued run keeps the seed it began with.
         torch's, numpy's and Python's global generators are left as they were.
@@ -83,23 +86,25 @@ def fit(
         A loss or gradient is not finite: the message names the step and the sequences.
     """
     limits = Limits.checked(objective, max_steps, max_epochs, max_time, validate_every, patience)
-    schedules = _checked_schedules(schedule, max_steps)
+    schedules = _checked_schedules(schedule, max_steps if max_time is None else max_steps or sys.maxsize)
     checkpoints = _checked_checkpoints(checkpoint, checkpoint_every, resume)
     clip = None if gradient_clip is None else real(gradient_clip, "gradient_clip", above=0)
     seed = randomness.drawn_seed(random_state)
     processes = Processes.start(accelerator, devices, strategy, precision)
-    bars = [ProgressBar(max_steps, max_epochs)] if progress and processes.first else []
+    shown: list[Callback] = []
+    if processes.first and progress is not False:
+        shown = [ProgressBar(max_steps, max_epochs) if progress else Announcement(limits)]
     with randomness.untouched(), listening() as ctrl_c:
         run = Run(objective, processes, processes.agreed(seed))
         if checkpoints is not None:
             checkpoints.restore(run, random_state is not None)
         limits.warn_if_passed(run)
-        loop = Loop(run, limits, schedules, checkpoints, clip, [*callbacks, *bars], ctrl_c)
+        loop = Loop(run, limits, schedules, checkpoints, clip, [*callbacks, *shown], ctrl_c)
         loop.go()
     return run.history
 
 
-def _checked_schedules(schedule: Any, max_steps: int | None) -> Mapping[str, Schedule] | Schedule | None:
+def _checked_schedules(schedule: Any, horizon: int | None) -> Mapping[str, Schedule] | Schedule | None:
     if schedule is None:
         return None
     for one in schedule.values() if isinstance(schedule, Mapping) else [schedule]:
@@ -107,7 +112,7 @@ def _checked_schedules(schedule: Any, max_steps: int | None) -> Mapping[str, Sch
             raise TypeError(
                 f"schedule is a {type(one).__name__}: expected a Schedule such as Cosine(), or a dict of them"
             )
-        one.check(max_steps)
+        one.check(horizon)
     found: Mapping[str, Schedule] | Schedule = schedule
     return found
 

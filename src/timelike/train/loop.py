@@ -222,15 +222,24 @@ class Loop:
 
     def _set_rates(self) -> dict[str, float]:
         """Set every optimiser's learning rate for this step; the first group's is noted."""
-        run = self.run
+        run, horizon = self.run, self._horizon()
         noted: dict[str, float] = {}
         for name, optimizer in run.optimizers.items():
             schedule = self.schedules.get(name)
-            factor = 1.0 if schedule is None else schedule.factor(run.step, self.limits.max_steps, run.history)
+            factor = 1.0 if schedule is None else schedule.factor(run.step, horizon, run.history)
             for group, rate in zip(optimizer.param_groups, run.rates[name], strict=True):
                 group["lr"] = rate * factor
             noted["rate" if len(noted) == 0 else f"rate_{name}"] = float(run.rates[name][0] * factor)
         return noted
+
+    def _horizon(self) -> int | None:
+        """How many steps there will be: as many as were asked for, or as the time allows at the pace so far."""
+        run, most, seconds = self.run, self.limits.max_steps, self.limits.max_seconds
+        if seconds is None or run.step == 0:
+            return most
+        # clocks differ between processes, and all must have one learning rate
+        fits: int = self.processes.agreed(max(run.step + 1, int(run.step * seconds / max(self._seconds(), 1e-9))))
+        return fits if most is None else min(most, fits)
 
     def _note(self, rates: dict[str, float], numbers: Mapping[str, Number]) -> None:
         run = self.run

@@ -120,6 +120,10 @@ class Objective(ABC):
         """
         raise NotImplementedError
 
+    def complaint(self) -> str | None:
+        """What is wrong with the module after a training, in words that go on from "has learned nothing:"."""
+        return None
+
     def part(self, batch: Batch, rank: int, world: int) -> Batch:
         """What one of several processes computes of a batch: every `world`-th sequence.
 

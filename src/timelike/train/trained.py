@@ -24,6 +24,7 @@ from .history import History
 from .objective import Objective
 from .processes import Accelerator, Precision
 from .randomness import seeded
+from .verdict import judge
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -41,7 +42,7 @@ class Trained(Model):
 
     standardize = options.flag()
     checkpoint = options.maybe(options.folder())
-    progress = options.flag("free")
+    progress = options.maybe(options.flag("free"))
     accelerator = options.one_of(*get_args(Accelerator), role="free")
     devices = options.whole(1, "free")
     precision = options.one_of(*get_args(Precision), role="training")
@@ -51,7 +52,7 @@ class Trained(Model):
     history_: History
     moments_: Moments
 
-    _records = (Moments, History)
+    _records: ClassVar[tuple[type[Any], ...]] = (Moments, History)
     _flat: ClassVar[bool] = True  # whether frames of any shape become plain vectors for the network
 
     @abc.abstractmethod
@@ -63,7 +64,7 @@ class Trained(Model):
         """What `network_` is to learn, from standardized sequences and what `_targets` gave."""
 
     @abc.abstractmethod
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self, objective: Objective) -> dict[str, Any]:
         """What `train.fit` is told beside the objective: how long, which schedule, how judged."""
 
     def _targets(self, sequences: Sequences, y: Any) -> Any:
@@ -101,9 +102,10 @@ class Trained(Model):
             precision=self.precision,
             random_state=self.random_state,
             # where nothing is held out there is no score to be patient about
-            **self._limits() | ({} if objective.validates else {"patience": None}),
+            **self._limits(objective) | ({} if objective.validates else {"patience": None}),
         )
         self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
+        judge(self.history_, objective)
 
     def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
         """What a checkpoint must have in common with this training: the data as given, and every option that counts.

@@ -21,7 +21,7 @@ from ...sequences.arguments import store
 from ...sequences.augment import Augmentation
 from ...sequences.callers import outside
 from ...sequences.sampling import RandomState
-from ...train import Objective, Plateau
+from ...train import Objective, Plateau, Schedule
 from ...train.processes import Accelerator, Precision
 from ...train.trained import exact, torch_threads
 from ..base import LearnedMetric
@@ -29,9 +29,11 @@ from ..comparer import Aligning, Comparer
 from ..objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfSupervised
 from ..objectives.episodes import Episodes, JudgedEpisodes
 from ..objectives.labels import Weight
+from ..objectives.perturbation import checked_augment
 from ..pairs import parts
+from ..strided import Strided
 from .network import ALIGNERS, Aligned
-from .options import aligner_option, checked_augment, is_module
+from .options import aligner_option, is_module
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
 
@@ -64,10 +66,10 @@ class AlignedFrames(LearnedMetric, Aligner):
     gradient_clip : float or None
         Norm to which longer gradients are shortened.
     halving : int or None
-        Epochs in which the loss does not fall before the learning rate is halved; None keeps the rate.
-    batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, progress, \
-accelerator, devices, precision, random_state
-        As for `SiameseGRU`; the default of `max_epochs` is 30.
+        With `schedule="plateau"`, epochs in which the loss does not fall before the rate is halved; None keeps it.
+    batch_size, front, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, max_time, \
+patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+        As for `SiameseGRU`, with at least 300 steps and at most 1000.
 
     Attributes
     ----------
@@ -82,7 +84,7 @@ accelerator, devices, precision, random_state
     >>> import timelike as tl
     >>> rng = np.random.default_rng(0)
     >>> X = np.sin(np.arange(12) * np.repeat([0.5, 1.5], 8)[:, None]) + 0.1 * rng.standard_normal((16, 12))
-    >>> metric = tl.metric.AlignedFrames(aligner="softdtw", hidden=8, max_epochs=2, random_state=0)
+    >>> metric = tl.metric.AlignedFrames(aligner="softdtw", hidden=8, max_steps=2, random_state=0)
     >>> metric.fit(X, np.repeat([0, 1], 8)).pairwise(X).shape
     (16, 16)
     """
@@ -93,6 +95,7 @@ accelerator, devices, precision, random_state
     n_outputs = options.maybe(options.whole(1))
     normalize = options.flag()
     self_attention = options.flag()
+    front = options.maybe(options.one_of("strided"))
     augment = options.Option(checked_augment, "training")
     batch_size = options.whole(2, "training")
     n_way = options.whole(2, "training")
@@ -109,8 +112,26 @@ accelerator, devices, precision, random_state
         }
     )
 
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {
+            "paper": {
+                "front": None,
+                "max_frames": None,
+                "loss": "triplet",
+                "per_class": None,
+                "batch_size": 64,
+                "learning_rate": 1e-4,
+                "optimizer": "adam",
+                "schedule": "constant",
+                "gradient_clip": None,
+                "max_epochs": 100,
+                "validation": 0.2,
+            }
+        }
+    )
+
     network_: Aligning
-    _epochs = 30
+    _steps = (300, 1000)
     _learns_to_align: ClassVar[str] = "tl.TAP"  # what does, where there are no classes to learn frames from
 
     def __init__(
@@ -123,6 +144,7 @@ accelerator, devices, precision, random_state
         n_outputs: int | None = None,
         normalize: bool = True,
         self_attention: bool = False,
+        front: Literal["strided"] | None = "strided",
         augment: bool | Augmentation = True,
         per_class: int | None = 4,
         batch_size: int = 16,
@@ -130,16 +152,21 @@ accelerator, devices, precision, random_state
         k_shot: int = 1,
         n_query: int = 5,
         n_episodes: int = 100,
-        learning_rate: float = 1e-4,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
+        optimizer: Literal["adamw", "adam"] = "adamw",
+        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
         gradient_clip: float | None = 6.0,
         halving: int | None = 10,
+        max_frames: int | None = 128,
+        max_steps: int | None = None,
         max_epochs: int | None = None,
-        patience: int | None = 10,
-        validation: float = 0.2,
+        max_time: float | None = None,
+        patience: int | None = None,
+        validation: float | None = None,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",
@@ -208,7 +235,7 @@ accelerator, devices, precision, random_state
         return objective
 
     def _warn_unjudged(self, why: str) -> None:
-        if self.validation > 0:
+        if self.validation is not None and self.validation > 0:
             warnings.warn(
                 f"validation={self.validation}, but there are {why}: nothing is held out, the last weights are kept "
                 "and patience has no effect; give more sequences, or validation=0 to say that this is meant",
@@ -232,9 +259,13 @@ accelerator, devices, precision, random_state
             return BLUR_OR_MERGE if chosen else None
         return chosen
 
-    def _limits(self) -> dict[str, Any]:
-        halved = None if self.halving is None else Plateau(patience=self.halving, watch="loss")
-        return super()._limits() | {"gradient_clip": self.gradient_clip, "schedule": halved}
+    def _limits(self, objective: Objective) -> dict[str, Any]:
+        return super()._limits(objective) | {"gradient_clip": self.gradient_clip}
+
+    def _schedule(self, objective: Objective) -> Schedule | None:
+        if self.schedule != "plateau":
+            return super()._schedule(objective)
+        return None if self.halving is None else Plateau(patience=self.halving, watch="loss")
 
     def _options(self, n_classes: int) -> dict[str, Any]:
         return self._terms() | {
@@ -266,6 +297,7 @@ accelerator, devices, precision, random_state
             "n_outputs": self.n_outputs,
             "normalize": self.normalize,
             "self_attention": self.self_attention,
+            "front": self.front if self._jointly() else None,
             "transform": self._jointly(),
         }
 
@@ -310,4 +342,8 @@ accelerator, devices, precision, random_state
             sides = self._features(x), self._features(y)
             cost = float(self.network_.rows(*sides)[0])
             plan = self.network_.plan(*sides)[0].double().numpy()
-        return Alignment(cost, None, x[0], y[0], weights=plan)
+        of_x, of_y = self._shares(len(x[0])), self._shares(len(y[0]))
+        return Alignment(cost, None, x[0], y[0], weights=of_x.T @ plan @ of_y)
+
+    def _front(self) -> Strided | None:
+        return self.network_.transformation.front

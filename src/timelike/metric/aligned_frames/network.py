@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -45,7 +45,7 @@ class Aligned(Aligning):
         An aligner, such as `tl.SoftDTW(gamma=0.1)`, stands for the layer of that name with the same options.
         A module is called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and gives the distances
         (item,), or a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.
-    hidden, n_outputs, normalize, transform, self_attention
+    hidden, n_outputs, normalize, transform, self_attention, front
         The transformation h, see `Transformation`.
     symmetric : bool, optional
         Whether a module of your own gives the same for y and x; the ones named above know.
@@ -69,6 +69,7 @@ class Aligned(Aligning):
         normalize: bool = True,
         transform: bool = True,
         self_attention: bool = False,
+        front: Literal["strided"] | None = None,
         symmetric: bool | None = None,
     ) -> None:
         super().__init__()
@@ -84,6 +85,7 @@ class Aligned(Aligning):
             normalize=normalize,
             transform=transform,
             self_attention=self_attention,
+            front=front,
         )
         n = self.transformation.n_outputs
         self.aligner: nn.Module = ALIGNERS[aligner](n) if isinstance(aligner, str) else _layer(aligner)
@@ -92,7 +94,7 @@ class Aligned(Aligning):
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """h of every frame, and what the aligner does with each sequence alone."""
-        frames, lengths = self.transformation(x, lengths), lengths.to(x.device)
+        frames, lengths = self.transformation(x, lengths), self.transformation.frames(lengths).to(x.device)
         return (
             self.aligner.features(frames, lengths) if isinstance(self.aligner, Comparer) else Features(frames, lengths)
         )

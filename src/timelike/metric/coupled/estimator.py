@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -13,14 +15,15 @@ from torch import Tensor
 from ...models import options
 from ...sequences import Sequences, as_one
 from ...sequences.arguments import store
+from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
-from ..base import LearnedMetric
+from ..base import Twins
 from ..comparer import Comparer
 from .network import CoupledNetwork
 
 
-class CoupledGRU(LearnedMetric):
+class CoupledGRU(Twins):
     """The distance ‖h_T − h'_T‖₂ of the last states of two GRUs that read one sequence each and are coupled.
 
     Both share their weights and a gate c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc), by which each takes over some of
@@ -41,8 +44,9 @@ class CoupledGRU(LearnedMetric):
         the paper, which says little of it: with `coupling_bias=0`, W_hc = 0 is c = ½.
     sync : {"last", "mean"}
         Whether the distance is that of the last states or the mean over time.
-    loss, per_class, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, \
-progress, accelerator, devices, precision, random_state
+    front, loss, per_class, augment, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, \
+max_epochs, max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, \
+random_state
         As for `SiameseGRU`.
 
     Attributes
@@ -59,7 +63,7 @@ progress, accelerator, devices, precision, random_state
     >>> import timelike as tl
     >>> rng = np.random.default_rng(0)
     >>> X = np.sin(np.arange(20) * np.repeat([0.5, 1.5], 8)[:, None]) + 0.1 * rng.standard_normal((16, 20))
-    >>> metric = tl.CoupledGRU(hidden=4, max_epochs=2, random_state=0).fit(X, np.repeat([0, 1], 8))
+    >>> metric = tl.CoupledGRU(hidden=4, max_steps=2, random_state=0).fit(X, np.repeat([0, 1], 8))
     >>> metric.distance(X[0], X[0])
     0.0
     >>> metric.synchronization(X[0], X[9]).shape
@@ -76,24 +80,33 @@ progress, accelerator, devices, precision, random_state
 
     network_: CoupledNetwork
 
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"paper": Twins.PLAIN})
+
     def __init__(
         self,
         *,
-        hidden: int = 20,
+        hidden: int = 32,
+        front: Literal["strided"] | None = "strided",
         coupling_bias: float = 0.0,
         coupling_penalty: float = 0.01,
         penalized: Literal["gate", "norm"] = "gate",
         sync: Literal["last", "mean"] = "last",
-        loss: Any = "structural",
+        loss: Any = "supervised-contrastive",
         per_class: int = 6,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-4,
+        augment: bool | Augmentation = True,
+        max_frames: int | None = 256,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-3,
+        optimizer: Literal["adamw", "adam"] = "adamw",
+        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
+        max_steps: int | None = None,
         max_epochs: int | None = None,
-        patience: int | None = 20,
-        validation: float = 0.2,
+        max_time: float | None = None,
+        patience: int | None = None,
+        validation: float | None = None,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",
@@ -109,6 +122,7 @@ progress, accelerator, devices, precision, random_state
             coupling_penalty=self.coupling_penalty,
             penalized=self.penalized,
             sync=self.sync,
+            front=self.front,
         )
 
     def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
@@ -117,11 +131,15 @@ progress, accelerator, devices, precision, random_state
         return super()._settings(sequences, targets) | weighed
 
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
-        """How far the two states are from each other at every time, up to the end of the longer one."""
+        """How far the two states are from each other at every time, up to the end of the longer one.
+
+        Where the twins read frames of several steps, these have the same number.
+        """
         pair = self._pair(x, y)
         with torch.no_grad():
             found = self.network_.synchronization(*pair)[0]
-        return np.asarray(found.numpy(), np.float64)
+        of_frames = self._shares(max(len(as_one(side, name)[0]) for side, name in ((x, "x"), (y, "y"))))
+        return np.asarray(found.numpy()[of_frames.argmax(axis=0)], np.float64)
 
     def coupling(self, x: Any, y: Any) -> float:
         """The mean gate of two sequences: 0 is no coupling, ½ the strongest, in which both have the same new state."""

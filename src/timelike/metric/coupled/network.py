@@ -16,6 +16,7 @@ from ...sequences.arguments import one_of, real, whole
 from ...sequences.padding import own_precision, valid
 from ...sequences.sampling import RandomState
 from ..comparer import Compared, Comparer, Features
+from ..strided import front_of
 from .dynamics import gru_map, largest_exponent
 
 Sync = Literal["last", "mean"]
@@ -51,6 +52,8 @@ class CoupledNetwork(Comparer):
     penalized : {"gate", "norm"}
         The mean gate: c_t averaged over units, over the steps in which both sequences run, and over the pairs compared.
         Or ‖W_hc‖, as in the paper, which says little of the coupling: W_hc = 0 is c = σ(b_hc), and c = ½ with b_hc = 0.
+    front : "strided" or None
+        Convolutions that read the sequences first, so that the twins have a quarter of the steps (see `Strided`).
 
     >>> import torch
     >>> network = CoupledNetwork(3, hidden=8)
@@ -68,8 +71,10 @@ class CoupledNetwork(Comparer):
         sync: Sync = "last",
         coupling_penalty: float = 0.01,
         penalized: Penalized = "gate",
+        front: Literal["strided"] | None = None,
     ) -> None:
         super().__init__()
+        self.front = front_of(front, n_channels)
         self.n_channels = n_channels = whole(n_channels, "n_channels", 1)
         self.hidden = hidden = whole(hidden, "hidden", 1)
         self.sync: str = one_of(sync, "sync", ("last", "mean"))
@@ -80,7 +85,8 @@ class CoupledNetwork(Comparer):
         def uniform(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape).uniform_(-within, within))
 
-        self.weight_ih, self.weight_hh = uniform(3 * hidden, n_channels), uniform(3 * hidden, hidden)
+        seen = n_channels if self.front is None else self.front.n_outputs
+        self.weight_ih, self.weight_hh = uniform(3 * hidden, seen), uniform(3 * hidden, hidden)
         self.bias_ih, self.bias_hh = uniform(3 * hidden), uniform(3 * hidden)
         self.weight_hc = nn.Parameter(0.1 * torch.randn(hidden, hidden))
         self.bias_hc = nn.Parameter(torch.full((hidden,), real(coupling_bias, "coupling_bias")))
@@ -104,6 +110,8 @@ class CoupledNetwork(Comparer):
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
+        if self.front is not None:
+            x, lengths = self.front(x, lengths)
         inside = valid(lengths, x.shape[1], x.device)
         clean = torch.where(inside[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
         with self._own_precision():

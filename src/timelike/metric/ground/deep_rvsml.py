@@ -79,7 +79,7 @@ class DeepRVSML(GroundMetric):
         virtual = Virtual(ready, targets, self.virtual)
         return _Regression(self.network_, ready, virtual, self._chosen(), self.learning_rate)
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self, objective: Objective) -> dict[str, Any]:
         return {"max_epochs": self.max_epochs}
 
 

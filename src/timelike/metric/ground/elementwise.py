@@ -93,7 +93,7 @@ class ElementWise(GroundMetric):
             learning_rate=self.learning_rate,
         )
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self, objective: Objective) -> dict[str, Any]:
         return {"max_steps": self.max_steps}
 
 

@@ -141,7 +141,7 @@ class RVSML(GroundMetric):
         ridge = (usual if self.regularization is None else self.regularization) * len(ready)
         return _Turns(self.network_, ready, Virtual(ready, targets, self.virtual), aligner, ridge)
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self, objective: Objective) -> dict[str, Any]:
         return {"max_steps": self.max_iterations, "callbacks": [_Settled()]}
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:

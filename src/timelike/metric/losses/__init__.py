@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .lifted import Lifted as Lifted
     from .multi_similarity import MultiSimilarity as MultiSimilarity
     from .structural import Structural as Structural
+    from .supervised_contrastive import SupervisedContrastive as SupervisedContrastive
     from .triplet import Triplet as Triplet
 
 if not TYPE_CHECKING:

@@ -180,6 +180,8 @@ def consistency(
     >>> consistency(network, *sides, new.alignment, distance=0).shape
     torch.Size([])
     """
+    if isinstance(network, Aligning) and network.transformation.front is not None:
+        truth = pooled(truth, network.transformation.front.stride)
     terms = _one_way(network, augmented, original, truth, distance, alignment)
     if dual:
         terms = terms + _one_way(network, original, augmented, truth.mT, distance, alignment)
@@ -194,6 +196,22 @@ def _one_way(network: Comparer, x: Features, y: Features, truth: Tensor, distanc
     found, attention = network.attend(x, y)
     error = alignment * alignment_error(attention, truth, x.lengths, y.lengths)
     return error if distance == 0 else distance * found + error
+
+
+def pooled(alignment: Tensor, steps: int) -> Tensor:
+    """An alignment (item, n, m) of blocks of so many steps: the mean of the rows of a block, the sum of its columns.
+
+    >>> pooled(torch.eye(4)[None, :3], 2)
+    tensor([[[1., 0.],
+             [0., 1.]]])
+    """
+    n, m = alignment.shape[1:]
+    padded = nn.functional.pad(alignment, (0, -m % steps, 0, -n % steps))
+    sizes = len(padded), padded.shape[1] // steps, steps
+    blocks = padded.reshape(*sizes, padded.shape[2] // steps, steps).sum((2, 4))
+    rows = padded.sum(2).reshape(sizes).round().sum(2)  # each sums to 1, and those of padding to 0
+    found: Tensor = blocks / rows.clamp(min=1)[..., None]
+    return found
 
 
 def alignment_error(attention: Tensor, truth: Tensor, x_lengths: Tensor, y_lengths: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -15,7 +15,11 @@ from ...sequences import Sequences
 from ...train import Batch, Objective
 from ...train.descent import NotFinite
 from ..comparer import Comparer, Features
+from ..pairs import fill
 
+OptimizerName = Literal["adam", "adamw"]
+_COMPLAINED = 50  # sequences whose distances are looked at after a training
+_ALIKE = 1e-3  # deviation of distances, as a share of their mean, below which all are the same
 JUDGED = 500, 1000  # sequences held out and others that a validation compares, all pairs
 
 
@@ -27,9 +31,16 @@ class Comparing(Objective):
     """What is learned from, in a word."""
 
     def __init__(
-        self, module: Comparer, sequences: Sequences, *, batch_size: int, learning_rate: float, weight_decay: float
+        self,
+        module: Comparer,
+        sequences: Sequences,
+        *,
+        batch_size: int,
+        learning_rate: float,
+        weight_decay: float,
+        optimizer: str = "adam",
     ) -> None:
-        self.module, self.sequences = module, sequences
+        self.module, self.sequences, self.optimizer = module, sequences, optimizer
         self.batch_size, self.learning_rate, self.weight_decay = batch_size, learning_rate, weight_decay
         self.places = np.arange(len(sequences))
         """Where the sequences are in what the caller gave, of which they may be a part."""
@@ -38,15 +49,34 @@ class Comparing(Objective):
         """How and what is learned from, and what decides about batches: what others follow from comes first."""
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         common: dict[str, str | int] = {"supervision": self.supervision, "sequences": data}
-        return common | self._more() | {"batch_size": self.batch_size}
+        how = {} if self.optimizer == "adam" else {"optimizer": self.optimizer}
+        return common | self._more() | {"batch_size": self.batch_size} | how
+
+    def n_batches(self) -> float:
+        """About how many batches show everything once."""
+        return len(self.sequences) / self.batch_size
 
     def _more(self) -> dict[str, str | int]:
         """What else decides about what is learned."""
         return {}
 
     def optimizers(self) -> Optimizer:
-        """Adam, as in the paper."""
-        return torch.optim.Adam(self._parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        """Adam, as in the papers, or AdamW, whose weight decay is no part of the gradient."""
+        kind = torch.optim.AdamW if self.optimizer == "adamw" else torch.optim.Adam
+        return kind(self._parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+
+    def complaint(self) -> str | None:
+        """Distances that are all the same, of a network that has collapsed or is saturated."""
+        some = self.sequences[:: max(1, len(self.sequences) // _COMPLAINED)]
+        found = np.empty((len(some), len(some)))
+        fill(self.module, some, None, found)
+        apart = found[~np.eye(len(some), dtype=bool)]
+        if not len(apart) or apart.std() > _ALIKE * np.abs(apart).mean():
+            return None
+        return (
+            f"the distances of all sequences are about {apart.mean():.3g}; lower learning_rate, or look whether the "
+            "sequences differ at all"
+        )
 
     def _parameters(self) -> list[nn.Parameter]:
         return list(self.module.parameters())

@@ -58,6 +58,10 @@ class Episodes(Comparing):
         task = {"n_way": self.n_way, "k_shot": self.k_shot, "n_query": self.n_query, "n_episodes": self.n_episodes}
         return {"labels": fingerprint(self.codes), "optimizer": self.optimizer, "dual": repr(self.dual), **task}
 
+    def n_batches(self) -> float:
+        """The tasks of an epoch."""
+        return self.n_episodes
+
     def optimizers(self) -> Optimizer:
         """Adam, or SGD as in the paper."""
         if self.optimizer == "adam":

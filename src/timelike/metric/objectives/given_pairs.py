@@ -15,7 +15,7 @@ from ...train import Batch, shuffled
 from ..comparer import Comparer
 from ..losses import Loss
 from ..losses.finding import said
-from .base import Comparing
+from .base import Comparing, OptimizerName
 
 
 class ByPairs(Comparing):
@@ -34,14 +34,18 @@ class ByPairs(Comparing):
         batch_size: int = 32,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
+        optimizer: OptimizerName = "adam",
     ) -> None:
-        super().__init__(
-            module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
-        )
+        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
+        super().__init__(module, sequences, batch_size=batch_size, **rates)
         self.pairs, self.same, self.metric_loss = pairs, same, loss
 
     def _more(self) -> dict[str, str | int]:
         return {"pairs": fingerprint(self.pairs, self.same), "loss": said(self.metric_loss)}
+
+    def n_batches(self) -> float:
+        """About how many batches show every pair once."""
+        return len(self.pairs) / self.batch_size
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every pair once."""

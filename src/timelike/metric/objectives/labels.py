@@ -22,7 +22,8 @@ from ..losses import Loss
 from ..losses.finding import said
 from ..pairs import fill
 from .augmentations import BLUR_OR_MERGE, consistency, with_augmentation
-from .base import JUDGED, Comparing, some_of
+from .base import JUDGED, Comparing, OptimizerName, some_of
+from .perturbation import Change
 
 Weight = float | Literal["paper"]
 
@@ -50,8 +51,8 @@ class Supervised(Comparing):
     and `dual` say (see `consistency`). The loss is the mean of the queries and eq. 10 that of the batch; in the paper
     eq. 4–7 are sums and eq. 10 is a mean, so that it weighs 1 / B of ours in a batch of B: `consistency="paper"`. With
     `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none with itself, and nothing is
-    added. `n_per_class` draws batches with that many of every class in place of random ones; `batch_size` then says
-    how many classes there are in one.
+    added. `change` is made of the sequences of a batch before anything else. `n_per_class` draws batches with that many
+    of every class in place of random ones; `batch_size` then says how many classes there are in one.
 
     >>> import timelike as tl
     >>> from timelike.metric import Aligned
@@ -79,18 +80,19 @@ class Supervised(Comparing):
         alignment: float = 1.0,
         dual: bool = True,
         n_per_class: int | None = None,
+        change: Change | None = None,
         batch_size: int = 64,
         learning_rate: float = 1e-4,
         weight_decay: float = 1e-4,
+        optimizer: OptimizerName = "adam",
     ) -> None:
-        super().__init__(
-            module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
-        )
+        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
+        super().__init__(module, sequences, batch_size=batch_size, **rates)
         self.classes, self.codes = np.unique(np.asarray(labels), return_inverse=True)
         self.labels = self.codes
         """Of all sequences, where these are a part of them."""
         self.held_out = np.empty(0, np.int64)
-        self.metric_loss, self.augmentation = loss, augmentation
+        self.metric_loss, self.augmentation, self.change = loss, augmentation, change
         self.consistency, self.n_per_class = checked_weight(consistency, "consistency"), n_per_class
         self.terms: dict[str, Any] = {"alignment": alignment, "dual": dual}
 
@@ -98,11 +100,15 @@ class Supervised(Comparing):
         """Batches with their augmentations."""
         for ids in self._ids(rng):
             batch = self._batch(ids, labels=self.codes)
+            if self.change is not None:
+                x, lengths = self.change(batch["x"], batch["lengths"], rng)
+                batch = Batch(batch.ids, **(batch.tensors | {"x": x, "lengths": lengths}))
             yield batch if self.augmentation is None else with_augmentation(batch, self.augmentation, rng)
 
     def _more(self) -> dict[str, str | int]:
         size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
         augmented = {"augmentation": repr(self.augmentation), "consistency": repr(self.consistency)}
+        augmented |= {} if self.change is None else {"change": repr(self.change)}
         augmented |= {"dual": repr(self.terms["dual"]), "loss": said(self.metric_loss)}
         known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
         return {**known, **augmented, **size}

@@ -74,11 +74,14 @@ class TAP(AlignedFrames):
     gradient_clip : float or None
         Norm to which longer gradients are shortened; the paper shortens none.
     halving : int or None
-        Epochs in which the loss does not fall before the learning rate is halved; None keeps the rate, as the paper.
-    batch_size, learning_rate, weight_decay, max_epochs, patience, validation, standardize, checkpoint, progress, \
-accelerator, devices, precision, random_state
-        As for `SiameseGRU`; the default of `max_epochs` is 30. The paper takes random batches of 64 (`per_class=None,
-        batch_size=64`) and 100 epochs, hours on a CPU: a batch compares all its pairs.
+        With `schedule="plateau"`, epochs in which the loss does not fall before the rate is halved; None keeps it.
+    front : "strided" or None
+        Convolutions that read the sequences before the perceptron does, so that a frame knows of those before it and
+        there are a quarter as many: an alignment costs a sixteenth. None compares frames one by one, as the paper.
+    batch_size, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, max_time, \
+patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+        As for `SiameseGRU`, with at least 300 steps and at most 1000. `TAP.preset("paper")` takes random batches of 64
+        and 100 epochs, hours on a CPU: a batch compares all its pairs.
 
     Attributes
     ----------
@@ -93,7 +96,7 @@ accelerator, devices, precision, random_state
     >>> import timelike as tl
     >>> rng = np.random.default_rng(0)
     >>> X = np.sin(np.arange(12) * np.repeat([0.5, 1.5], 8)[:, None]) + 0.1 * rng.standard_normal((16, 12))
-    >>> metric = tl.TAP(hidden=8, kernels=4, max_epochs=2, random_state=0).fit(X, np.repeat([0, 1], 8))
+    >>> metric = tl.TAP(hidden=8, kernels=4, max_steps=2, random_state=0).fit(X, np.repeat([0, 1], 8))
     >>> metric.pairwise(X).shape
     (16, 16)
     >>> metric.align(X[0], X[9]).plan.sum().round(6)
@@ -128,6 +131,7 @@ accelerator, devices, precision, random_state
         n_outputs: int | None = None,
         normalize: bool = True,
         self_attention: bool = False,
+        front: Literal["strided"] | None = "strided",
         kernels: int = 30,
         last_relu: bool = False,
         symmetrize: bool = False,
@@ -141,16 +145,21 @@ accelerator, devices, precision, random_state
         k_shot: int = 1,
         n_query: int = 5,
         n_episodes: int = 100,
-        learning_rate: float = 1e-4,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
+        optimizer: Literal["adamw", "adam"] = "adamw",
+        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
         gradient_clip: float | None = 6.0,
         halving: int | None = 10,
+        max_frames: int | None = 128,
+        max_steps: int | None = None,
         max_epochs: int | None = None,
-        patience: int | None = 10,
-        validation: float = 0.2,
+        max_time: float | None = None,
+        patience: int | None = None,
+        validation: float | None = None,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",

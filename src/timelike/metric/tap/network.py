@@ -37,7 +37,7 @@ class TAPNetwork(Aligning):
         Of the sequences.
     variant : {"cnn", "l", "d", "attention"}
         g: convolutions of sizes 5-5-3, larger ones (7-7-5), one layer more (5-5-5-3), or TAP-trans in its place.
-    hidden, n_outputs, normalize, transform, self_attention
+    hidden, n_outputs, normalize, transform, self_attention, front
         The transformation h, see `Transformation`; with `transform=False` the frames are compared as they are, and
         `self_attention=True` makes it SA-TAP.
     kernels : int
@@ -70,6 +70,7 @@ class TAPNetwork(Aligning):
         symmetrize: bool = False,
         transform: bool = True,
         self_attention: bool = False,
+        front: Literal["strided"] | None = None,
     ) -> None:
         super().__init__()
         one_of(variant, "variant", get_args(Variant))
@@ -82,6 +83,7 @@ class TAPNetwork(Aligning):
             normalize=normalize,
             transform=transform,
             self_attention=self_attention,
+            front=front,
         )
         self.n_channels = self.transformation.n_channels
         self.scores: Scores = (
@@ -94,7 +96,8 @@ class TAPNetwork(Aligning):
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """h of every frame, and what else the prediction needs of each."""
         frames = self.transformation(x, lengths)
-        return Features(torch.cat([frames, self.scores.extra(frames)], -1), lengths.to(x.device))
+        own = self.transformation.frames(lengths).to(x.device)
+        return Features(torch.cat([frames, self.scores.extra(frames)], -1), own)
 
     def rows(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,); of long ones a stripe at a time."""

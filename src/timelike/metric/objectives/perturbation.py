@@ -1,0 +1,88 @@
+"""Perturbation: small random changes of a whole batch, so that a network does not learn its few sequences by heart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...sequences.arguments import real
+from ...sequences.augment import Augmentation
+from ...sequences.padding import valid
+from .augmentations import augmented
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perturbation:
+    """A stretch of each sequence, at least the share `crop` of it, drawn out to its length; other sizes; and noise.
+
+    Every channel of a sequence is multiplied by a number of mean 1 and deviation `scaling`, and every value gets noise
+    of deviation `jitter`, both in units of standardized channels. A batch is one computation, where
+    `timelike.sequences.augment` changes one sequence at a time and says how the new one lines up.
+
+    >>> x, lengths = torch.arange(6.0).reshape(1, 6, 1), torch.tensor([5])
+    >>> none = Perturbation(crop=1.0, scaling=0.0, jitter=0.0)
+    >>> none(x, lengths, np.random.default_rng(0))[0].flatten().tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0, 0.0]
+    """
+
+    crop: float = 0.8
+    scaling: float = 0.1
+    jitter: float = 0.05
+
+    def __post_init__(self) -> None:
+        real(self.crop, "crop", above=0.0, most=1.0)
+        real(self.scaling, "scaling", 0.0)
+        real(self.jitter, "jitter", 0.0)
+
+    def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """New sequences for x (item, time, channel) with lengths (item,), as long as they were."""
+        drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        n, longest, channels = x.shape
+        inside = valid(lengths, longest)
+        found = self._stretched(x, lengths, drawn)
+        if self.scaling:
+            found = found * (1 + self.scaling * torch.randn(n, 1, channels, generator=drawn))
+        if self.jitter:
+            found = found + self.jitter * torch.randn(x.shape, generator=drawn)
+        return torch.where(inside[..., None], found, 0).to(x.dtype), lengths
+
+    def _stretched(self, x: Tensor, lengths: Tensor, drawn: torch.Generator) -> Tensor:
+        width = self.crop + (1 - self.crop) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
+        start = (1 - width) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
+        last = (lengths - 1)[:, None]
+        positions = torch.minimum(start * last + width * torch.arange(x.shape[1]), last)
+        before = positions.long()
+        share = (positions - before)[..., None].to(x.dtype)
+        items = torch.arange(len(x))[:, None]
+        return x[items, before] * (1 - share) + x[items, torch.minimum(before + 1, last)] * share
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """An augmentation of single sequences, applied to a batch."""
+
+    augmentation: Augmentation
+
+    def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """New sequences for x (item, time, channel) with lengths (item,), and their lengths."""
+        new = augmented(x, lengths, self.augmentation, random_state=rng)
+        return new.x, new.lengths
+
+
+Change = Perturbation | OneByOne
+
+
+def checked_augment(value: Any, name: str) -> bool | Augmentation:
+    """Whether there is an augmentation, or which."""
+    if isinstance(value, Augmentation):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(
+        f"{name}={value!r}: expected True, False, or an augmentation of timelike.sequences.augment, such as "
+        "Merge(even=True) or choose([Blur(), TimeWarp()])"
+    )

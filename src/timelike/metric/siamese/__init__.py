@@ -1,0 +1,1 @@
+"""The siamese GRU: estimator, network, and a stream of samples through it."""

@@ -1,0 +1,176 @@
+"""SiameseGRU: two sequences are as far apart as the vectors that one network makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...align.matrix import threads_of
+from ...models import options
+from ...sequences.arguments import store
+from ...sequences.augment import Augmentation
+from ...sequences.sampling import RandomState
+from ...train.processes import Accelerator, Precision
+from ...train.trained import exact
+from ..base import Twins
+from ..comparer import Comparer
+from ..readout import POOLINGS, Pooling
+from .network import SiameseNetwork
+from .stream import SiameseStream
+
+
+class SiameseGRU(Twins):
+    """The distance of the vectors that one recurrent network makes of both sequences.
+
+    Strided convolutions read a sequence, a GRU reads what they found, the mean and the maximum of its states go through
+    a linear map, and the result has length 1; trained from classes or pairs (Mueller and Thyagarajan, 2016, with a
+    GRU, and the supervised contrastive loss of Khosla et al., 2020). `SiameseGRU.preset("paper")` is the plain GRU and
+    the training of the coupled GRU's paper, whose baseline it is.
+
+    Parameters
+    ----------
+    hidden : int
+        Units.
+    cell : {"gru", "lstm"}
+        The network.
+    front : "strided" or None
+        Two convolutions that leave a quarter of the steps, causal and normalized over the batch; None reads the
+        sequences as they are.
+    readout : {"last", "mean", "max", "mean+max", "attention"}
+        What of the states over time is kept.
+    n_outputs : int or None
+        Size of the vectors, by a linear map; None for the readout itself.
+    normalize : bool
+        Whether vectors have length 1.
+    loss : str or loss of `timelike.metric.losses`
+        What is minimised over all pairs of a batch.
+    per_class : int
+        Members of each class in a batch, of up to 64 sequences in all.
+    augment : bool or augmentation
+        Whether sequences are changed a little before every step (stretches, sizes, noise), or by which of
+        `timelike.sequences.augment`.
+    max_frames : int or None
+        Longer sequences are averaged over stretches of time, the same for all, until nine in ten have so many frames;
+        None leaves them as they are.
+    learning_rate, weight_decay : float
+        Of the optimizer.
+    optimizer : {"adamw", "adam"}
+        The papers take Adam.
+    schedule : {"cycle", "plateau", "constant"}
+        What becomes of the learning rate: up and down once; halved after 10 epochs in which the loss does not fall; or
+        nothing.
+    max_steps, max_epochs, max_time : optional
+        When to stop: after so many steps, epochs or seconds, whatever comes first. If none is given, 20 passes through
+        the data, but 500 steps at least and 2000 at most, and two minutes. Where `max_time` ends a training, a faster
+        machine does more steps, and the result is another.
+    patience : int or None
+        Steps without a better score before training stops; epochs, where `max_epochs` is the budget.
+    validation : float or None
+        Share of the sequences, or of their groups, by which the weights to keep are chosen; 0 keeps the last. None:
+        a tenth of 400 sequences or more, nothing of fewer; a fifth where `max_epochs` is the budget.
+    standardize : bool
+        Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+    checkpoint : path or None
+        A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
+        `learning_rate` is another now or `max_steps` smaller.
+    progress : bool or None
+        Whether a bar shows how far the training is; None says how long it takes, if that is more than ten seconds.
+    accelerator, devices, precision
+        Where and how training computes, as for `timelike.train.fit`; distances are computed on the CPU, in float32.
+    random_state : int, Generator or None
+        Repeats initial weights and training.
+
+    Attributes
+    ----------
+    network_ : SiameseNetwork
+        The torch module.
+    history_ : History
+        Losses and validation scores, steps, seconds and why the training ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.sin(np.arange(20) * np.repeat([0.5, 1.5], 8)[:, None]) + 0.1 * rng.standard_normal((16, 20))
+    >>> metric = tl.SiameseGRU(hidden=4, max_steps=3, random_state=0).fit(X, np.repeat([0, 1], 8))
+    >>> metric.distance(X[0], X[0])
+    0.0
+    """
+
+    hidden = options.whole(1)
+    cell = options.one_of("gru", "lstm")
+    readout = options.one_of(*POOLINGS)
+    n_outputs = options.maybe(options.whole(1))
+    normalize = options.flag()
+
+    network_: SiameseNetwork
+
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {"paper": Twins.PLAIN | {"readout": "last", "n_outputs": None, "normalize": False}}
+    )
+
+    def __init__(
+        self,
+        *,
+        hidden: int = 64,
+        cell: Literal["gru", "lstm"] = "gru",
+        front: Literal["strided"] | None = "strided",
+        readout: Pooling = "mean+max",
+        n_outputs: int | None = 64,
+        normalize: bool = True,
+        loss: Any = "supervised-contrastive",
+        per_class: int = 6,
+        augment: bool | Augmentation = True,
+        max_frames: int | None = 256,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-3,
+        optimizer: Literal["adamw", "adam"] = "adamw",
+        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
+        max_steps: int | None = None,
+        max_epochs: int | None = None,
+        max_time: float | None = None,
+        patience: int | None = None,
+        validation: float | None = None,
+        standardize: bool = True,
+        checkpoint: str | Path | None = None,
+        progress: bool | None = None,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def _comparer(self, n_channels: int) -> Comparer:
+        names = ("hidden", "cell", "front", "readout", "n_outputs", "normalize")
+        return SiameseNetwork(n_channels, **{name: getattr(self, name) for name in names})
+
+    def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """The vectors (item, feature) whose Euclidean distances are those of the metric."""
+        asked = self._asked(X)
+        known = self._known(asked, threads_of(n_jobs))
+        found = np.empty((len(asked), known[0].features.values.shape[2]), np.float32)
+        for part in known:
+            found[part.ids] = part.features.values[:, 0].numpy()
+        return found
+
+    def stream(self) -> SiameseStream:
+        """One new sample in, the vector of everything so far out, at a cost that does not grow.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = np.sin(np.arange(20) * np.repeat([0.5, 1.5], 4)[:, None])
+        >>> metric = tl.SiameseGRU(hidden=4, max_steps=2, random_state=0).fit(X, np.repeat([0, 1], 4))
+        >>> stream = metric.stream()
+        >>> vectors = [stream.push(sample) for sample in X[0]]
+        >>> bool(np.allclose(vectors[9], metric.encode(X[:1, :10])[0], atol=1e-6))
+        True
+        """
+        self._require_fitted()
+        return SiameseStream(exact(self.network_), self.coarse_, *self.moments_)

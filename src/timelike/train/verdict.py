@@ -1,0 +1,49 @@
+"""Whether a training has learned anything: what the history and the objective say against it, as a warning."""
+
+from __future__ import annotations
+
+import warnings
+
+from ..sequences.callers import outside
+from .history import History
+from .objective import Objective
+
+_ENOUGH = 50  # steps before a training is judged at all
+_LOOKS = 4  # validations before the first of them means something
+
+
+class LearnedNothing(UserWarning):
+    """A training that is over and has not learned: the message says by what that is seen and what to change."""
+
+
+def judge(history: History, objective: Objective) -> None:
+    """Warn where the training was long enough to learn something and has not."""
+    perfect = history.higher_is_better and history.best_score >= 1
+    if history.n_steps < _ENOUGH or history.stopped == "Ctrl-C" or perfect:
+        return
+    seen = objective.complaint() or _scores(history) or _losses(history)
+    if seen is not None:
+        name = objective.owner or type(objective).__name__
+        warnings.warn(f"{name} has learned little or nothing: {seen}", LearnedNothing, stacklevel=outside())
+
+
+def _scores(history: History) -> str | None:
+    scores = history.scores
+    if len(scores) < _LOOKS or history.best_step != history.steps("score")[0]:
+        return None
+    return (
+        f"its best score, {history.best_score:.3g}, was the first, after step {history.best_step} of "
+        f"{history.n_steps}, and all that came later was worse; lower learning_rate, or give it more sequences"
+    )
+
+
+def _losses(history: History) -> str | None:
+    losses = history.losses
+    tenth = max(1, len(losses) // 10)
+    first, last = float(losses[:tenth].mean()), float(losses[-tenth:].mean())
+    if last < first or last == 0:
+        return None
+    return (
+        f"its loss began at {first:.3g} and ended at {last:.3g}, no lower, after {history.n_steps} steps; change "
+        "learning_rate (ten times smaller, then larger), give it more steps, or look whether classes can be told apart"
+    )
