@@ -14,7 +14,10 @@ MAKERS = {
     "lstm": lambda **more: tl.SiameseGRU(**RECURRENT | {"cell": "lstm"} | more),
     "coupled": lambda **more: tl.CoupledGRU(**RECURRENT | more),
     "coupled-mean": lambda **more: tl.CoupledGRU(**RECURRENT | {"sync": "mean"} | more),
+    "siamese-paper": lambda **more: tl.SiameseGRU.preset("paper", **RECURRENT | more),
+    "coupled-paper": lambda **more: tl.CoupledGRU.preset("paper", **RECURRENT | more),
     "tap": lambda **more: tl.TAP(**TAP | more),
+    "tap-paper": lambda **more: tl.TAP.preset("paper", **TAP | {"per_class": 4} | more),
     "tap-symmetric": lambda **more: tl.TAP(**TAP | {"symmetrize": True} | more),
     "tap-attention": lambda **more: tl.TAP(**TAP | {"variant": "attention", "self_attention": True} | more),
     "aligned": lambda **more: room.AlignedFrames(

@@ -12,17 +12,19 @@ FRAMES = {
     "normalize": True,
     "self_attention": False,
 }  # TAP: one hidden layer of 1024, vectors of length 1
-LEARNED = {"learning_rate": 0.0001, "weight_decay": 0.0001, "patience": 10, "validation": 0.2, "standardize": True}
+BUDGET = {"max_steps": None, "max_epochs": None, "max_time": None, "patience": None, "validation": None}
+TRAINED = BUDGET | {"front": "strided", "optimizer": "adamw", "schedule": "cycle", "standardize": True}
+LEARNED = TRAINED | {"learning_rate": 0.001, "weight_decay": 0.0001, "max_frames": 128}
 TASKS = {"per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": True}
-TWINS = {"hidden": 20, "per_class": 6, "learning_rate": 0.001, "weight_decay": 0.0001, "patience": 20}
+TWINS = TRAINED | {"per_class": 6, "learning_rate": 0.003, "weight_decay": 0.001, "max_frames": 256, "augment": True}
 PUBLISHED = {
     "TAPNetwork": FRAMES | {"kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},
     "TAP": FRAMES | LEARNED | TASKS | {"kernels": 30, "last_relu": False, "symmetrize": False},
     "Aligned": FRAMES | {"transform": True},
     "AlignedFrames": FRAMES | LEARNED | TASKS,
     "SiameseNetwork": {"hidden": 20, "n_layers": 1},
-    "SiameseGRU": TWINS | {"validation": 0.2, "standardize": True},
-    "CoupledGRU": TWINS | {"validation": 0.2, "standardize": True},
+    "SiameseGRU": TWINS | {"hidden": 64, "readout": "mean+max", "n_outputs": 64, "normalize": True},
+    "CoupledGRU": TWINS | {"hidden": 32, "coupling_bias": 0.0, "sync": "last"},
     "RVSML": {"virtual": 4, "max_iterations": 20, "standardize": True},
     "DeepRVSML": {"virtual": 4, "hidden": 1024, "learning_rate": 0.0001, "max_epochs": 20, "standardize": True},
     "ElementWise": {"hidden": 1024, "per_class": 6, "learning_rate": 0.0001, "max_steps": 2000, "standardize": True},
@@ -37,6 +39,7 @@ LOSSES = {
     "Contrastive": {"margin": 1.0, "power": 2.0},
     "Lifted": {"alpha": 40.0, "beta": 2.0},
     "MultiSimilarity": {"alpha": 2.0, "beta": 50.0, "margin": 0.1, "threshold": 0.5},
+    "SupervisedContrastive": {"temperature": 0.1},
     "Structural": {"scale": 4.0, "hardness": 1.0, "margin": 1.0, "balance": 0.1},
     "Triplet": {"margin": 0.1},
 }
@@ -59,5 +62,5 @@ def test_defaults_of_a_loss_are_those_that_were_published(name):
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLISHED if "standardize" in PUBLISHED[name]])
-def test_an_estimator_is_silent_unless_told_otherwise(name):
-    assert defaults(getattr(metric, name)).get("progress", False) is False
+def test_an_estimator_draws_no_bar_unless_told_otherwise(name):
+    assert not defaults(getattr(metric, name)).get("progress", False)

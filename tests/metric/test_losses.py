@@ -14,7 +14,15 @@ from torch.autograd import gradcheck
 
 from naive import losses as naive
 from timelike.metric import losses
-from timelike.metric.losses import Binomial, Contrastive, Lifted, MultiSimilarity, Structural, Triplet
+from timelike.metric.losses import (
+    Binomial,
+    Contrastive,
+    Lifted,
+    MultiSimilarity,
+    Structural,
+    SupervisedContrastive,
+    Triplet,
+)
 from timelike.metric.losses.finding import known
 
 TWINS = [
@@ -29,10 +37,20 @@ TWINS = [
     (Contrastive(), naive.contrastive),
     (Contrastive(margin=0.5, power=1.0), naive.contrastive),
     (MultiSimilarity(), naive.multi_similarity),
+    (SupervisedContrastive(), naive.supervised_contrastive),
+    (SupervisedContrastive(temperature=2.0), naive.supervised_contrastive),
     (MultiSimilarity(alpha=3.0, beta=9.0, margin=None, threshold=0.2), naive.multi_similarity),
 ]
 LOSSES = [loss for loss, _ in TWINS]
-NEED_BOTH = [Triplet(), Lifted(), Lifted(margin=0.1), Binomial(), Structural(), MultiSimilarity()]
+NEED_BOTH = [
+    Triplet(),
+    Lifted(),
+    Lifted(margin=0.1),
+    Binomial(),
+    Structural(),
+    MultiSimilarity(),
+    SupervisedContrastive(),
+]
 
 
 def batch(seed, n=9, m=None, classes=3, dtype=torch.float64, scale=1.0):
@@ -240,7 +258,9 @@ def test_single_pairs_of_one_kind_or_none_are_safe(loss, same):
     assert torch.isfinite(distances.grad).all()
 
 
-@pytest.mark.parametrize("loss", [Triplet(), Lifted(), Structural(), MultiSimilarity()], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [Triplet(), Lifted(), Structural(), MultiSimilarity(), SupervisedContrastive()], ids=repr
+)
 def test_a_loss_that_ranks_says_which_ones_learn_from_single_pairs(loss):
     with pytest.raises(TypeError, match=f"{type(loss).__name__}.*single pairs: use loss='binomial' or 'contrastive'"):
         loss.pairs(torch.zeros(2), torch.tensor([True, False]))

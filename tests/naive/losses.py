@@ -87,6 +87,15 @@ def contrastive(batch, margin, power):
     return averaged(term, batch, one_is_enough=True)
 
 
+def supervised_contrastive(batch, temperature):
+    def term(positives, negatives):
+        logits = [-d * d / (2 * temperature) for d in positives + negatives]
+        total = math.log(sum(math.exp(one) for one in logits))
+        return mean([total - one for one in logits[: len(positives)]])
+
+    return averaged(term, batch)
+
+
 def multi_similarity(batch, alpha, beta, margin, threshold):
     def term(positives, negatives):
         positives, negatives = hard(positives, negatives, margin)
