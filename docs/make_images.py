@@ -39,13 +39,12 @@ def tap() -> Path:
     import timelike as tl
 
     train, test = tl.load("JapaneseVowels")
-    metric = tl.TAP(hidden=64, kernels=8, batch_size=16, max_epochs=8, learning_rate=3e-3, random_state=0).fit(
-        train[::2]
-    )
+    how = {"hidden": 64, "kernels": 8, "per_class": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3}
+    metric = tl.TAP.preset("paper", **how, random_state=0).fit(train[::2])
     x, y = test[0], test[1]
     frames = [metric.moments_.applied(tl.Sequences([side])) for side in (x, y)]
     n_outputs = metric.network_.transformation.n_outputs
-    mapped = [metric.network_.prepare(*side.tensor()).values[0, :, :n_outputs].detach().numpy() for side in frames]
+    mapped = [metric.network_.features(*side.tensor()).values[0, :, :n_outputs].detach().numpy() for side in frames]
     soft = tl.SoftDTW(gamma=0.1).align(*mapped).plan
     figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
     for ax, plan, title in zip(axes, (metric.align(x, y).plan, soft / soft.sum()), ("TAP", "soft-DTW"), strict=True):
@@ -63,7 +62,7 @@ def synchronization() -> Path:
     import timelike as tl
 
     train, test = tl.load("JapaneseVowels")
-    metric = tl.CoupledGRU(hidden=12, max_epochs=15, learning_rate=1e-2, random_state=0).fit(train)
+    metric = tl.CoupledGRU.preset("paper", hidden=12, max_epochs=15, learning_rate=1e-2, random_state=0).fit(train)
     same = test.labels[0] == test.labels
     figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
     for mask, color, label in ((same, "C0", "the same speaker"), (~same, "C1", "another speaker")):

@@ -18,6 +18,11 @@ class Call(NamedTuple):
     presses: int = 1
 
 
+def _learned(kind: str) -> str:
+    """A model `m` of the paper's network, which leaves no step of what it is asked about out."""
+    return _classes(16, 20) + f"; m = tl.{kind}.preset('paper', max_epochs=1).fit(X); "
+
+
 def _classes(n: int, length: int, channels: int = 3) -> str:
     """Sequences in four classes, for what learns from them; a training before has loaded what the first one loads."""
     warm = "tl.SiameseGRU(hidden=2, max_epochs=1).fit(rng.standard_normal((8, 4, 1)), np.arange(8) % 2); "
@@ -108,24 +113,24 @@ LEARNED = [
     Call("TAP, training, 400 × 600 steps", "tl.TAP(random_state=0).fit(X)", _classes(400, 600), EARLY),
     Call("TAP, training, 200 × 60 steps", "tl.TAP(random_state=0).fit(X)", _classes(200, 60), EARLY),
     Call("TAP, all pairs", "m.pairwise(Z)",
-         _classes(16, 20) + "; m = tl.TAP(max_epochs=1).fit(X); Z = rng.standard_normal((200, 600, 3))"),
+         _learned("TAP") + "Z = rng.standard_normal((200, 600, 3))"),
     Call("TAP, one pair of 10 000 steps", "m.distance(Z[0], Z[1])",
-         _classes(16, 20) + "; m = tl.TAP(max_epochs=1).fit(X); Z = rng.standard_normal((2, 10_000, 3))"),
+         _learned("TAP") + "Z = rng.standard_normal((2, 10_000, 3))"),
     Call("TAP without kernels, training", "tl.TAP(random_state=0).fit(X)", _classes(60, 60), EARLY, native=False),
     Call("AlignedFrames over DTW, training",
          "tl.metric.AlignedFrames(random_state=0).fit(X)", _classes(200, 100), EARLY),
     Call("CoupledGRU, training", "tl.CoupledGRU(random_state=0).fit(X)", _classes(400, 600), EARLY),
     Call("CoupledGRU, training on 5000 steps", "tl.CoupledGRU(random_state=0).fit(X)", _classes(40, 5000), EARLY),
     Call("CoupledGRU, all pairs", "m.pairwise(Z)",
-         _classes(16, 20) + "; m = tl.CoupledGRU(max_epochs=1).fit(X); Z = rng.standard_normal((1000, 1000, 3))"),
+         _learned("CoupledGRU") + "Z = rng.standard_normal((1000, 1000, 3))"),
     Call("CoupledGRU, one pair of 1 000 000 steps", "m.distance(Z[0], Z[1])",
-         _classes(16, 20) + "; m = tl.CoupledGRU(max_epochs=1).fit(X); Z = rng.standard_normal((2, 1_000_000, 3))"),
+         _learned("CoupledGRU") + "Z = rng.standard_normal((2, 1_000_000, 3))"),
     Call("CoupledGRU without kernels, training",
          "tl.CoupledGRU(random_state=0).fit(X)", _classes(60, 100), EARLY, native=False),
     Call("SiameseGRU, training", "tl.SiameseGRU(random_state=0).fit(X)", _classes(400, 600), EARLY),
     Call("SiameseGRU, training on 5000 steps", "tl.SiameseGRU(random_state=0).fit(X)", _classes(40, 5000), EARLY),
     Call("SiameseGRU, all pairs", "m.pairwise(Z)",
-         _classes(16, 20) + "; m = tl.SiameseGRU(max_epochs=1).fit(X); Z = rng.standard_normal((4000, 2000, 3))"),
+         _learned("SiameseGRU") + "Z = rng.standard_normal((4000, 2000, 3))"),
     Call("CausalEncoder, training",
          "tl.CausalEncoder(max_steps=9999, random_state=0).fit(X)", _classes(200, 500), EARLY),
     Call("CausalEncoder, training on 20 000 steps", "tl.CausalEncoder(max_steps=9999, random_state=0).fit(X)",

@@ -173,7 +173,7 @@ class ToyEncoder(Trained, Encoder):
     def _objective(self, ready: Sequences, targets: None) -> ToldMean:
         return ToldMean(self.network_, ready, self.learning_rate)
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self, objective: Any) -> dict[str, Any]:
         return {"max_steps": self.max_steps}
 
     def _encode(self, sequences: Sequences, threads: int) -> Any:

@@ -181,7 +181,7 @@ def test_pairs_that_make_no_sense_are_refused(name, pairs, same, words):
 
 
 def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
-    with pytest.raises(TypeError, match="Structural.*use loss='binomial' or 'contrastive'"):
+    with pytest.raises(TypeError, match="SupervisedContrastive.*use loss='binomial' or 'contrastive'"):
         tl.SiameseGRU().fit_pairs(X, [[0, 1], [1, 2]], [True, False])
 
 

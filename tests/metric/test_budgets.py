@@ -70,7 +70,7 @@ def test_seconds_end_it_too():
 
 def test_patience_counts_steps_or_the_epochs_of_a_budget_of_epochs():
     X, y = toy(40)
-    worse = {"learning_rate": 1e-9, "validation": 0.3, "augment": False}  # nothing gets better
+    worse = {"learning_rate": 1e-9, "validation": 0.3, "perturb": False}  # nothing gets better
     by_steps = tl.SiameseGRU(**SMALL, **worse, max_steps=200, patience=50).fit(X, y).history_
     assert (by_steps.stopped, by_steps.n_steps) == ("patience", 60)  # a look every ten steps, the first at ten
     by_epochs = tl.SiameseGRU(**SMALL, **worse, max_epochs=200, patience=5).fit(X, y).history_
@@ -110,12 +110,12 @@ def test_vectors_have_length_one_at_the_defaults():
 
 
 @pytest.mark.parametrize("kind", [tl.SiameseGRU, tl.CoupledGRU])
-@pytest.mark.parametrize("augment", [False, True, Jitter()])
-def test_sequences_may_be_changed_before_a_step(kind, augment):
-    metric = kind(**SMALL, augment=augment, max_steps=3).fit(*toy())
+@pytest.mark.parametrize("perturb", [False, True, Jitter()])
+def test_sequences_may_be_changed_before_a_step(kind, perturb):
+    metric = kind(**SMALL, perturb=perturb, max_steps=3).fit(*toy())
     assert np.isfinite(metric.history_.losses).all()
-    if augment is True:
-        other = kind(**SMALL, augment=False, max_steps=3).fit(*toy())
+    if perturb is True:
+        other = kind(**SMALL, perturb=False, max_steps=3).fit(*toy())
         assert other.history_.losses[0] != metric.history_.losses[0]
 
 
@@ -123,7 +123,7 @@ def test_long_sequences_cost_no_more_than_short_ones():
     X, y = toy(12, 4000)
     metric = tl.SiameseGRU(**SMALL, max_steps=2).fit(X, y)
     assert metric.coarse_.factor == pytest.approx(4000 / 256)
-    x, lengths = metric._ready(tl.Sequences(X)).tensor()
+    x = metric._ready(tl.Sequences(X)).tensor()[0]
     assert x.shape[1] == 256
     whole = tl.SiameseGRU(**SMALL, max_steps=2, max_frames=None).fit(X, y)
     assert whole._ready(tl.Sequences(X)).lengths.max() == 4000

@@ -66,12 +66,12 @@ def test_an_alignment_costs_the_distance_and_has_mass_one(name, fitted, test):
     assert found.cost == pytest.approx(metric.distance(test[0], test[1]), rel=1e-5, abs=1e-6)
     assert found.plan.shape == (len(test[0]), len(test[1]))
     assert found.plan.sum() == pytest.approx(1, abs=1e-5)
-    if name in ("tap", "tap-attention"):
+    if name == "tap-paper":  # elsewhere the last frame may have fewer steps, which then have more of its mass
         np.testing.assert_allclose(found.plan.sum(axis=1), 1 / len(test[0]), rtol=1e-4)
 
 
 def test_the_predicted_plan_times_the_distances_of_frames_is_the_distance(fitted, test):
-    metric = fitted("tap")
+    metric = fitted("tap-paper")
     found = metric.align(test[0], test[1])
     frames = [metric.network_.features(*metric.moments_.applied(test[[i]]).tensor()).values[0] for i in (0, 1)]
     x, y = (side[:, : metric.network_.transformation.n_outputs].detach().double().numpy() for side in frames)
@@ -91,7 +91,7 @@ def test_the_state_of_the_twins_is_told_at_every_time(fitted, test):
     assert found.shape == (max(len(test[0]), len(test[1])),)
     assert found[-1] == pytest.approx(metric.distance(test[0], test[1]), rel=1e-5)
     assert metric.synchronization(test[0], test[0]).max() == 0
-    mean = fitted("coupled-mean")
+    mean = MAKERS["coupled-paper"](sync="mean", max_epochs=2).fit(test)
     found = mean.synchronization(test[0], test[1])
     assert found.mean() == pytest.approx(mean.distance(test[0], test[1]), rel=1e-5)
 
@@ -114,7 +114,7 @@ def test_other_sizes_of_tap_learn(variant, train, test):
 
 @pytest.mark.parametrize("aligner", ["tcot", "sinkhorn", tl.OT(), tl.nn.SoftDTW(gamma=0.5), tl.nn.OPW()])
 def test_any_aligner_with_a_gradient_takes_the_place_of_tap(aligner, train, test):
-    metric = MAKERS["aligned"](aligner=aligner, max_epochs=2).fit(train)
+    metric = MAKERS["aligned"](aligner=aligner, max_epochs=6).fit(train)
     assert judged(metric, train, test)[0] > 0.6
     assert metric.symmetric
     assert isinstance(metric, align.Aligner)
@@ -173,7 +173,7 @@ def test_a_module_that_is_given_is_not_changed_by_training(train):
 @pytest.mark.parametrize("supervision", ["augmentation", "alignment"])
 def test_alignments_are_learned_without_classes(supervision):
     bare = turning(24, 0).replace(labels=None)
-    metric = MAKERS["tap"](supervision=supervision, max_epochs=10, learning_rate=1e-2).fit(bare)
+    metric = MAKERS["tap"](supervision=supervision, max_epochs=10, learning_rate=1e-2, schedule="constant").fit(bare)
     losses = metric.history_["epoch_loss"]
     assert losses[-1] < 0.95 * losses[0]
     assert not hasattr(metric, "classes_")

@@ -196,7 +196,13 @@ def test_labels_pairs_and_episodes_all_add_the_penalty_to_their_loss():
 def test_a_heavy_penalty_shrinks_what_it_weighs(penalized, track, train):
     last = {}
     for weight in (0.0, 30.0):
-        how = {"coupling_penalty": weight, "penalized": penalized, "max_epochs": 4, "learning_rate": 0.03}
+        how = {
+            "coupling_penalty": weight,
+            "penalized": penalized,
+            "max_epochs": 4,
+            "learning_rate": 0.03,
+            "schedule": "constant",
+        }
         last[weight] = MAKERS["coupled"](**how).fit(train).history_.last(track)
     assert last[30.0] < 0.5 * last[0.0]
 

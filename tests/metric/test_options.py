@@ -43,15 +43,18 @@ def test_the_least_of_every_option_is_accepted_and_no_less(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_device_and_no_bar_unless_told_otherwise(kind):
     given = inspect.signature(kind).parameters
-    assert (given["devices"].default, given["progress"].default, given["standardize"].default) == (1, False, True)
+    assert (given["devices"].default, given["standardize"].default) == (1, True)
+    assert not given["progress"].default
 
 
-@pytest.mark.parametrize("name", ["siamese", "coupled"])
+@pytest.mark.parametrize("name", ["siamese-paper", "coupled-paper"])
 def test_the_rate_is_halved_after_ten_epochs_in_which_the_loss_does_not_fall(name):
-    limits = MAKERS[name]()._limits()
+    limits = MAKERS[name]()._limits(None)
     assert limits["schedule"] == Plateau(patience=10, by=0.5, least=0.0, watch="loss")
     assert limits["gradient_clip"] == 6.0
-    assert tl.SiameseGRU(patience=None, max_epochs=17)._limits()["patience"] == 17  # the best weights are kept anyhow
+    assert (
+        tl.SiameseGRU.preset("paper", patience=None, max_epochs=17)._limits(None)["patience"] == 17
+    )  # the best weights are kept anyhow
 
 
 @pytest.mark.parametrize(("size", "classes", "expected"), [(6, 3, 18), (6, 100, 60), (40, 5, 80), (2, 100, 64)])

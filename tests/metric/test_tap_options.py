@@ -126,7 +126,7 @@ def test_without_joint_classes_teach_the_alignment_alone(waves, supervision):
 
 
 def test_a_short_clip_keeps_weights_where_they_are_and_none_does_not(waves):
-    options = SMALL | {"weight_decay": 0.0, "learning_rate": 1e-3}
+    options = SMALL | {"weight_decay": 0.0, "learning_rate": 1e-3, "schedule": "constant"}
     for kind in (tl.TAP, lambda **more: tl.metric.AlignedFrames(**{k: v for k, v in more.items() if k != "kernels"})):
         far, near = (max(moved(kind(gradient_clip=clip, **options).fit(waves)).values()) for clip in (None, 1e-12))
         assert far > 1e-3  # Adam makes a step of the rate of any gradient …
@@ -135,7 +135,7 @@ def test_a_short_clip_keeps_weights_where_they_are_and_none_does_not(waves):
 
 @pytest.mark.parametrize(("halving", "expected"), [(2, [1, 1, 1, 0.5, 0.5, 0.25]), (None, [1] * 6)])
 def test_the_rate_is_halved_after_as_many_epochs_without_progress_as_it_is_told(waves, halving, expected):
-    options = SMALL | {"max_epochs": 6, "learning_rate": 1e-3}
+    options = SMALL | {"max_epochs": 6, "learning_rate": 1e-3, "schedule": "plateau"}
     history = tl.TAP(loss=Silent(), consistency=0, halving=halving, batch_size=16, per_class=8, **options).fit(waves)
     rates = history.history_["rate"]
     assert len(rates) == 6
@@ -161,7 +161,7 @@ def test_norm_ratios_are_those_of_g_and_the_distances_of_every_pair(waves):
 
 @pytest.mark.parametrize("kind", [tl.TAP, tl.metric.AlignedFrames])
 def test_mean_pooled_is_the_mean_of_the_frames_of_each_sequence_alone(waves, kind):
-    metric = kind(hidden=8, max_epochs=1, random_state=0).fit(waves)
+    metric = kind(hidden=8, front=None, max_epochs=1, random_state=0).fit(waves)
     mean, scale = waves.values.mean(0), waves.values.std(0)
     perceptron = [layer for layer in metric.network_.transformation.perceptron if isinstance(layer, torch.nn.Linear)]
     for x, found in zip(waves, metric.mean_pooled(waves), strict=True):

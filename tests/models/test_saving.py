@@ -231,8 +231,8 @@ def changed(folder, **entries):
 
 
 def test_a_newer_format_is_refused(saved):
-    changed(saved, format_version=3, library_version="9.1")
-    with pytest.raises(ValueError, match="has format 3, written by timelike 9.1; .* install a newer timelike"):
+    changed(saved, format_version=4, library_version="9.1")
+    with pytest.raises(ValueError, match="has format 4, written by timelike 9.1; .* install a newer timelike"):
         tl.load_model(saved)
 
 

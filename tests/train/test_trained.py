@@ -75,7 +75,7 @@ class Linear(Trained):
     def _targets(self, sequences, y):
         return None if y is None else np.asarray(y)
 
-    def _limits(self):
+    def _limits(self, objective):
         return {"max_steps": 4, "patience": 3}
 
 

@@ -110,7 +110,7 @@ def test_a_training_says_it_only_where_nobody_said_no(capsys, monkeypatch):
 
 def test_a_module_that_answers_the_same_for_all_is_found_out():
     X = np.tile(np.sin(np.arange(30.0)), (24, 1))  # all alike: there is nothing to tell classes apart by
-    how = {"hidden": 4, "max_steps": 60, "augment": False, "random_state": 0}
+    how = {"hidden": 4, "max_steps": 60, "perturb": False, "random_state": 0}
     with pytest.warns(LearnedNothing, match="the distances of all sequences are about 0"):
         tl.SiameseGRU(**how).fit(X, np.arange(24) % 2)
 

@@ -16,6 +16,7 @@ from ..align import FittedMetric
 from ..align.matrix import Report
 from ..models import options
 from ..sequences import Sequences
+from ..sequences.augment import Augmentation
 from ..sequences.coarse import ANY, Coarse
 from ..sequences.doors import read_targets
 from ..train import Objective, OneCycle, Plateau, Schedule, Trained
@@ -27,7 +28,7 @@ from .objectives.base import Comparing
 from .objectives.given_pairs import ByPairs, checked_pairs
 from .objectives.holding_out import held_out
 from .objectives.labels import Judged, Supervised
-from .objectives.perturbation import OneByOne, Perturbation, checked_augment
+from .objectives.perturbation import Change, OneByOne, Perturbation, checked_perturb
 from .pairs import Part, compare, fill, parts, picked
 from .strided import Strided
 
@@ -84,6 +85,7 @@ class LearnedMetric(MetricEstimator):
     weight_decay = options.real(0, role="free")
     optimizer = options.one_of("adamw", "adam", role="training")
     schedule = options.one_of("cycle", "plateau", "constant", role="free")
+    perturb = options.Option(checked_perturb, "training")
     max_frames = options.maybe(options.whole(4))
     max_steps = options.maybe(options.whole(1, "free"))
     max_epochs = options.maybe(options.whole(1, "free"))
@@ -162,7 +164,14 @@ class LearnedMetric(MetricEstimator):
         """How the objective is to learn."""
         size = 6 if self.per_class is None else self.per_class
         widest = min(n_classes, max(2, _WIDEST // size))
-        return {"augmentation": None, "n_per_class": size, "batch_size": size * widest} | self._rates()
+        how = {"augmentation": None, "n_per_class": size, "batch_size": size * widest, "change": self._change()}
+        return how | self._rates()
+
+    def _change(self) -> Change | None:
+        """What is done to the sequences of a batch before it is learned from."""
+        if isinstance(self.perturb, Augmentation):
+            return OneByOne(self.perturb)
+        return Perturbation() if self.perturb else None
 
     def _limits(self, objective: Objective) -> dict[str, Any]:
         counted = self._by_epochs() if self._counts_epochs() else self._by_steps(objective)
@@ -258,13 +267,12 @@ class Twins(LearnedMetric):
     """A learned metric whose network is one recurrent network for both sequences."""
 
     front = options.maybe(options.one_of("strided"))
-    augment = options.Option(checked_augment, "training")
 
     PLAIN: ClassVar[dict[str, Any]] = {
         "hidden": 20,
         "front": None,
         "loss": "structural",
-        "augment": False,
+        "perturb": False,
         "max_frames": None,
         "learning_rate": 1e-3,
         "weight_decay": 1e-4,
@@ -279,8 +287,3 @@ class Twins(LearnedMetric):
     def _front(self) -> Strided | None:
         found = self.network_.front
         return found if isinstance(found, Strided) else None
-
-    def _options(self, n_classes: int) -> dict[str, Any]:
-        chosen = checked_augment(self.augment, "augment")
-        change = chosen if isinstance(chosen, bool) else OneByOne(chosen)
-        return super()._options(n_classes) | {"change": (Perturbation() if change is True else change) or None}

@@ -34,11 +34,11 @@ def _from_1(config: Words, arrays: dict[str, Any]) -> Words:
     return config | {"format_version": 2}
 
 
-_PLAIN = {"front": None, "max_frames": None, "optimizer": "adam", "schedule": "plateau"}
+_PLAIN = {"front": None, "perturb": False, "max_frames": None, "optimizer": "adam", "schedule": "plateau"}
 _LAST = {"readout": "last", "n_outputs": None, "normalize": False}
 _EARLIER: dict[str, Words] = {  # what a model did before it had the option; the defaults do something else
-    "SiameseGRU": _PLAIN | _LAST | {"augment": False},
-    "CoupledGRU": _PLAIN | {"augment": False},
+    "SiameseGRU": _PLAIN | _LAST,
+    "CoupledGRU": _PLAIN,
     "TAP": _PLAIN,
     "AlignedFrames": _PLAIN,
 }

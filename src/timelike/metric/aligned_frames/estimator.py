@@ -29,11 +29,10 @@ from ..comparer import Aligning, Comparer
 from ..objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfSupervised
 from ..objectives.episodes import Episodes, JudgedEpisodes
 from ..objectives.labels import Weight
-from ..objectives.perturbation import checked_augment
 from ..pairs import parts
 from ..strided import Strided
 from .network import ALIGNERS, Aligned
-from .options import aligner_option, is_module
+from .options import aligner_option, checked_augment, is_module
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
 
@@ -59,16 +58,17 @@ class AlignedFrames(LearnedMetric, Aligner):
         Augmentations teach the alignment alone, so they need an aligner that has something to learn.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
-    augment : bool or augmentation
-        Whether queries are augmented, by default blurred or merged, or by which of `timelike.sequences.augment`.
+    augment : bool, augmentation or None
+        Whether queries are augmented, by default blurred or merged, or by which of `timelike.sequences.augment`. None:
+        where augmentations are what is learned from.
     per_class : int or None
         Members of a class in a batch; None draws batches of `batch_size` at random.
     gradient_clip : float or None
         Norm to which longer gradients are shortened.
     halving : int or None
         With `schedule="plateau"`, epochs in which the loss does not fall before the rate is halved; None keeps it.
-    batch_size, front, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, max_time, \
-patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+    batch_size, front, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, \
+max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As for `SiameseGRU`, with at least 300 steps and at most 1000.
 
     Attributes
@@ -96,7 +96,7 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
     normalize = options.flag()
     self_attention = options.flag()
     front = options.maybe(options.one_of("strided"))
-    augment = options.Option(checked_augment, "training")
+    augment = options.maybe(options.Option(checked_augment, "training"))
     batch_size = options.whole(2, "training")
     n_way = options.whole(2, "training")
     k_shot = options.whole(1, "training")
@@ -116,6 +116,8 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
         {
             "paper": {
                 "front": None,
+                "perturb": False,
+                "augment": True,
                 "max_frames": None,
                 "loss": "triplet",
                 "per_class": None,
@@ -145,7 +147,8 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
         normalize: bool = True,
         self_attention: bool = False,
         front: Literal["strided"] | None = "strided",
-        augment: bool | Augmentation = True,
+        augment: bool | Augmentation | None = None,
+        perturb: bool | Augmentation = True,
         per_class: int | None = 4,
         batch_size: int = 16,
         n_way: int = 5,
@@ -212,7 +215,7 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
         }
         if len(held_out):
             return JudgedAugmentations(self.network_, ready, held_out, rng, **how)
-        self._warn_unjudged("fewer than 4 sequences")
+        self._warn_unjudged("fewer than 4 sequences", self._share(len(ready)))
         return SelfSupervised(self.network_, ready, **how)
 
     def _from_tasks(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
@@ -231,13 +234,14 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
         objective = Episodes(self.network_, ready, targets, **how)
         next(iter(objective.batches(0, np.random.default_rng(0))))  # says where there is not even one task
         least = max(4, self.k_shot + self.n_query + 1)
-        self._warn_unjudged(f"fewer than two classes of {least} members, of which k_shot + n_query stay")
+        share = self._share(len(ready))
+        self._warn_unjudged(f"fewer than two classes of {least} members, of which k_shot + n_query stay", share)
         return objective
 
-    def _warn_unjudged(self, why: str) -> None:
-        if self.validation is not None and self.validation > 0:
+    def _warn_unjudged(self, why: str, share: float) -> None:
+        if share > 0:
             warnings.warn(
-                f"validation={self.validation}, but there are {why}: nothing is held out, the last weights are kept "
+                f"validation={share}, but there are {why}: nothing is held out, the last weights are kept "
                 "and patience has no effect; give more sequences, or validation=0 to say that this is meant",
                 stacklevel=outside(),
             )
@@ -254,10 +258,10 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
         return {}
 
     def _augmentation(self) -> Augmentation | None:
-        chosen = checked_augment(self.augment, "augment")
-        if isinstance(chosen, bool):
-            return BLUR_OR_MERGE if chosen else None
-        return chosen
+        if isinstance(self.augment, Augmentation):
+            return self.augment
+        asked = self.supervision in ("augmentation", "alignment") if self.augment is None else self.augment
+        return BLUR_OR_MERGE if asked else None
 
     def _limits(self, objective: Objective) -> dict[str, Any]:
         return super()._limits(objective) | {"gradient_clip": self.gradient_clip}
@@ -273,8 +277,8 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
             "consistency": self._consistency(),
             "n_per_class": self.per_class,
             "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-            "weight_decay": self.weight_decay,
+            "change": self._change(),
+            **self._rates(),
         }
 
     def _consistency(self) -> Weight:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from torch import nn
 
 from ...align import Aligner
 from ...models import options
 from ...sequences.arguments import one_of
+from ...sequences.augment import Augmentation
 from .network import LAYERS
 
 
@@ -34,4 +36,16 @@ def aligner_option(words: tuple[str, ...]) -> options.Option[Any]:
     return options.Option(
         lambda value, name: checked_aligner(value, name, words),
         said=lambda value: type(value).__name__ if is_module(value) else repr(value),
+    )
+
+
+def checked_augment(value: Any, name: str) -> bool | Augmentation:
+    """Whether there is an augmentation, or which."""
+    if isinstance(value, Augmentation):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(
+        f"{name}={value!r}: expected True, False, or an augmentation of timelike.sequences.augment, such as "
+        "Merge(even=True) or choose([Blur(), TimeWarp()])"
     )

@@ -44,7 +44,7 @@ class CoupledGRU(Twins):
         the paper, which says little of it: with `coupling_bias=0`, W_hc = 0 is c = ½.
     sync : {"last", "mean"}
         Whether the distance is that of the last states or the mean over time.
-    front, loss, per_class, augment, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, \
+    front, loss, per_class, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, \
 max_epochs, max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, \
 random_state
         As for `SiameseGRU`.
@@ -93,7 +93,7 @@ random_state
         sync: Literal["last", "mean"] = "last",
         loss: Any = "supervised-contrastive",
         per_class: int = 6,
-        augment: bool | Augmentation = True,
+        perturb: bool | Augmentation = True,
         max_frames: int | None = 256,
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-3,

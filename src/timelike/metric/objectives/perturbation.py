@@ -76,13 +76,17 @@ class OneByOne:
 Change = Perturbation | OneByOne
 
 
-def checked_augment(value: Any, name: str) -> bool | Augmentation:
-    """Whether there is an augmentation, or which."""
+def checked_perturb(value: Any, name: str) -> bool | Augmentation:
+    """Whether sequences are changed, or by what.
+
+    >>> checked_perturb("yes", "perturb")
+    Traceback (most recent call last):
+        ...
+    TypeError: perturb='yes': expected True, False, or an augmentation of timelike.sequences.augment, such as Jitter()
+    """
     if isinstance(value, Augmentation):
         return value
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise TypeError(
-        f"{name}={value!r}: expected True, False, or an augmentation of timelike.sequences.augment, such as "
-        "Merge(even=True) or choose([Blur(), TimeWarp()])"
-    )
+    words = "an augmentation of timelike.sequences.augment, such as Jitter()"
+    raise TypeError(f"{name}={value!r}: expected True, False, or {words}")

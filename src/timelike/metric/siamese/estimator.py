@@ -51,7 +51,7 @@ class SiameseGRU(Twins):
         What is minimised over all pairs of a batch.
     per_class : int
         Members of each class in a batch, of up to 64 sequences in all.
-    augment : bool or augmentation
+    perturb : bool or augmentation
         Whether sequences are changed a little before every step (stretches, sizes, noise), or by which of
         `timelike.sequences.augment`.
     max_frames : int or None
@@ -126,7 +126,7 @@ class SiameseGRU(Twins):
         normalize: bool = True,
         loss: Any = "supervised-contrastive",
         per_class: int = 6,
-        augment: bool | Augmentation = True,
+        perturb: bool | Augmentation = True,
         max_frames: int | None = 256,
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-3,

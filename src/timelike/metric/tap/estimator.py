@@ -55,9 +55,10 @@ class TAP(AlignedFrames):
         Of g: kernels of a layer, and whether the paper's last ReLU, which the authors' code does not have, is there.
     symmetrize : bool
         Whether both directions are averaged.
-    augment : bool or augmentation
+    augment : bool, augmentation or None
         Whether queries are augmented, by default blurred or merged (appendix A.1), or by which of
-        `timelike.sequences.augment`: `Merge(even=True)`, `choose([Blur(), TimeWarp()])`.
+        `timelike.sequences.augment`: `Merge(even=True)`, `choose([Blur(), TimeWarp()])`. None: where augmentations are
+        what is learned from, and not with labels, where the paper has them and `perturb` does better.
     consistency : float or "paper"
         With labels, the weight of eq. 10, that a sequence is near its augmentation and lines up with it as it was made,
         beside the loss; both are means over the batch. In the paper the loss is a sum, so that eq. 10 weighs
@@ -78,8 +79,8 @@ class TAP(AlignedFrames):
     front : "strided" or None
         Convolutions that read the sequences before the perceptron does, so that a frame knows of those before it and
         there are a quarter as many: an alignment costs a sixteenth. None compares frames one by one, as the paper.
-    batch_size, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, max_time, \
-patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+    batch_size, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, \
+max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As for `SiameseGRU`, with at least 300 steps and at most 1000. `TAP.preset("paper")` takes random batches of 64
         and 100 epochs, hours on a CPU: a batch compares all its pairs.
 
@@ -135,7 +136,8 @@ patience, validation, standardize, checkpoint, progress, accelerator, devices, p
         kernels: int = 30,
         last_relu: bool = False,
         symmetrize: bool = False,
-        augment: bool | Augmentation = True,
+        augment: bool | Augmentation | None = None,
+        perturb: bool | Augmentation = True,
         consistency: Weight = "paper",
         dual: bool = True,
         joint: bool | None = None,
