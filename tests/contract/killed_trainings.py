@@ -54,14 +54,15 @@ class Goes(Callback):
 
 def learned(kind, result, *callbacks, **options):
     """Train, and write down weights, history and answers."""
-    budget = next(name for name in ("max_steps", "max_epochs", "max_iterations") if name in kind.options())
+    budgets = [name for name in ("max_steps", "max_epochs", "max_iterations") if name in kind.options()]
+    length = dict.fromkeys(budgets, None) | {budgets[0]: LENGTH}  # by one of them alone
 
     def fit_with_more(objective, **given):
         return fit(objective, checkpoint_every=EVERY, callbacks=[*given.pop("callbacks", ()), *callbacks], **given)
 
     trained.fit = fit_with_more
     X = data(kind)
-    model = small(kind, **{budget: LENGTH}, **options).fit(X, targets(kind, X))
+    model = small(kind, **length, **options).fit(X, targets(kind, X))
     tracks = {f"history {name}": t for name, t in model.history_.tensors().items() if "seconds" not in name}
     told = {f"answer {name}": torch.from_numpy(array.copy()) for name, array in answers(model, X).items()}
     save_file(model.network_.state_dict() | tracks | told, result)

@@ -41,13 +41,13 @@ def moved(metric):
 
 @pytest.mark.parametrize(("weight", "share"), [(2.0, 2.0), ("paper", 1 / 8), (1, 1.0)])
 def test_the_loss_of_every_step_has_equation_10_with_its_weight(waves, weight, share):
-    history = tl.TAP(consistency=weight, batch_size=8, **SMALL).fit(waves).history_
+    history = tl.TAP(consistency=weight, augment=True, batch_size=8, **SMALL).fit(waves).history_
     assert (history["consistency"] > 0).all()
     np.testing.assert_allclose(history["loss"], history["metric"] + share * history["consistency"], rtol=1e-5)
 
 
 def test_without_its_weight_or_without_augmentation_there_is_no_equation_10(waves):
-    for options in ({"consistency": 0}, {"augment": False}):
+    for options in ({"consistency": 0, "augment": True}, {"augment": False}, {}):
         history = tl.TAP(**options, **SMALL).fit(waves).history_
         np.testing.assert_array_equal(history["loss"], history["metric"])
         assert "consistency" not in history.names
@@ -95,7 +95,7 @@ def test_dual_says_whether_both_directions_are_learned_from(waves):
     tasks = {"n_way": 2, "n_query": 2, "n_episodes": 2}
     for supervision in ("labels", "episodes", *UNLABELLED):
         both, one = (
-            tl.TAP(dual=dual, supervision=supervision, **tasks, **SMALL).fit(waves).history_["loss"][0]
+            tl.TAP(dual=dual, augment=True, supervision=supervision, **tasks, **SMALL).fit(waves).history_["loss"][0]
             for dual in (True, False)
         )
         assert both != one

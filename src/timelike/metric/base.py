@@ -30,7 +30,7 @@ from .objectives.holding_out import held_out
 from .objectives.labels import Judged, Supervised
 from .objectives.perturbation import Change, OneByOne, Perturbation, checked_perturb
 from .pairs import Part, compare, fill, parts, picked
-from .strided import Strided
+from .strided import Strided, strides_for
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
 _MANY = 400  # sequences, of which some can be spared to judge by
@@ -95,6 +95,7 @@ class LearnedMetric(MetricEstimator):
 
     network_: Comparer
     coarse_: Coarse
+    strides_: tuple[int, int]
 
     _records: ClassVar[tuple[type[Any], ...]] = (Coarse,)
     _steps: ClassVar[tuple[int, int]] = (500, 2000)  # at least and at most, where nothing says how many
@@ -133,6 +134,7 @@ class LearnedMetric(MetricEstimator):
 
     def _begin(self, sequences: Sequences) -> Sequences:
         self.coarse_ = Coarse.of(sequences.lengths, self.max_frames)
+        self.strides_ = strides_for(self.coarse_.lengths(sequences.lengths))
         return super()._begin(sequences)
 
     def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:

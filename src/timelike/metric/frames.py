@@ -123,12 +123,13 @@ class Transformation(nn.Module):
         transform: bool = True,
         self_attention: bool = False,
         front: Literal["strided"] | None = None,
+        strides: tuple[int, int] = (2, 2),
     ) -> None:
         super().__init__()
         self.n_channels = whole(n_channels, "n_channels", 1)
         if front is not None and not transform:
             raise ValueError(f"front={front!r} with transform=False: there is no network of frames to read for")
-        self.front = front_of(front, self.n_channels)
+        self.front = front_of(front, self.n_channels, strides)
         if self.front is not None:
             n_channels = self.front.n_outputs
         whole(hidden, "hidden", 1)

@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..sequences.arguments import flag, one_of, whole
@@ -23,6 +25,7 @@ class Layer(NamedTuple):
 
 
 LAYERS = Layer(48, 7, 2), Layer(64, 5, 2)
+_FRAMES = 16  # that should be left: a sequence that is one frame has no course
 
 
 class Strided(nn.Module):
@@ -70,9 +73,28 @@ class Strided(nn.Module):
         return steps.transpose(1, 2), lengths
 
 
-def front_of(front: Literal["strided"] | None, n_channels: int) -> Strided | None:
+def front_of(front: Literal["strided"] | None, n_channels: int, strides: Sequence[int] = (2, 2)) -> Strided | None:
     """What reads sequences first, by its word; causal, so that a stream can follow."""
-    return None if front is None else Strided(n_channels, causal=bool(one_of(front, "front", ("strided",))))
+    if not isinstance(strides, tuple | list):
+        raise TypeError(f"strides={strides!r}: expected {len(LAYERS)} whole numbers")
+    if len(strides) != len(LAYERS):
+        raise ValueError(f"strides={strides!r}: expected {len(LAYERS)} whole numbers")
+    steps = [whole(stride, f"strides[{k}]", 1) for k, stride in enumerate(strides)]
+    if front is None:
+        return None
+    one_of(front, "front", ("strided",))
+    layers = [layer._replace(stride=step) for layer, step in zip(LAYERS, steps, strict=True)]
+    return Strided(n_channels, layers, causal=True)
+
+
+def strides_for(lengths: NDArray[np.int64]) -> tuple[int, int]:
+    """As few steps left as can be: half of the sequences of these lengths should still have sixteen.
+
+    >>> [strides_for(np.array([length])) for length in (20, 40, 300)]
+    [(1, 1), (2, 1), (2, 2)]
+    """
+    half = float(np.median(lengths))
+    return (2, 2) if half >= 4 * _FRAMES else (2, 1) if half >= 2 * _FRAMES else (1, 1)
 
 
 class RaggedNorm(nn.Module):
@@ -95,6 +117,7 @@ class RaggedNorm(nn.Module):
 
     def forward(self, x: Tensor, inside: Tensor) -> Tensor:
         """By the moments of this batch in training, by those seen so far otherwise."""
+        x = x.to(self.weight.dtype)  # moments of half precision would be of few digits, and sums of many overflow
         mean, variance = self._seen(x, inside) if self.training else (self.mean, self.variance)
         scale = self.weight * torch.rsqrt(variance + self.least)
         return x * scale[:, None] + (self.bias - mean * scale)[:, None]

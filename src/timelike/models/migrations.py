@@ -42,7 +42,10 @@ _EARLIER: dict[str, Words] = {  # what a model did before it had the option; the
     "TAP": _PLAIN,
     "AlignedFrames": _PLAIN,
 }
-_EVERY_STEP = {"__kind__": "record", "record": "Coarse", "fields": {"factor": 1.0, "most": 2**62}}
+_EVERY_STEP = {
+    "coarse_": {"__kind__": "record", "record": "Coarse", "fields": {"factor": 1.0, "most": 2**62}},
+    "strides_": {"__tuple__": [2, 2]},
+}
 
 
 def _from_2(config: Words, arrays: dict[str, Any]) -> Words:
@@ -61,7 +64,7 @@ def _with_earlier(words: Any) -> Any:
     if isinstance(method := found.get("method"), str) and method in _EARLIER and "parameters" in found:
         found["parameters"] = _EARLIER[method] | found["parameters"]
         if "learned" in found:
-            found["learned"] = {"coarse_": _EVERY_STEP} | found["learned"]
+            found["learned"] = _EVERY_STEP | found["learned"]
     return found
 
 

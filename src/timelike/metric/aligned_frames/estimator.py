@@ -302,6 +302,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
             "normalize": self.normalize,
             "self_attention": self.self_attention,
             "front": self.front if self._jointly() else None,
+            "strides": self.strides_,
             "transform": self._jointly(),
         }
 

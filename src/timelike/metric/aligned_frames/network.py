@@ -45,7 +45,7 @@ class Aligned(Aligning):
         An aligner, such as `tl.SoftDTW(gamma=0.1)`, stands for the layer of that name with the same options.
         A module is called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and gives the distances
         (item,), or a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.
-    hidden, n_outputs, normalize, transform, self_attention, front
+    hidden, n_outputs, normalize, transform, self_attention, front, strides
         The transformation h, see `Transformation`.
     symmetric : bool, optional
         Whether a module of your own gives the same for y and x; the ones named above know.
@@ -70,6 +70,7 @@ class Aligned(Aligning):
         transform: bool = True,
         self_attention: bool = False,
         front: Literal["strided"] | None = None,
+        strides: tuple[int, int] = (2, 2),
         symmetric: bool | None = None,
     ) -> None:
         super().__init__()
@@ -86,6 +87,7 @@ class Aligned(Aligning):
             transform=transform,
             self_attention=self_attention,
             front=front,
+            strides=strides,
         )
         n = self.transformation.n_outputs
         self.aligner: nn.Module = ALIGNERS[aligner](n) if isinstance(aligner, str) else _layer(aligner)

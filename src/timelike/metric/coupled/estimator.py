@@ -123,6 +123,7 @@ random_state
             penalized=self.penalized,
             sync=self.sync,
             front=self.front,
+            strides=self.strides_,
         )
 
     def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:

@@ -54,6 +54,8 @@ class CoupledNetwork(Comparer):
         Or ‖W_hc‖, as in the paper, which says little of the coupling: W_hc = 0 is c = σ(b_hc), and c = ½ with b_hc = 0.
     front : "strided" or None
         Convolutions that read the sequences first, so that the twins have a quarter of the steps (see `Strided`).
+    strides : (int, int)
+        Of these.
 
     >>> import torch
     >>> network = CoupledNetwork(3, hidden=8)
@@ -72,9 +74,10 @@ class CoupledNetwork(Comparer):
         coupling_penalty: float = 0.01,
         penalized: Penalized = "gate",
         front: Literal["strided"] | None = None,
+        strides: tuple[int, int] = (2, 2),
     ) -> None:
         super().__init__()
-        self.front = front_of(front, n_channels)
+        self.front = front_of(front, n_channels, strides)
         self.n_channels = n_channels = whole(n_channels, "n_channels", 1)
         self.hidden = hidden = whole(hidden, "hidden", 1)
         self.sync: str = one_of(sync, "sync", ("last", "mean"))

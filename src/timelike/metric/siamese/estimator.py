@@ -39,8 +39,8 @@ class SiameseGRU(Twins):
     cell : {"gru", "lstm"}
         The network.
     front : "strided" or None
-        Two convolutions that leave a quarter of the steps, causal and normalized over the batch; None reads the
-        sequences as they are.
+        Two convolutions, causal and normalized over the batch, that leave a quarter of the steps where half of the
+        sequences have 64 or more, half of them from 32 on, and all of fewer; None reads the sequences as they are.
     readout : {"last", "mean", "max", "mean+max", "attention"}
         What of the states over time is kept.
     n_outputs : int or None
@@ -89,6 +89,8 @@ class SiameseGRU(Twins):
     ----------
     network_ : SiameseNetwork
         The torch module.
+    coarse_, strides_
+        Of how many steps a frame is the mean, and which of the frames convolutions leave.
     history_ : History
         Losses and validation scores, steps, seconds and why the training ended.
 
@@ -149,7 +151,7 @@ class SiameseGRU(Twins):
 
     def _comparer(self, n_channels: int) -> Comparer:
         names = ("hidden", "cell", "front", "readout", "n_outputs", "normalize")
-        return SiameseNetwork(n_channels, **{name: getattr(self, name) for name in names})
+        return SiameseNetwork(n_channels, strides=self.strides_, **{name: getattr(self, name) for name in names})
 
     def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """The vectors (item, feature) whose Euclidean distances are those of the metric."""

@@ -14,7 +14,7 @@ from ...sequences.arguments import flag, one_of, whole
 from ...sequences.padding import valid
 from ..comparer import Comparer, Features
 from ..frames import exact_enough
-from ..readout import Pooling, Readout
+from ..readout import POOLINGS, Pooling, Readout
 from ..strided import front_of
 
 RecurrentCell = Literal["gru", "lstm"]
@@ -45,14 +45,16 @@ class SiameseNetwork(Comparer):
         cell: RecurrentCell = "gru",
         n_layers: int = 1,
         front: Literal["strided"] | None = None,
+        strides: tuple[int, int] = (2, 2),
         readout: Pooling = "last",
         n_outputs: int | None = None,
         normalize: bool = False,
     ) -> None:
         super().__init__()
         one_of(cell, "cell", ("gru", "lstm"))
+        one_of(readout, "readout", POOLINGS)
         self.n_channels, hidden = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
-        self.front = front_of(front, self.n_channels)
+        self.front = front_of(front, self.n_channels, strides)
         kind = nn.LSTM if cell == "lstm" else nn.GRU
         seen = self.n_channels if self.front is None else self.front.n_outputs
         self.cells = kind(seen, hidden, num_layers=whole(n_layers, "n_layers", 1), batch_first=True)

@@ -37,7 +37,7 @@ class TAPNetwork(Aligning):
         Of the sequences.
     variant : {"cnn", "l", "d", "attention"}
         g: convolutions of sizes 5-5-3, larger ones (7-7-5), one layer more (5-5-5-3), or TAP-trans in its place.
-    hidden, n_outputs, normalize, transform, self_attention, front
+    hidden, n_outputs, normalize, transform, self_attention, front, strides
         The transformation h, see `Transformation`; with `transform=False` the frames are compared as they are, and
         `self_attention=True` makes it SA-TAP.
     kernels : int
@@ -71,6 +71,7 @@ class TAPNetwork(Aligning):
         transform: bool = True,
         self_attention: bool = False,
         front: Literal["strided"] | None = None,
+        strides: tuple[int, int] = (2, 2),
     ) -> None:
         super().__init__()
         one_of(variant, "variant", get_args(Variant))
@@ -84,6 +85,7 @@ class TAPNetwork(Aligning):
             transform=transform,
             self_attention=self_attention,
             front=front,
+            strides=strides,
         )
         self.n_channels = self.transformation.n_channels
         self.scores: Scores = (
