@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..models import options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store
-from .base import Encoder, Floats, Stream
+from .base import Encoder, Floats, Geometry, Stream
 from .causal.estimator import CausalEncoder
 
 
@@ -32,6 +32,8 @@ class CombinedEncoder(Encoder):
     ----------
     encoders : list of Encoder
         Fitted ones are used as they are, at once and after `fit`, which fits copies of the others.
+    geometry : {"euclidean", "cosine"}
+        How the long vectors are compared; that of the parts does not matter.
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ class CombinedEncoder(Encoder):
 
     encoders = options.Option(_encoders)
 
-    def __init__(self, encoders: Sequence[Encoder]) -> None:
+    def __init__(self, encoders: Sequence[Encoder], *, geometry: Geometry = "euclidean") -> None:
         store(self, locals())
 
     @classmethod

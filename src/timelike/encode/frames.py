@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,10 +20,11 @@ from ..sequences.moments import Moments
 from ..sequences.padding import for_network, read_lengths, valid
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .base import Floats, StandardizedStream
+from .base import Floats, Geometry, StandardizedStream, Stream
 from .causal.network import CausalNetwork
 from .causal.stream import CausalStream
-from .tloss import TLossEncoder
+from .spread import Vectors
+from .tloss import THESIS, Contrasts, Schedules, TLossEncoder
 
 
 class FrameNetwork(nn.Module):
@@ -104,6 +107,7 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
 
     network_: FrameNetwork
     _axes = 3
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"thesis": {**THESIS, "n_negatives": 5}})
     _steps_at_once = 1 << 11  # a step is an image
 
     def __init__(
@@ -115,13 +119,22 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
         depth: int = 6,
         reduced: int = 80,
         kernel: int = 3,
-        n_negatives: int = 5,
         n_features: int = 160,
-        batch_size: int = 10,
+        contrast: Contrasts = "logistic",
+        temperature: float = 0.2,
+        min_crop: float = 0.5,
+        n_negatives: int = 5,
         shared_negatives: bool = False,
+        batch_size: int = 10,
         learning_rate: float = 1e-3,
+        schedule: Schedules = "constant",
         max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
         standardize: bool = True,
+        vectors: Vectors = "plain",
+        geometry: Geometry = "cosine",
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
@@ -149,10 +162,10 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
         return Moments.per_channel(sequences)
 
-    def stream(self) -> FrameStream:
+    def stream(self) -> Stream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""
         self._require_fitted()
-        return FrameStream(self.network_, *self.moments_)
+        return self._streamed(FrameStream(self.network_, *self.moments_))
 
 
 class FrameStream(StandardizedStream):

@@ -46,7 +46,7 @@ class Trained(Model):
     history_: History
     moments_: Moments
 
-    _records = (Moments, History)
+    _records: ClassVar[tuple[type[Any], ...]] = (Moments, History)
     _flat: ClassVar[bool] = True  # whether frames of any shape become plain vectors for the network
 
     @abc.abstractmethod

@@ -12,8 +12,9 @@ from ...models import options
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
-from ..base import Stream
-from ..tloss import TLossEncoder
+from ..base import Geometry, Stream
+from ..spread import Vectors
+from ..tloss import Contrasts, Schedules, TLossEncoder
 from .network import CausalNetwork, rounds_alike
 from .onnx_graph import write_onnx
 from .stream import CausalStream
@@ -84,17 +85,26 @@ class CausalEncoder(TLossEncoder):
     def __init__(
         self,
         *,
-        n_negatives: int = 10,
-        n_features: int = 320,
         channels: int = 40,
         depth: int = 10,
         reduced: int = 160,
         kernel: int = 3,
-        batch_size: int = 10,
+        n_features: int = 320,
+        contrast: Contrasts = "logistic",
+        temperature: float = 0.2,
+        min_crop: float = 0.5,
+        n_negatives: int = 10,
         shared_negatives: bool = False,
+        batch_size: int = 10,
         learning_rate: float = 1e-3,
+        schedule: Schedules = "constant",
         max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
         standardize: bool = True,
+        vectors: Vectors = "plain",
+        geometry: Geometry = "cosine",
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
@@ -135,7 +145,7 @@ class CausalEncoder(TLossEncoder):
         True
         """
         self._require_fitted()
-        return CausalStream(self.network_, *self.moments_)
+        return self._streamed(CausalStream(self.network_, *self.moments_))
 
     def export_onnx(self, path: str | Path) -> None:
         """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out.
@@ -144,4 +154,4 @@ class CausalEncoder(TLossEncoder):
         extra `onnx`.
         """
         self._require_fitted()
-        write_onnx(path, self.network_, *self.moments_)
+        write_onnx(path, self.network_, *self.moments_, getattr(self, "spread_", None))
