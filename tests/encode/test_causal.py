@@ -193,7 +193,7 @@ def test_vectors_have_names_for_tables(ragged):
         ({"learning_rate": 0}, ValueError),
         ({"max_steps": -1}, ValueError),
         ({"max_time": 0}, ValueError),
-        ({"contrast": "cosine"}, ValueError),
+        ({"loss": "cosine"}, ValueError),
         ({"temperature": 0}, ValueError),
         ({"min_crop": 1.5}, ValueError),
         ({"validation": 1}, ValueError),

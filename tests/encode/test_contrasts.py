@@ -1,4 +1,4 @@
-"""The softmax over the other series of a batch, what is held out to judge a training by, and budgets."""
+"""Losses of two crops of every series, what is held out to judge a training by, and budgets."""
 
 import math
 import time
@@ -10,8 +10,8 @@ from torch import nn
 
 import timelike as tl
 from timelike.encode.causal.network import CausalNetwork
-from timelike.encode.contrasts import Contrast, Softmax
-from timelike.encode.crops import two
+from timelike.encode.contrasts import Contrast, Decorrelated, Softmax
+from timelike.encode.crops import Change, two
 from timelike.encode.memory import kept
 from timelike.train import fit
 
@@ -34,11 +34,15 @@ class Gather:
         self.backward(loss)
 
 
-def softmax(sequences, **options):
+def made(kind, sequences, **options):
     torch.manual_seed(0)
     network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced=5)
-    defaults = {"batch_size": 4, "learning_rate": 1e-3, "by_terms": False, "temperature": 0.3, "min_crop": 0.5}
-    return Softmax(network, sequences, **(defaults | options))
+    defaults = {"batch_size": 4, "learning_rate": 1e-3, "by_terms": False, "min_crop": 0.5}
+    defaults |= {"temperature": 0.3} if kind is Softmax else {}
+    return kind(network, sequences, **(defaults | options))
+
+
+both = pytest.mark.parametrize("kind", [Softmax, Decorrelated])
 
 
 def test_crops_are_inside_their_series_and_at_least_so_long(ragged):
@@ -54,31 +58,82 @@ def test_crops_are_inside_their_series_and_at_least_so_long(ragged):
     assert seen == {5, 6, 7, 8, 9}
 
 
-def test_the_loss_is_the_formula_and_so_is_what_is_noted_beside_it(ragged):
-    objective = softmax(ragged)
-    batch = next(iter(objective.batches(0, np.random.default_rng(0))))
-    sides = [
-        [objective.module(x[None, :n])[0].detach().numpy() for x, n in zip(batch[one], lengths, strict=True)]
-        for one, lengths in ((name, batch[f"{name}_lengths"]) for name in ("first", "second"))
+def vectors(objective, batch):
+    """Of the first and of the second crops, each computed alone."""
+    return [
+        [objective.module(x[None, :n])[0].detach().numpy().astype(float) for x, n in zip(batch[one], own, strict=True)]
+        for one, own in ((name, batch[f"{name}_lengths"]) for name in ("first", "second"))
     ]
-    u = [v / np.linalg.norm(v) for side in sides for v in side]
-    count, terms, far = len(batch), [], []
-    for i, v in enumerate(u):
-        partner = (i + count) % (2 * count)
-        others = [math.exp(v @ g / 0.3) for j, g in enumerate(u) if j != i]
-        terms.append(-math.log(math.exp(v @ u[partner] / 0.3) / sum(others)))
-        far += [math.exp(-2 * np.sum((v - g) ** 2)) for j, g in enumerate(u) if j not in (i, partner)]
+
+
+def found(objective, batch):
     with torch.no_grad():
-        found = objective.loss(batch)
-    assert float(found["loss"]) == pytest.approx(np.mean(terms), rel=1e-4)
-    near = [np.sum((u[i] - u[i + count]) ** 2) for i in range(count)]
-    assert float(found["alignment"]) == pytest.approx(np.mean(near), rel=1e-4)
-    assert float(found["uniformity"]) == pytest.approx(math.log(np.mean(far)), rel=1e-4)
+        return {name: float(number) for name, number in objective.loss(batch).items()}
 
 
+def test_the_softmax_is_the_formula(ragged):
+    objective = made(Softmax, ragged)
+    batch = next(iter(objective.batches(0, np.random.default_rng(0))))
+    u = [v / np.linalg.norm(v) for side in vectors(objective, batch) for v in side]
+    count, terms = len(batch), []
+    for i, v in enumerate(u):
+        others = [math.exp(v @ g / 0.3) for j, g in enumerate(u) if j != i]
+        terms.append(-math.log(math.exp(v @ u[(i + count) % (2 * count)] / 0.3) / sum(others)))
+    assert found(objective, batch)["loss"] == pytest.approx(np.mean(terms), rel=1e-4)
+
+
+def test_the_decorrelated_loss_is_the_formula(ragged):
+    objective = made(Decorrelated, ragged)
+    batch = next(iter(objective.batches(0, np.random.default_rng(0))))
+    first, second = map(np.array, vectors(objective, batch))
+    terms = 0.0
+    for side in (first, second):
+        covariance = np.cov(side.T)
+        terms += 25 * np.mean([max(0.0, 1 - math.sqrt(covariance[i, i] + 1e-4)) for i in range(6)]) / 2
+        terms += 5 / 6 * sum(covariance[i, j] ** 2 for i in range(6) for j in range(6) if i != j) / 2
+    assert found(objective, batch)["loss"] == pytest.approx(terms + 25 * np.mean((first - second) ** 2), rel=1e-4)
+
+
+@both
+def test_alignment_and_uniformity_are_noted_beside_the_loss(ragged, kind):
+    objective = made(kind, ragged)
+    batch = next(iter(objective.batches(0, np.random.default_rng(0))))
+    first, second = ([v / np.linalg.norm(v) for v in side] for side in vectors(objective, batch))
+    noted = found(objective, batch)
+    near = [np.sum((u - v) ** 2) for u, v in zip(first, second, strict=True)]
+    far = [math.exp(-2 * np.sum((u - v) ** 2)) for i, u in enumerate(first) for j, v in enumerate(second) if i != j]
+    assert noted["alignment"] == pytest.approx(np.mean(near), rel=1e-4)
+    assert noted["uniformity"] == pytest.approx(math.log(np.mean(far)), rel=1e-4)
+
+
+def test_a_crop_is_stretched_as_by_interpolation_and_nothing_is_past_its_end(ragged):
+    x = torch.randn(3, 7, 2)
+    lengths = np.array([7, 4, 1])
+    changed, sizes = Change(jitter=0, scaling=0, stretch=1.8)(x, lengths, np.random.default_rng(1))
+    assert len(set(sizes.tolist()) & set(lengths.tolist())) < 3
+    for one, new, n, m in zip(x.numpy(), changed.numpy(), lengths, sizes, strict=True):
+        for channel in range(2):
+            expected = np.interp(np.linspace(0, n - 1, m), np.arange(n), one[:n, channel])
+            np.testing.assert_allclose(new[:m, channel], expected, atol=1e-5)
+        assert not new[m:].any()
+    same, sizes = Change(jitter=0, scaling=0, stretch=1.0)(x, lengths, np.random.default_rng(1))
+    assert sizes.tolist() == lengths.tolist()
+    torch.testing.assert_close(same[0], x[0])
+
+
+def test_jitter_and_scaling_have_the_deviations_they_are_given():
+    x, lengths = torch.ones(400, 30, 2), np.full(400, 30)
+    noise, _ = Change(jitter=0.3, scaling=0, stretch=1)(x, lengths, np.random.default_rng(0))
+    assert float(noise.std()) == pytest.approx(0.3, rel=0.05)
+    factors, _ = Change(jitter=0, scaling=0.2, stretch=1)(x, lengths, np.random.default_rng(0))
+    assert float(factors[:, 0].std()) == pytest.approx(0.2, rel=0.1)
+    assert torch.equal(factors, factors[:, :1].expand_as(factors))  # one for all steps
+
+
+@both
 @pytest.mark.parametrize("weight", [1.0, 0.5])
-def test_a_few_crops_at_a_time_have_the_same_loss_and_gradients(ragged, weight):
-    objectives = [softmax(ragged, by_terms=by_terms) for by_terms in (False, True)]
+def test_a_few_crops_at_a_time_have_the_same_loss_and_gradients(ragged, weight, kind):
+    objectives = [made(kind, ragged, by_terms=by_terms) for by_terms in (False, True)]
     found = []
     for objective in objectives:
         batch = next(iter(objective.batches(0, np.random.default_rng(0))))
@@ -90,36 +145,38 @@ def test_a_few_crops_at_a_time_have_the_same_loss_and_gradients(ragged, weight):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-6)
 
 
-def test_batches_are_of_nearly_one_size_and_show_every_series_once(ragged):
-    sizes = [len(batch) for batch in softmax(ragged).batches(0, np.random.default_rng(0))]
-    assert sizes == [3, 3]  # six series, four at most
-    ids = [i for batch in softmax(ragged).batches(0, np.random.default_rng(0)) for i in batch.ids]
-    assert sorted(ids) == list(range(6))
+@both
+def test_no_batch_is_smaller_than_asked_for_and_every_series_comes_once(ragged, kind):
+    for size, expected in ((2, [2, 2, 2]), (4, [6]), (3, [3, 3]), (9, [6])):
+        batches = list(made(kind, ragged, batch_size=size).batches(0, np.random.default_rng(0)))
+        assert [len(batch) for batch in batches] == expected
+        assert sorted(i for batch in batches for i in batch.ids) == list(range(6))
 
 
-def test_one_series_alone_is_told_apart_by_its_crops(ragged):
-    encoder = tl.CausalEncoder(contrast="softmax", **SMALL | {"max_steps": 40, "learning_rate": 1e-2})
+@pytest.mark.parametrize("loss", ["softmax", "decorrelated"])
+def test_one_series_alone_has_crops_to_learn_from(ragged, loss):
+    encoder = tl.CausalEncoder(loss=loss, **SMALL | {"max_steps": 40, "learning_rate": 1e-2})
     losses = encoder.fit(ragged[[1]]).history_["loss"]
     assert losses[-10:].mean() < losses[:10].mean()
 
 
-@pytest.mark.parametrize("contrast", ["softmax", "logistic"])
-def test_training_goes_down_and_the_history_knows_it(waves, contrast):
+@pytest.mark.parametrize("loss", ["softmax", "decorrelated", "logistic"])
+def test_training_goes_down_and_the_history_knows_it(waves, loss):
     options = SMALL | {"max_steps": 60, "learning_rate": 1e-2}
-    history = tl.CausalEncoder(contrast=contrast, **options).fit(waves).history_
+    history = tl.CausalEncoder(loss=loss, **options).fit(waves).history_
     assert history["loss"][-20:].mean() < history["loss"][:20].mean()
-    assert ("alignment" in history, "uniformity" in history) == ((contrast == "softmax"),) * 2
+    assert ("alignment" in history, "uniformity" in history) == ((loss != "logistic"),) * 2
     assert history.stopped == "max_steps"
 
 
-@pytest.mark.parametrize("contrast", ["softmax", "logistic"])
-def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_best(waves, contrast, monkeypatch):
+@pytest.mark.parametrize("loss", ["softmax", "decorrelated", "logistic"])
+def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_best(waves, loss, monkeypatch):
     seen = []
-    kind = Softmax if contrast == "softmax" else Contrast
+    kind = {"softmax": Softmax, "decorrelated": Decorrelated, "logistic": Contrast}[loss]
     real = kind.drawn
     monkeypatch.setattr(kind, "drawn", lambda self, data, *rest: seen.append((self, data)) or real(self, data, *rest))
     options = SMALL | {"max_steps": 40, "learning_rate": 1e-2, "schedule": "constant"}
-    encoder = tl.CausalEncoder(contrast=contrast, validation=0.2, **options).fit(waves)
+    encoder = tl.CausalEncoder(loss=loss, validation=0.2, **options).fit(waves)
     objective = seen[0][0]
     learned, judged = objective.sequences, objective.held_out
     assert {id(data) for _, data in seen} == {id(learned), id(judged)}
@@ -172,7 +229,7 @@ def test_a_stated_time_bounds_a_fit(waves):
 
 def test_the_thesis_is_a_preset_in_which_options_may_change():
     encoder = tl.CausalEncoder.preset("thesis", n_negatives=5, standardize=False)
-    assert (encoder.contrast, encoder.geometry, encoder.schedule) == ("logistic", "euclidean", "constant")
+    assert (encoder.loss, encoder.geometry, encoder.schedule) == ("logistic", "euclidean", "constant")
     assert (encoder.n_negatives, encoder.batch_size, encoder.standardize) == (5, 10, False)
     with pytest.raises(ValueError, match="preset 'paper': CausalEncoder has 'thesis'"):
         tl.CausalEncoder.preset("paper")
@@ -187,15 +244,16 @@ def test_what_torch_keeps_for_every_step_is_measured():
 
 
 def test_several_processes_share_the_series_of_a_batch(ragged):
-    objective = softmax(ragged)
+    objective = made(Softmax, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     parts = [objective.part(batch, rank, 2) for rank in range(2)]
     assert sorted(np.concatenate([part.ids for part in parts])) == sorted(batch.ids)
 
 
+@both
 @pytest.mark.parametrize("precision", ["64-true", "bf16-mixed"])
 @pytest.mark.parametrize("by_terms", [False, True])
-def test_it_trains_in_other_precisions(ragged, precision, by_terms):
-    expected = fit(softmax(ragged, by_terms=by_terms), max_steps=5, random_state=0)["loss"]
-    found = fit(softmax(ragged, by_terms=by_terms), max_steps=5, precision=precision, random_state=0)["loss"]
+def test_it_trains_in_other_precisions(ragged, precision, by_terms, kind):
+    expected = fit(made(kind, ragged, by_terms=by_terms), max_steps=5, random_state=0)["loss"]
+    found = fit(made(kind, ragged, by_terms=by_terms), max_steps=5, precision=precision, random_state=0)["loss"]
     np.testing.assert_allclose(found, expected, rtol=1e-4 if precision == "64-true" else 0.1)

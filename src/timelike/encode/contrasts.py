@@ -1,4 +1,4 @@
-"""What crops are to learn: the T-Loss of the thesis, and a softmax over the other series of a batch."""
+"""What crops are to learn: the T-Loss of the thesis, a softmax over the series of a batch, decorrelated features."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from ..models import fingerprint
 from ..sequences import Sequences
 from ..train import Batch, Descent, Objective, shuffled
-from .crops import Crops, Ints, cut, draw, encoded, two
+from .crops import Change, Crops, Ints, cut, draw, encoded, two
 
 _JUDGED = 64  # anchors of the fixed crops at least by which a training is judged, where there are as many series
 _ROUNDS = 4  # over the series held out at most
+_BOTH = ("first", "second")
 _PIECE = 2  # crops at a time where memory is short
 
 
@@ -169,68 +170,101 @@ def _terms(anchor: Tensor, others: Tensor, sign: float) -> Tensor:
     return -F.logsigmoid(sign * products).mean()
 
 
-class Softmax(Cropping):
-    """−log exp(cos(f, f⁺)/τ) / Σ_g exp(cos(f, g)/τ), averaged over a batch (Chen et al., "SimCLR", 2020, eq. 1).
+class TwoCrops(Cropping):
+    """A loss of two crops of every series of a batch, which a subclass compares.
 
-    f and f⁺ are the representations of two crops of one series, each once in the place of f, and g those of all other
-    crops of the batch. Noted beside the loss: `alignment`, the mean of ‖f − f⁺‖² of directions, and `uniformity`,
-    log mean exp(−2‖f − g‖²) over pairs of series (Wang and Isola, 2020).
+    Noted beside it, of directions of vectors: `alignment`, the mean of ‖f − f⁺‖² over the two crops of a series, and
+    `uniformity`, log mean exp(−2‖f − g‖²) over crops of different ones (Wang and Isola, 2020).
     """
 
     def __init__(
-        self, network: nn.Module, sequences: Sequences, *, temperature: float, min_crop: float, **rest: Any
+        self, network: nn.Module, sequences: Sequences, *, min_crop: float, change: Change | None = None, **rest: Any
     ) -> None:
         super().__init__(network, sequences, **rest)
-        self.temperature, self.min_crop = temperature, min_crop
+        self.min_crop, self.change = min_crop, change
+
+    @abstractmethod
+    def compared(self, first: Tensor, second: Tensor) -> Tensor:
+        """The loss of the vectors (item, feature) of the first crops and of the second."""
 
     def _shares(self, count: int, rng: np.random.Generator) -> Iterator[Ints]:
         """Batches of nearly one size: one of two series would compare each with a single other."""
         if count == 1:  # then crops of the one series are all there is to tell apart
             return iter([np.zeros(self.batch_size, np.int64)])
-        return iter(np.array_split(rng.permutation(count), -(-count // max(2, self.batch_size))))
+        return iter(np.array_split(rng.permutation(count), max(1, count // max(2, self.batch_size))))
 
     def drawn(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
-        """Two crops of every series."""
-        first, second = two(sequences, ids, self.min_crop, rng)
-        return Batch(ids, **_rows(steps, first=first, second=second))
+        """Two crops of every series, perhaps changed."""
+        rows: dict[str, Any] = {}
+        for name, crops in zip(("first", "second"), two(sequences, ids, self.min_crop, rng), strict=True):
+            x, lengths = cut(steps, crops), crops.lengths.copy()
+            rows[name], rows[f"{name}_lengths"] = (x, lengths) if self.change is None else self.change(x, lengths, rng)
+        return Batch(ids, **rows)
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor]:
-        """The formula, and by what it is judged."""
-        sides = [(batch[name], batch[f"{name}_lengths"]) for name in ("first", "second")]
-        return self._contrast(torch.cat(encoded(self.module, sides)))
+        """What the subclass says, and by what it is judged."""
+        return self._noted(encoded(self.module, [(batch[name], batch[f"{name}_lengths"]) for name in _BOTH]))
 
     def step(self, batch: Batch, descent: Descent) -> Mapping[str, Tensor | float]:
         """At once; or where memory is short a few crops at a time, each twice: for the loss, then for the gradients."""
         if not self.by_terms:
             return super().step(batch, descent)
-        crops = [
-            (batch[name][i : i + _PIECE], batch[f"{name}_lengths"][i : i + _PIECE])
-            for name in ("first", "second")
-            for i in range(0, len(batch), _PIECE)
-        ]
+        pieces = [slice(i, i + _PIECE) for i in range(0, len(batch), _PIECE)]
+        crops = [(batch[name][some], batch[f"{name}_lengths"][some]) for name in _BOTH for some in pieces]
         with torch.no_grad():
             held = torch.cat([encoded(self.module, [some])[0] for some in crops])
-        with torch.enable_grad():
-            found = self._contrast(held.requires_grad_())
-            (slope,) = torch.autograd.grad(found["loss"], held)
+        found = self._noted(list(held.requires_grad_().chunk(2)))
+        (slope,) = torch.autograd.grad(found["loss"], held)
         for some, own in zip(crops, torch.split(slope, [len(x) for x, _ in crops]), strict=True):
             descent.backward((encoded(self.module, [some])[0] * own).sum())
         descent.step()
         return {name: number.detach() for name, number in found.items()}
 
-    def _contrast(self, features: Tensor) -> dict[str, Tensor]:
-        """Of the first crops of all series, then the second of all."""
-        count = len(features) // 2
-        directions = F.normalize(features, dim=1)
-        cosines = directions @ directions.T
-        itself = torch.eye(2 * count, dtype=torch.bool, device=features.device)
-        logits = (cosines / self.temperature).masked_fill(itself, -torch.inf)
-        other = torch.arange(2 * count, device=features.device).roll(count)
-        apart = 2 - 2 * cosines.detach()
-        pairs = ~(itself | itself.roll(count, dims=0))
-        spread = torch.exp(-2 * apart[pairs])
-        return {
-            "loss": F.cross_entropy(logits, other),
-            "alignment": apart.diagonal(count).mean(),
-            "uniformity": spread.mean().log() if len(spread) else spread.new_zeros(()),
-        }
+    def _noted(self, sides: list[Tensor]) -> dict[str, Tensor]:
+        u, v = (F.normalize(side.detach(), dim=1) for side in sides)
+        apart = (2 - 2 * u @ v.T).clamp(min=0)
+        far = torch.exp(-2 * apart[~torch.eye(len(u), dtype=torch.bool, device=u.device)])
+        uniformity = far.mean().log() if len(far) else far.new_zeros(())
+        return {"loss": self.compared(*sides), "alignment": apart.diagonal().mean(), "uniformity": uniformity}
+
+
+class Softmax(TwoCrops):
+    """−log exp(cos(f, f⁺)/τ) / Σ_g exp(cos(f, g)/τ), averaged over a batch (Chen et al., "SimCLR", 2020, eq. 1).
+
+    f and f⁺ are the representations of two crops of one series, each once in the place of f, and g those of all other
+    crops of the batch.
+    """
+
+    def __init__(self, network: nn.Module, sequences: Sequences, *, temperature: float, **rest: Any) -> None:
+        super().__init__(network, sequences, **rest)
+        self.temperature = temperature
+
+    def compared(self, first: Tensor, second: Tensor) -> Tensor:
+        """The formula."""
+        count, directions = len(first), F.normalize(torch.cat([first, second]), dim=1)
+        itself = torch.eye(2 * count, dtype=torch.bool, device=first.device)
+        logits = (directions @ directions.T / self.temperature).masked_fill(itself, -torch.inf)
+        return F.cross_entropy(logits, torch.arange(2 * count, device=first.device).roll(count))
+
+
+class Decorrelated(TwoCrops):
+    """25 mean (f − f⁺)² + 25 mean_i max(0, 1 − σ_i) + 5/d Σ_{i≠j} C_ij², for d features of a batch.
+
+    Two crops of a series are to have one vector, every feature a deviation σ of at least 1 over the batch, and features
+    covariances C of 0; σ and C terms are means over both sides (Bardes, Ponce and LeCun, "VICReg", ICLR 2022, with 1
+    for 5). Nothing is pushed away from anything else, so that series of one kind may be alike.
+    """
+
+    def compared(self, first: Tensor, second: Tensor) -> Tensor:
+        """The formula."""
+        spread = sum(_spread(side) for side in (first, second)) / 2
+        return 25 * F.mse_loss(first, second) + spread
+
+
+def _spread(features: Tensor) -> Tensor:
+    count, width = features.shape
+    centred = features - features.mean(0)
+    covariance = centred.T @ centred / max(1, count - 1)
+    sizes = covariance.diagonal()
+    deviations = torch.sqrt(sizes + 1e-4)  # the root has no slope at 0
+    return 25 * F.relu(1 - deviations).mean() + 5 * (covariance.square().sum() - sizes.square().sum()) / width

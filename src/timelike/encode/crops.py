@@ -72,6 +72,40 @@ def two(sequences: Sequences, ids: Ints, least: float, rng: np.random.Generator)
     return first, second
 
 
+class Change(NamedTuple):
+    """What a crop may be changed by and stay of the same kind, in units of deviations, factors and speeds.
+
+    x(t) becomes (1 + s) x(v t) + ε: s normal with deviation `scaling`, one for each channel, v log-uniform up to
+    `stretch` both ways, ε white with deviation `jitter`.
+    """
+
+    jitter: float = 0.1
+    scaling: float = 0.2
+    stretch: float = 1.25
+
+    def __call__(self, x: Tensor, lengths: Ints, rng: np.random.Generator) -> tuple[Tensor, Ints]:
+        """Crops (crop, time, channel) with lengths (crop,), each changed in its own way; zeros past their ends."""
+        count, _, channels = x.shape
+        most = np.log(self.stretch)
+        sizes = np.maximum(1, np.rint(lengths * np.exp(rng.uniform(-most, most, count)))).astype(np.int64)
+        found = _resampled(x, lengths, sizes)
+        factors = 1 + self.scaling * rng.standard_normal((count, 1, channels), np.float32)
+        noise = self.jitter * rng.standard_normal(tuple(found.shape), np.float32)
+        beyond = torch.from_numpy(np.arange(found.shape[1]) >= sizes[:, None])
+        changed = found * torch.from_numpy(factors) + torch.from_numpy(noise)
+        return changed.masked_fill(beyond[..., None], 0.0), sizes
+
+
+def _resampled(x: Tensor, lengths: Ints, sizes: Ints) -> Tensor:
+    """Crops of `lengths` by linear interpolation as ones of `sizes`: the first step stays the first, the last last."""
+    last = (lengths - 1)[:, None]
+    places = np.arange(sizes.max()) * (last / np.maximum(1, sizes - 1)[:, None])
+    before = np.minimum(places.astype(np.int64), last)
+    after, item = np.minimum(before + 1, last), np.arange(len(x))[:, None]
+    share = torch.from_numpy((places - before).clip(0, 1).astype(np.float32))[..., None]
+    return x[item, before] * (1 - share) + x[item, after] * share
+
+
 def cut(steps: Tensor, crops: Crops) -> Tensor:
     """(crop, time, channel) of packed steps (time, channel), zeros past the end of each."""
     longest = int(crops.lengths.max())

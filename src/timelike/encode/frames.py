@@ -24,7 +24,7 @@ from .base import Floats, Geometry, StandardizedStream, Stream
 from .causal.network import CausalNetwork
 from .causal.stream import CausalStream
 from .spread import Vectors
-from .tloss import THESIS, Contrasts, Schedules, TLossEncoder
+from .tloss import THESIS, Losses, Schedules, TLossEncoder
 
 
 class FrameNetwork(nn.Module):
@@ -120,9 +120,10 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
         reduced: int = 80,
         kernel: int = 3,
         n_features: int = 160,
-        contrast: Contrasts = "logistic",
+        loss: Losses = "logistic",
         temperature: float = 0.2,
         min_crop: float = 0.5,
+        augment: bool = True,
         n_negatives: int = 5,
         shared_negatives: bool = False,
         batch_size: int = 10,

@@ -20,7 +20,7 @@ from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, Geometry, StandardizedStream, Stream
 from .spread import Vectors
-from .tloss import Contrasts, Schedules, TLossEncoder
+from .tloss import Losses, Schedules, TLossEncoder
 
 Cell = Literal["lstm", "gru"]
 
@@ -101,9 +101,10 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
         hidden: int = 256,
         layers: int = 2,
         n_features: int = 320,
-        contrast: Contrasts = "logistic",
+        loss: Losses = "logistic",
         temperature: float = 0.2,
         min_crop: float = 0.5,
+        augment: bool = True,
         n_negatives: int = 10,
         shared_negatives: bool = False,
         batch_size: int = 10,

@@ -19,14 +19,14 @@ from ..train import Cosine, History, Objective, Trained
 from ..train.batches import alike
 from ..train.trained import exact, torch_threads
 from .base import Encoder, Stream
-from .contrasts import Contrast, Cropping, Softmax
-from .crops import Crops, Triplets, cut, draw, encoded, groups, pads
+from .contrasts import Contrast, Cropping, Decorrelated, Softmax
+from .crops import Change, Crops, Triplets, cut, draw, encoded, groups, pads
 from .memory import available, kept
 from .spread import Spread, SpreadStream, Vectors
 
 __all__ = ["Contrast", "Crops", "TLossEncoder", "Triplets", "cut", "draw", "encoded", "groups", "pads"]
 
-Contrasts = Literal["softmax", "logistic"]
+Losses = Literal["decorrelated", "softmax", "logistic"]
 Schedules = Literal["cycle", "constant"]
 
 _ROOM = 2 << 30  # bytes of activations of all crops at once, at most; or half of what is free, if that is less
@@ -35,7 +35,7 @@ _SPARE = 20  # series from which on some can be spared to judge by
 
 THESIS: Mapping[str, Any] = MappingProxyType(
     {
-        "contrast": "logistic",
+        "loss": "logistic",
         "n_negatives": 10,
         "batch_size": 10,
         "learning_rate": 1e-3,
@@ -46,15 +46,16 @@ THESIS: Mapping[str, Any] = MappingProxyType(
     }
 )
 """How the thesis trains (Franceschi, 2022, chapter 3), beside the sizes of the network."""
-_LATER = ("contrast", "schedule", "validation", "geometry", "vectors")  # options that did not use to be any
+_LATER = ("loss", "schedule", "validation", "geometry", "vectors")  # options that did not use to be any
 
 
 class TLossEncoder(Trained, Encoder):
     """A network trained so that a series is near its parts and far from others; a subclass says which network."""
 
-    contrast = options.one_of(*get_args(Contrasts), role="training")
+    loss = options.one_of(*get_args(Losses), role="training")
     temperature = options.real(above=0, role="training")
     min_crop = options.real(0, 1, role="training")
+    augment = options.flag("training")
     n_negatives = options.whole(1, "training")
     shared_negatives = options.flag("training")
     n_features = options.whole(1)
@@ -82,9 +83,12 @@ class TLossEncoder(Trained, Encoder):
             "held_out": held_out,
             "by_terms": self._needs_terms(learned) if self.by_terms is None else self.by_terms,
         }
-        if self.contrast == "logistic":
+        if self.loss == "logistic":
             return Contrast(self.network_, learned, n_negatives=self.n_negatives, shared=self.shared_negatives, **given)
-        return Softmax(self.network_, learned, temperature=self.temperature, min_crop=self.min_crop, **given)
+        given |= {"min_crop": self.min_crop, "change": Change() if self.augment else None}
+        if self.loss == "softmax":
+            return Softmax(self.network_, learned, temperature=self.temperature, **given)
+        return Decorrelated(self.network_, learned, **given)
 
     def _parted(self, ready: Sequences) -> tuple[Sequences, Sequences | None]:
         """What is learned from and what it is judged by: where there are few series, other crops of the same ones."""
@@ -101,7 +105,7 @@ class TLossEncoder(Trained, Encoder):
         if self._bounded():
             return False
         negatives = self.n_negatives * (1 if self.shared_negatives else self.batch_size)
-        crops = 2 * self.batch_size + (negatives if self.contrast == "logistic" else 0)
+        crops = 2 * self.batch_size + (negatives if self.loss == "logistic" else 0)
         need = crops * int(ready.lengths.max()) * kept(self.network_, math.prod(ready.frame))
         return need > min(_ROOM, available() / 2)
 

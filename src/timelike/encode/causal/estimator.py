@@ -14,7 +14,7 @@ from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..base import Geometry, Stream
 from ..spread import Vectors
-from ..tloss import Contrasts, Schedules, TLossEncoder
+from ..tloss import Losses, Schedules, TLossEncoder
 from .network import CausalNetwork, rounds_alike
 from .onnx_graph import write_onnx
 from .stream import CausalStream
@@ -90,9 +90,10 @@ class CausalEncoder(TLossEncoder):
         reduced: int = 160,
         kernel: int = 3,
         n_features: int = 320,
-        contrast: Contrasts = "logistic",
+        loss: Losses = "logistic",
         temperature: float = 0.2,
         min_crop: float = 0.5,
+        augment: bool = True,
         n_negatives: int = 10,
         shared_negatives: bool = False,
         batch_size: int = 10,
