@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import timelike as tl
+from timelike import train
 from timelike.encode.causal.network import CausalNetwork
 from timelike.encode.contrasts import Contrast, Decorrelated, Softmax
 from timelike.encode.crops import Change, two
@@ -218,6 +219,19 @@ def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path
     np.testing.assert_array_equal(tl.load_model(tmp_path / "model").encode(data), encoder.encode(data))
     assert repr(encoder.history_)
     assert tl.Neighbors(encoder).fit(data, np.arange(len(data))).predict(data).tolist() == list(range(len(data)))
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "expected"),
+    [(10, 50, 200), (1600, 50, 800), (9000, 50, 1000), (1600, 1000, 416), (10, 5000, 100), (3, 2, 200)],
+)
+def test_steps_follow_the_size_of_the_data_unless_given(count, length, expected, monkeypatch):
+    asked = []
+    monkeypatch.setattr(train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps))
+    data = np.zeros((count, length, 1), np.float32)
+    for max_steps in (None, 7):
+        tl.CausalEncoder(channels=1, depth=1, vectors="plain", max_steps=max_steps).fit(data)
+    assert asked == [expected, 7]
 
 
 def test_a_stated_time_bounds_a_fit(waves):

@@ -31,6 +31,8 @@ Schedules = Literal["cycle", "constant"]
 
 _ROOM = 2 << 30  # bytes of activations of all crops at once, at most; or half of what is free, if that is less
 _LOOKS = 20  # at the crops held out
+_PASSES, _USUAL, _LEAST = 8, (200, 1000), 100  # through the data; steps between these, and in any case
+_WORK = 1e7  # time steps of crops that a training goes through: about a minute of a core
 _SPARE = 20  # series from which on some can be spared to judge by
 
 THESIS: Mapping[str, Any] = MappingProxyType(
@@ -77,6 +79,7 @@ class TLossEncoder(Trained, Encoder):
 
     def _objective(self, ready: Sequences, targets: None) -> Cropping:
         learned, held_out = self._parted(ready)
+        self._usual = self._usual_steps(learned)
         given: dict[str, Any] = {
             "batch_size": self.batch_size,
             "learning_rate": self.learning_rate,
@@ -115,7 +118,7 @@ class TLossEncoder(Trained, Encoder):
         return self.accelerator == "cpu" and self.precision == "32-true" and known is not None and bool(known())
 
     def _limits(self, objective: Objective | None = None) -> dict[str, Any]:
-        steps = self._usual_steps() if self.max_steps is None else self.max_steps
+        steps = self._usual if self.max_steps is None else self.max_steps
         found: dict[str, Any] = {"max_steps": steps, "max_time": self.max_time}
         if self.schedule == "cycle":
             found["schedule"] = Cosine(warmup=steps // 10)
@@ -124,8 +127,13 @@ class TLossEncoder(Trained, Encoder):
             found |= {"validate_every": every, "patience": -(-(self.patience or steps) // every)}
         return found
 
-    def _usual_steps(self) -> int:
-        return 2000 if self.n_negatives >= 10 else 1500
+    def _usual_steps(self, learned: Sequences) -> int:
+        """As many as the paper says; else some passes through the data, fewer where a step takes long."""
+        if self.loss == "logistic":
+            return 2000 if self.n_negatives >= 10 else 1500
+        passes = _PASSES * max(1, len(learned) // self.batch_size)
+        affordable = _WORK / (1.5 * self.batch_size * float(learned.lengths.mean()))
+        return int(max(_LEAST, min(np.clip(passes, *_USUAL), affordable)))
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         if self.max_steps == 0:
