@@ -194,7 +194,7 @@ def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_bes
 
 def test_a_training_whose_score_no_longer_falls_ends_after_so_many_steps(waves):
     options = SMALL | {"max_steps": 400, "learning_rate": 1.0, "schedule": "constant"}
-    history = tl.CausalEncoder(validation=0.2, patience=60, **options).fit(waves).history_
+    history = tl.CausalEncoder(loss="softmax", validation=0.2, patience=60, **options).fit(waves).history_
     assert history.stopped == "patience"
     assert history.n_steps == history.best_step + 60
 
