@@ -45,7 +45,7 @@ class CombinedEncoder(Encoder):
     >>> import timelike as tl
     >>> X = tl.Sequences([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [2.0, 1.0, 0.0, 0.0, 1.0]])
     >>> small = dict(n_features=8, channels=4, depth=2, max_steps=3, random_state=0)
-    >>> both = tl.combine([tl.CausalEncoder(n_negatives=k, **small) for k in (1, 2)])
+    >>> both = tl.combine([tl.CausalEncoder.preset("thesis", n_negatives=k, **small) for k in (1, 2)])
     >>> both.fit(X).encode(X).shape
     (3, 16)
     """
@@ -114,7 +114,7 @@ def combine(encoders: Sequence[Encoder]) -> CombinedEncoder:
     """Several encoders as one, whose vectors are theirs beside each other; fitted if they are.
 
     >>> import timelike as tl
-    >>> tl.combine([tl.CausalEncoder(n_negatives=k) for k in (1, 2, 5, 10)]).encoders[2].n_negatives
+    >>> tl.combine([tl.CausalEncoder.preset("thesis", n_negatives=k) for k in (1, 2, 5, 10)]).encoders[2].n_negatives
     5
     """
     combined = CombinedEncoder(list(encoders))

@@ -76,16 +76,17 @@ def _image(frame: Any) -> tuple[int, int, int]:
 class FrameEncoder(TLossEncoder):
     """Vectors of image sequences (frames (channel, height, width)), learned without labels by the T-Loss.
 
-    Every frame goes through a small convolutional network, and what it sees through that of `CausalEncoder`, which is
-    trained in the same way (Franceschi, Dieuleveut and Jaggi, 2019).
+    Every frame goes through a small convolutional network, and what it sees through that of `CausalEncoder`; both are
+    trained together (Franceschi, Dieuleveut and Jaggi, 2019). For frames that are plain channels use `CausalEncoder`.
 
     Parameters
     ----------
     filters, n_seen : int
         Filters of the first of two convolutions, and how many numbers a frame becomes.
-    channels, depth, reduced, kernel, n_negatives, n_features, batch_size, learning_rate, max_steps, \
-shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precision, random_state
-        As in `CausalEncoder`.
+    channels, depth, reduced, kernel, n_features, loss, temperature, min_crop, augment, n_negatives, \
+shared_negatives, batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, vectors, geometry, \
+by_terms, checkpoint, progress, accelerator, devices, precision, random_state
+        As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
 

@@ -67,8 +67,8 @@ class RecurrentNetwork(nn.Module):
 class RecurrentEncoder(TLossEncoder):
     """Vectors of sequences, learned without labels by an LSTM or GRU: `CausalEncoder` with another network.
 
-    The loss and the training are those of `CausalEncoder`; two layers of 256 are the LSTM of the comparison in the
-    thesis (Franceschi, 2022, table 3.3), where the causal network is better by a large margin.
+    Two layers of 256, and the loss of the T-Loss, are the LSTM of the comparison in the thesis (Franceschi, 2022, table
+    3.3), where the causal network is better by a large margin: use it to compare, not in place of `CausalEncoder`.
 
     Parameters
     ----------
@@ -76,9 +76,10 @@ class RecurrentEncoder(TLossEncoder):
         What the network is made of.
     hidden, layers : int
         Size of a state, and how many cells are on top of each other.
-    n_negatives, n_features, batch_size, learning_rate, max_steps, standardize, \
-shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precision, random_state
-        As in `CausalEncoder`.
+    n_features, loss, temperature, min_crop, augment, n_negatives, shared_negatives, batch_size, learning_rate, \
+schedule, max_steps, max_time, validation, patience, standardize, vectors, geometry, by_terms, checkpoint, progress, \
+accelerator, devices, precision, random_state
+        As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
 
     Examples
     --------

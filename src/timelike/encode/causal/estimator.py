@@ -27,12 +27,12 @@ class CausalEncoder(TLossEncoder):
     (`loss="decorrelated"`: Bardes, Ponce and LeCun, "VICReg", ICLR 2022). The network is that of the T-Loss
     (Franceschi, Dieuleveut and Jaggi, "Unsupervised scalable representation learning for multivariate time series",
     NeurIPS 2019), whose own training, −log σ(f(x)ᵀf(x⁺)) − 1/K Σ_k log σ(−f(x)ᵀf(x⁻_k)) of a part x⁺ of x and crops x⁻
-    of any series, is `CausalEncoder.preset("thesis")`: many times as long, and on small data no better.
+    of any series, is `CausalEncoder.preset("thesis")`, and takes many times as long.
 
     Use it for vectors where there are no labels, or few beside many series without; for streams, whose vectors it
-    gives sample by sample; and for sequences of any length. With a label for every series and nothing but classes to
-    find, a method that learns from labels is better, and convolutions that learn nothing are as good in a fraction of
-    the time. `max_steps=0` is the network as it was drawn: compare with it before you trust a training.
+    gives sample by sample; and for sequences of any length. Where every series has a label and nothing but classes is
+    asked for, begin with what needs no training or learns from the labels. `max_steps=0` is the network as it was
+    drawn: compare with it before you trust a training.
 
     Parameters
     ----------
