@@ -20,11 +20,13 @@ BLOCKS = {
     "align/soft_dtw.py": {"_PAIRS": "pairs between two looks for Ctrl-C"},
     "encode/causal/network.py": {"_TRIED": "rows of a trial product"},
     "native/causal/twin.py": {"_PIECE": "steps whose taps lie side by side"},
-    "encode/tloss.py": {
-        "LONG": "steps from which gradients are taken term by term, to save memory",
+    "encode/contrasts.py": {"_PIECE": "crops at a time where memory is short"},
+    "encode/crops.py": {
         "_GROUPS": "calls of the network at most",
         "_WORTH": "share of padding that one more call must save",
     },
+    "encode/memory.py": {"_STEPS": "steps of the crop by which a network is measured"},
+    "encode/tloss.py": {"_ROOM": "bytes from which gradients are taken a few crops at a time"},
     "encode/decisions.py": {"_ITERATIONS": "after which libsvm gives up on a margin that does not exist"},
     "metric/ground/base.py": {"_STEPS_AT_ONCE": "steps mapped at once"},
     "metric/pairs.py": {

@@ -48,7 +48,8 @@ class Projected:
 
 def projected(known: Known, given: Problem) -> Projected:
     torch.manual_seed(0)
-    encoder = tl.CausalEncoder(max_steps=1, standardize=given.standardize, random_state=0).fit(given.train)
+    thesis = tl.CausalEncoder.preset("thesis", max_steps=1, standardize=given.standardize, random_state=0)
+    encoder = thesis.fit(given.train)
     ready = encoder._ready(given.train, "X")
     return Projected(known, tuple(step(encoder, ready, k) for k in known.ks), encoding(encoder, given))
 

@@ -21,6 +21,7 @@ PROGRAMS = {
     "tap.consistency": "Consistency",
     "tloss.labels": "FewLabels",
     "tloss.long": "Household",
+    "tloss.study": "Study",
 }  # tloss.ucr plans its rows by the files that there are
 WAITING = {"tap.times": "Times", "tap.variants": "Variants"}  # complete, but no row was worked out yet
 

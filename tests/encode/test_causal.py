@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 from timelike import train
+from timelike.encode import tloss
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
 
@@ -26,11 +27,11 @@ def test_it_tells_kinds_of_series_apart_that_it_was_never_told(waves):
     assert (waves.labels[distances.argmin(1)] == waves.labels).mean() > 0.9
 
 
-def test_steps_follow_the_paper_unless_given(ragged, monkeypatch):
+def test_steps_follow_the_paper_in_its_preset_unless_given(ragged, monkeypatch):
     asked = []
     monkeypatch.setattr(train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps))
     for n_negatives in (1, 5, 10, 20):
-        tl.CausalEncoder(n_negatives=n_negatives).fit(ragged)
+        tl.CausalEncoder.preset("thesis", n_negatives=n_negatives).fit(ragged)
     assert asked == [1500, 1500, 2000, 2000]
 
 
@@ -74,23 +75,35 @@ def test_a_channel_that_never_changes_says_nothing(ragged):
     assert encoder.moments_.scale[2] == 1.0
 
 
-def test_without_kernels_long_series_get_a_backward_pass_per_term(monkeypatch):
+def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_term(monkeypatch):
+    """By the sizes of the network: 40 channels in ten blocks and 160 in the last make about 7 kB a step."""
     seen = []
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms))
-    for length, by_terms in ((10_000, None), (10_001, None), (10_001, False), (5, True)):
-        tl.CausalEncoder(by_terms=by_terms).fit(np.zeros((1, length)))
+    thesis = tl.CausalEncoder.preset("thesis")
+    steps = (2 << 30) / (120 * 4 * (10 * 3 * 40 + 4 * 160))  # that 2 GiB hold, of 120 crops
+    for length, by_terms in ((0.7 * steps, None), (1.4 * steps, None), (1.4 * steps, False), (5, True)):
+        clone(thesis).set_params(by_terms=by_terms).fit(np.zeros((1, int(length))))
     assert seen == [False, True, False, True]
+    few = thesis.set_params(n_negatives=1, batch_size=2)  # six crops
+    few.fit(np.zeros((1, int(1.4 * steps))))
+    assert seen[-1] is False
+    monkeypatch.setattr(tloss, "available", lambda: 100e6)
+    few.fit(np.zeros((1, int(1.4 * steps))))
+    assert seen[-1] is True
     if tl.native.machine.kernels is not None:  # which bound what is kept by themselves
         monkeypatch.delenv("TIMELIKE_NATIVE")
-        tl.CausalEncoder().fit(np.zeros((1, 10_001)))
+        few.fit(np.zeros((1, int(1.4 * steps))))
         assert seen[-1] is False
+        few.set_params(precision="64-true").fit(np.zeros((1, int(1.4 * steps))))  # which they do not serve
+        assert seen[-1] is True
 
 
 def test_training_continues_from_a_checkpoint(ragged, tmp_path):
-    whole = tl.CausalEncoder(**SMALL).fit(ragged)
-    tl.CausalEncoder(**SMALL | {"max_steps": 2}, checkpoint=tmp_path / "pause").fit(ragged)
-    rest = tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "pause").fit(ragged)
+    options = SMALL | {"schedule": "constant"}  # a cycle of two steps is not half of one of four
+    whole = tl.CausalEncoder(**options).fit(ragged)
+    tl.CausalEncoder(**options | {"max_steps": 2}, checkpoint=tmp_path / "pause").fit(ragged)
+    rest = tl.CausalEncoder(**options, checkpoint=tmp_path / "pause").fit(ragged)
     np.testing.assert_array_equal(rest.encode(ragged), whole.encode(ragged))
     rest.save(tmp_path / "model")
     assert tl.load_model(tmp_path / "model").checkpoint == str(tmp_path / "pause")
@@ -178,7 +191,16 @@ def test_vectors_have_names_for_tables(ragged):
         ({"depth": -1}, ValueError),
         ({"kernel": 0}, ValueError),
         ({"learning_rate": 0}, ValueError),
-        ({"max_steps": 0}, ValueError),
+        ({"max_steps": -1}, ValueError),
+        ({"max_time": 0}, ValueError),
+        ({"loss": "cosine"}, ValueError),
+        ({"temperature": 0}, ValueError),
+        ({"min_crop": 1.5}, ValueError),
+        ({"validation": 1}, ValueError),
+        ({"patience": 0}, ValueError),
+        ({"vectors": "white"}, ValueError),
+        ({"geometry": "angle"}, ValueError),
+        ({"schedule": "cosine"}, ValueError),
         ({"standardize": "no"}, TypeError),
         ({"by_terms": "no"}, TypeError),
     ],

@@ -63,6 +63,8 @@ def test_it_is_a_metric(encoder_and_data):
     encoder, data = encoder_and_data
     distances = encoder.fit(data).pairwise(data)
     vectors = encoder.encode(data).astype(float)
+    if encoder.geometry == "cosine":
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(distances, np.linalg.norm(vectors[:, None] - vectors, axis=2), atol=1e-5)
     assert encoder.distance(data[0], data[2]) == pytest.approx(distances[0, 2], abs=1e-5)
     assert encoder.neighbors(data, data, k=1).ids[:, 0].tolist() == list(range(len(data)))
@@ -124,10 +126,11 @@ def test_frames_need_not_be_square(frame):
 
 
 @pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.FrameEncoder, tl.RecurrentEncoder])
-def test_numbers_of_things_begin_at_one_and_depth_at_none(kind, images, ragged):
+def test_numbers_of_things_begin_at_one_and_depth_and_steps_at_none(kind, images, ragged):
     data = images if kind is tl.FrameEncoder else ragged
-    counts = {"n_features", "channels", "reduced", "kernel", "n_negatives", "batch_size", "max_steps", "depth"}
+    counts = {"n_features", "channels", "reduced", "kernel", "n_negatives", "batch_size", "patience"}
     counts |= {"filters", "n_seen", "hidden", "layers"}
-    for name in counts & set(kind().get_params()):
-        with pytest.raises(ValueError, match=f"{name}=.*: expected at least {int(name != 'depth')}"):
-            kind(**{name: -1 if name == "depth" else 0}).fit(data)
+    least = dict.fromkeys(counts, 1) | {"depth": 0, "max_steps": 0}
+    for name in set(least) & set(kind().get_params()):
+        with pytest.raises(ValueError, match=f"{name}=.*: expected at least {least[name]}"):
+            kind(**{name: least[name] - 1}).fit(data)

@@ -45,7 +45,7 @@ def test_a_model_of_format_1_is_saved_in_the_new_format(name, tmp_path):
         key: repr(value) for key, value in model.get_params(deep=False).items()
     }
     assert hasattr(again, "classes_") == hasattr(model, "classes_")
-    assert read_model(tmp_path / "new").words["learned"].keys() == read_model(FOLDER / name).words["learned"].keys()
+    assert read_model(tmp_path / "new").words["learned"].keys() >= read_model(FOLDER / name).words["learned"].keys()
 
 
 def test_what_was_shared_is_shared_again():

@@ -93,8 +93,8 @@ class FewLabels(Program[Share]):
         """Learned from all training series without labels, once for all shares."""
         place = row.dataset, row.seed
         if place not in self.vectors:
-            encoder = tl.CausalEncoder(
-                n_negatives=K, max_steps=self.steps, standardize=given.standardize, random_state=row.seed
+            encoder = tl.CausalEncoder.preset(
+                "thesis", n_negatives=K, max_steps=self.steps, standardize=given.standardize, random_state=row.seed
             ).fit(given.train)
             self.vectors[place] = encoder.encode(given.train), encoder.encode(given.test)
         return self.vectors[place]

@@ -114,7 +114,8 @@ def hourly(data: Path) -> Floats:
 
 def untrained(max_steps: int) -> tl.CausalEncoder:
     """The thesis's encoder for the household."""
-    return tl.CausalEncoder(
+    return tl.CausalEncoder.preset(
+        "thesis",
         n_negatives=10,
         batch_size=1,
         max_steps=max_steps,

@@ -108,13 +108,10 @@ class Workshop:
 
     def _fitted(self, row: Learned, given: Problem) -> Any:
         self.scratch.mkdir(parents=True, exist_ok=True)
+        how: dict[str, Any] = {"standardize": given.standardize, "max_steps": self.max_steps, "random_state": row.seed}
         if row.k == LSTM:
-            kind: Any = tl.RecurrentEncoder
-            recurrent = kind(n_negatives=LSTM_K, standardize=given.standardize, max_steps=self.max_steps)
-            return recurrent.set_params(random_state=row.seed).fit(given.train)
-        encoder = tl.CausalEncoder(
-            n_negatives=int(row.k), standardize=given.standardize, random_state=row.seed, max_steps=self.max_steps
-        )
+            return tl.RecurrentEncoder.preset("thesis", n_negatives=LSTM_K, **how).fit(given.train)
+        encoder = tl.CausalEncoder.preset("thesis", n_negatives=int(row.k), **how)
         encoder.fit(given.train)
         if not self._model(row).exists():
             encoder.save(self._model(row))

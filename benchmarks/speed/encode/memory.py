@@ -25,7 +25,7 @@ def whole(sequences, ids, n_negatives, rng, **how):
 
 contrast.draw = whole
 x = np.random.default_rng(0).standard_normal((2 * batch, length, 1)).astype(np.float32)
-tl.CausalEncoder(n_negatives=k, batch_size=batch, max_steps=2, random_state=0).fit(x)
+tl.CausalEncoder.preset("thesis", n_negatives=k, batch_size=batch, max_steps=2, random_state=0).fit(x)
 print(peak_memory() / 2**20)
 """
 

@@ -25,7 +25,7 @@ def compared(name: str, effort: Effort, threads: int) -> Iterator[Row]:
     """Training and encoding beside the peers, after a look that all compute the same."""
     kind = kinds(effort.encoded)[name]
     torch.manual_seed(0)
-    encoder = tl.CausalEncoder(max_steps=1, standardize=False, random_state=0).fit(kind.series)
+    encoder = tl.CausalEncoder.preset("thesis", max_steps=1, standardize=False, random_state=0).fit(kind.series)
     ours, theirs = encoder.network_, PaddedNetwork(kind.series.frame[0] if kind.series.frame else 1)
     theirs.take(ours)
     agree(encoder, theirs, kind.series)

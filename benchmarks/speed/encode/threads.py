@@ -18,7 +18,7 @@ from timelike.train.trained import torch_threads
 def two_threads(name: str, effort: Effort) -> Iterator[Row]:
     """A training step and encoding with two threads beside one, in turns."""
     kind = kinds(effort.encoded)[name]
-    encoder = tl.CausalEncoder(max_steps=1, standardize=False, random_state=0).fit(kind.series)
+    encoder = tl.CausalEncoder.preset("thesis", max_steps=1, standardize=False, random_state=0).fit(kind.series)
     objective = contrast(kind.series, encoder.network_)
     adam, batches = objective.optimizers(), endless(objective)
     training, encoding = np.zeros(2), np.zeros(2)

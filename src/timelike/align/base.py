@@ -74,7 +74,8 @@ class Metric(abc.ABC):
     ) -> NDArray[Any]:
         """Distances of all pairs, (len X, len Y); of X with itself when Y is None.
 
-        `n_jobs=None` uses all cores. `out` is filled and returned: a memory map, for a matrix larger than memory.
+        `n_jobs=None` uses all cores that the process may use, or as few as OMP_NUM_THREADS or torch were set to; -1 all
+        of them. `out` is filled and returned: a memory map, for a matrix larger than memory.
         """
         x = as_sequences(X, "X")
         y = None if Y is None else as_sequences(Y, "Y")

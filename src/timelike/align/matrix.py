@@ -27,8 +27,10 @@ def computed(x: Sequences, y: Sequences) -> np.dtype[Any]:
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for."""
-    if n_jobs is None or n_jobs == -1:
+    """How many threads `n_jobs` asks for: see `native.machine.processors`."""
+    if n_jobs is None:
+        return native.threads()
+    if n_jobs == -1:
         return native.cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
         raise ValueError(f"n_jobs={n_jobs!r}: expected a positive number of threads, or None or -1 for all cores")

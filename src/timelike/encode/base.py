@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,25 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..align import FittedMetric
 from ..align.matrix import Report, threads_of
+from ..models import options
 from ..sequences import Sequences
 from ..sequences.arguments import whole
 
 Floats = NDArray[np.float32]
+Geometry = Literal["euclidean", "cosine"]
+"""How the vectors of an encoder are compared."""
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric):  # type: ignore[misc]
-    """Sequences to vectors of a fixed size; with the Euclidean distance of vectors it is a metric.
+    """Sequences to vectors of a fixed size; with a distance of vectors it is a metric.
 
-    A subclass fills in `fit`, `stream` and `_encode`.
+    A subclass fills in `fit`, `stream` and `_encode`. One that takes `geometry` in its constructor lets its user choose
+    the distance: "euclidean" is ‖u − v‖, "cosine" the distance of directions ‖u/‖u‖ − v/‖v‖‖ = √(2 − 2 cos(u, v)),
+    which sorts as the cosine does and, unlike 1 − cos, is a metric. A vector of zeros has no direction: it is as far
+    from every direction as 1, and from another one as 0. One without the option compares by Euclidean distance.
     """
+
+    geometry = options.one_of(*get_args(Geometry), role="free")
 
     symmetric: ClassVar[bool] = True
 
@@ -38,7 +46,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         """Vectors (item, feature); with `windows=(size, step)` those of sliding windows.
 
         Windows come as `Sequences` whose frames are the vectors, one sequence per sequence, as long as it has windows;
-        a sequence shorter than `size` is one window. `n_jobs=None` uses all cores.
+        a sequence shorter than `size` is one window. `n_jobs` is as in `pairwise`.
         """
         sequences, threads = self._asked(X), threads_of(n_jobs)
         if windows is None:
@@ -67,14 +75,17 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         return tags
 
     def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
-        return self._vectors(sequences, threads)
+        """Vectors as they are compared."""
+        vectors = self._vectors(sequences, threads)
+        by_direction = vars(self).get("geometry") == "cosine"  # a class without the option has nothing stored
+        return directions(vectors) if by_direction else vectors
 
     def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         out[...] = cdist(asked, known)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        first = self._vectors(x, threads)
-        self._against(first, first if y is None or y is x else self._vectors(y, threads), out, threads)
+        first = self._known(x, threads)
+        self._against(first, first if y is None or y is x else self._known(y, threads), out, threads)
 
     def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """In the precision in which they are compared."""
@@ -117,6 +128,19 @@ class StandardizedStream(Stream):
     @abc.abstractmethod
     def _advance(self, x: Floats) -> Floats:
         """The representation with one more standardized frame."""
+
+
+def directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Vectors (item, feature) brought to length 1; one of zeros stays as it is.
+
+    >>> directions(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 1e-320]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]]
+    """
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    scaled = vectors / np.where(largest > 0, largest, 1.0)  # first, so that no square vanishes or overflows
+    lengths = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+    found: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
+    return found
 
 
 def _pair(windows: Any) -> tuple[Any, Any]:

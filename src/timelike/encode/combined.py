@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..models import options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store
-from .base import Encoder, Floats, Stream
+from .base import Encoder, Floats, Geometry, Stream
 from .causal.estimator import CausalEncoder
 
 
@@ -32,6 +32,8 @@ class CombinedEncoder(Encoder):
     ----------
     encoders : list of Encoder
         Fitted ones are used as they are, at once and after `fit`, which fits copies of the others.
+    geometry : {"euclidean", "cosine"}
+        How the long vectors are compared; that of the parts does not matter.
 
     Attributes
     ----------
@@ -43,14 +45,14 @@ class CombinedEncoder(Encoder):
     >>> import timelike as tl
     >>> X = tl.Sequences([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [2.0, 1.0, 0.0, 0.0, 1.0]])
     >>> small = dict(n_features=8, channels=4, depth=2, max_steps=3, random_state=0)
-    >>> both = tl.combine([tl.CausalEncoder(n_negatives=k, **small) for k in (1, 2)])
+    >>> both = tl.combine([tl.CausalEncoder.preset("thesis", n_negatives=k, **small) for k in (1, 2)])
     >>> both.fit(X).encode(X).shape
     (3, 16)
     """
 
     encoders = options.Option(_encoders)
 
-    def __init__(self, encoders: Sequence[Encoder]) -> None:
+    def __init__(self, encoders: Sequence[Encoder], *, geometry: Geometry = "euclidean") -> None:
         store(self, locals())
 
     @classmethod
@@ -112,7 +114,7 @@ def combine(encoders: Sequence[Encoder]) -> CombinedEncoder:
     """Several encoders as one, whose vectors are theirs beside each other; fitted if they are.
 
     >>> import timelike as tl
-    >>> tl.combine([tl.CausalEncoder(n_negatives=k) for k in (1, 2, 5, 10)]).encoders[2].n_negatives
+    >>> tl.combine([tl.CausalEncoder.preset("thesis", n_negatives=k) for k in (1, 2, 5, 10)]).encoders[2].n_negatives
     5
     """
     combined = CombinedEncoder(list(encoders))

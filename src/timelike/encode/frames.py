@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,10 +20,11 @@ from ..sequences.moments import Moments
 from ..sequences.padding import for_network, read_lengths, valid
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .base import Floats, StandardizedStream
+from .base import Floats, Geometry, StandardizedStream, Stream
 from .causal.network import CausalNetwork
 from .causal.stream import CausalStream
-from .tloss import TLossEncoder
+from .spread import Vectors
+from .tloss import THESIS, Losses, Schedules, TLossEncoder
 
 
 class FrameNetwork(nn.Module):
@@ -73,16 +76,17 @@ def _image(frame: Any) -> tuple[int, int, int]:
 class FrameEncoder(TLossEncoder):
     """Vectors of image sequences (frames (channel, height, width)), learned without labels by the T-Loss.
 
-    Every frame goes through a small convolutional network, and what it sees through that of `CausalEncoder`, which is
-    trained in the same way (Franceschi, Dieuleveut and Jaggi, 2019).
+    Every frame goes through a small convolutional network, and what it sees through that of `CausalEncoder`; both are
+    trained together (Franceschi, Dieuleveut and Jaggi, 2019). For frames that are plain channels use `CausalEncoder`.
 
     Parameters
     ----------
     filters, n_seen : int
         Filters of the first of two convolutions, and how many numbers a frame becomes.
-    channels, depth, reduced, kernel, n_negatives, n_features, batch_size, learning_rate, max_steps, \
-shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precision, random_state
-        As in `CausalEncoder`.
+    channels, depth, reduced, kernel, n_features, loss, temperature, min_crop, augment, n_negatives, \
+shared_negatives, batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, vectors, geometry, \
+by_terms, checkpoint, progress, accelerator, devices, precision, random_state
+        As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
 
@@ -104,6 +108,7 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
 
     network_: FrameNetwork
     _axes = 3
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"thesis": {**THESIS, "n_negatives": 5}})
     _steps_at_once = 1 << 11  # a step is an image
 
     def __init__(
@@ -115,13 +120,23 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
         depth: int = 6,
         reduced: int = 80,
         kernel: int = 3,
-        n_negatives: int = 5,
         n_features: int = 160,
-        batch_size: int = 10,
+        loss: Losses = "logistic",
+        temperature: float = 0.2,
+        min_crop: float = 0.5,
+        augment: bool = True,
+        n_negatives: int = 5,
         shared_negatives: bool = False,
+        batch_size: int = 10,
         learning_rate: float = 1e-3,
+        schedule: Schedules = "constant",
         max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
         standardize: bool = True,
+        vectors: Vectors = "plain",
+        geometry: Geometry = "cosine",
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
@@ -149,10 +164,10 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
         return Moments.per_channel(sequences)
 
-    def stream(self) -> FrameStream:
+    def stream(self) -> Stream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""
         self._require_fitted()
-        return FrameStream(self.network_, *self.moments_)
+        return self._streamed(FrameStream(self.network_, *self.moments_))
 
 
 class FrameStream(StandardizedStream):

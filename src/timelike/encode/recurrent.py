@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..models import options
+from ..native.machine import use_kernels
 from ..native.recurrent import graded as cells
 from ..sequences.arguments import one_of, store, whole
 from ..sequences.padding import for_network, own_precision, read_lengths
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .base import Floats, StandardizedStream
-from .tloss import TLossEncoder
+from .base import Floats, Geometry, StandardizedStream, Stream
+from .spread import Vectors
+from .tloss import Losses, Schedules, TLossEncoder
 
 Cell = Literal["lstm", "gru"]
 
@@ -50,6 +52,11 @@ class RecurrentNetwork(nn.Module):
         features: Tensor = self.linear(last)
         return features
 
+    def bounded(self) -> bool:
+        """Whether what is kept for the gradients is bounded, however long a sequence is: by the kernels it is."""
+        weight = self.linear.weight
+        return weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.float64) and use_kernels()
+
     def read(self, state: Any) -> Tensor:
         """The representation (item, feature) that a state of the cells stands for."""
         hidden = state[0] if isinstance(state, tuple) else state
@@ -60,8 +67,8 @@ class RecurrentNetwork(nn.Module):
 class RecurrentEncoder(TLossEncoder):
     """Vectors of sequences, learned without labels by an LSTM or GRU: `CausalEncoder` with another network.
 
-    The loss and the training are those of `CausalEncoder`; two layers of 256 are the LSTM of the comparison in the
-    thesis (Franceschi, 2022, table 3.3), where the causal network is better by a large margin.
+    Two layers of 256, and the loss of the T-Loss, are the LSTM of the comparison in the thesis (Franceschi, 2022, table
+    3.3), where the causal network is better by a large margin: use it to compare, not in place of `CausalEncoder`.
 
     Parameters
     ----------
@@ -69,9 +76,10 @@ class RecurrentEncoder(TLossEncoder):
         What the network is made of.
     hidden, layers : int
         Size of a state, and how many cells are on top of each other.
-    n_negatives, n_features, batch_size, learning_rate, max_steps, standardize, \
-shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precision, random_state
-        As in `CausalEncoder`.
+    n_features, loss, temperature, min_crop, augment, n_negatives, shared_negatives, batch_size, learning_rate, \
+schedule, max_steps, max_time, validation, patience, standardize, vectors, geometry, by_terms, checkpoint, progress, \
+accelerator, devices, precision, random_state
+        As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
 
     Examples
     --------
@@ -93,13 +101,23 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
         cell: Cell = "lstm",
         hidden: int = 256,
         layers: int = 2,
-        n_negatives: int = 10,
         n_features: int = 320,
-        batch_size: int = 10,
+        loss: Losses = "logistic",
+        temperature: float = 0.2,
+        min_crop: float = 0.5,
+        augment: bool = True,
+        n_negatives: int = 10,
         shared_negatives: bool = False,
+        batch_size: int = 10,
         learning_rate: float = 1e-3,
+        schedule: Schedules = "constant",
         max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
         standardize: bool = True,
+        vectors: Vectors = "plain",
+        geometry: Geometry = "cosine",
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
@@ -115,10 +133,10 @@ shared_negatives, by_terms, checkpoint, progress, accelerator, devices, precisio
             math.prod(frame), n_features=self.n_features, hidden=self.hidden, layers=self.layers, cell=self.cell
         )
 
-    def stream(self) -> RecurrentStream:
+    def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow."""
         self._require_fitted()
-        return RecurrentStream(self.network_, *self.moments_)
+        return self._streamed(RecurrentStream(self.network_, *self.moments_))
 
 
 class RecurrentStream(StandardizedStream):

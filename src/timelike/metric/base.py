@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -98,6 +100,9 @@ class LearnedMetric(MetricEstimator):
     strides_: tuple[int, int]
 
     _records: ClassVar[tuple[type[Any], ...]] = (Coarse,)
+    _before: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"front": None, "perturb": False, "max_frames": None, "optimizer": "adam", "schedule": "plateau"}
+    )
     _steps: ClassVar[tuple[int, int]] = (500, 2000)  # at least and at most, where nothing says how many
     _passes: ClassVar[int] = 20  # through the data, between the two
     _seconds: ClassVar[float] = 120.0  # where nothing says how long
@@ -136,6 +141,10 @@ class LearnedMetric(MetricEstimator):
         self.coarse_ = Coarse.of(sequences.lengths, self.max_frames)
         self.strides_ = strides_for(self.coarse_.lengths(sequences.lengths))
         return super()._begin(sequences)
+
+    def _take_up(self, state: dict[str, Any]) -> None:
+        # folders of before there were frames of several steps
+        super()._take_up({"coarse_": Coarse.none(), "strides_": (2, 2)} | state)
 
     def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
         return self.coarse_.applied(super()._ready(sequences, name))

@@ -60,6 +60,8 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     _axes: ClassVar[int | None] = None  # of a frame, where only frames of so many axes make sense
     _call: ClassVar[str] = "fit(X)"  # how an error says what to do first
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # for `preset`
+    # of options that came later, what there was before them: a folder that lacks one was written then
+    _before: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     __repr__ = BaseEstimator.__repr__
 

@@ -34,38 +34,9 @@ def _from_1(config: Words, arrays: dict[str, Any]) -> Words:
     return config | {"format_version": 2}
 
 
-_PLAIN = {"front": None, "perturb": False, "max_frames": None, "optimizer": "adam", "schedule": "plateau"}
-_LAST = {"readout": "last", "n_outputs": None, "normalize": False}
-_EARLIER: dict[str, Words] = {  # what a model did before it had the option; the defaults do something else
-    "SiameseGRU": _PLAIN | _LAST,
-    "CoupledGRU": _PLAIN,
-    "TAP": _PLAIN,
-    "AlignedFrames": _PLAIN,
-}
-_EVERY_STEP = {
-    "coarse_": {"__kind__": "record", "record": "Coarse", "fields": {"factor": 1.0, "most": 2**62}},
-    "strides_": {"__tuple__": [2, 2]},
-}
-
-
 def _from_2(config: Words, arrays: dict[str, Any]) -> Words:
-    """Learned metrics had no options for what became their defaults."""
-    found: Words = _with_earlier(config)
-    return found | {"format_version": 3}
-
-
-def _with_earlier(words: Any) -> Any:
-    """The same tree, with those options wherever one of these models is in it."""
-    if isinstance(words, list):
-        return [_with_earlier(one) for one in words]
-    if not isinstance(words, dict):
-        return words
-    found = {name: _with_earlier(one) for name, one in words.items()}
-    if isinstance(method := found.get("method"), str) and method in _EARLIER and "parameters" in found:
-        found["parameters"] = _EARLIER[method] | found["parameters"]
-        if "learned" in found:
-            found["learned"] = _EVERY_STEP | found["learned"]
-    return found
+    """Nothing moved: what options that came later were before, the classes know (`_before`)."""
+    return config | {"format_version": 3}
 
 
 def _model(words: Words, extra: Any, kept: Iterable[str], arrays: dict[str, Any], prefix: str) -> Words:

@@ -121,7 +121,8 @@ class Unpacker:
     def method(self, words: Mapping[str, Any]) -> Any:
         """A model or a value, found by its name; what it learned is put back."""
         kind = registry.find(words["method"])
-        model = kind(**{name: self._entry(f"parameters.{name}", value) for name, value in words["parameters"].items()})
+        given = {name: self._entry(f"parameters.{name}", value) for name, value in words["parameters"].items()}
+        model = kind(**{**getattr(kind, "_before", {}), **given})
         if isinstance(model, _model()):
             model._refuse_options()
         if words.get("learned") is not None:

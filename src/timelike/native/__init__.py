@@ -9,7 +9,7 @@ of `machine`.
 from __future__ import annotations
 
 from .elastic import SHAPES, Program, Shape, Window, matrix, pairwise, path, search
-from .machine import COSTS, Cost, Report, Steps, compiled, cores, isa
+from .machine import COSTS, Cost, Report, Steps, compiled, cores, isa, threads
 
 __all__ = [
     "COSTS",
@@ -27,4 +27,5 @@ __all__ = [
     "pairwise",
     "path",
     "search",
+    "threads",
 ]

@@ -1,12 +1,9 @@
-"""Trained, the base of what is trained with torch; and how its network answers: in double precision, on n threads."""
+"""Trained, the base of what is trained with torch; and how its network answers: in double precision."""
 
 from __future__ import annotations
 
 import abc
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
 from typing import Any, ClassVar, Self, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
@@ -14,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .. import native
 from ..models import Model, fingerprint, options
 from ..sequences import Sequences
 from ..sequences.moments import Moments, flat
@@ -24,13 +20,12 @@ from .history import History
 from .objective import Objective
 from .processes import Accelerator, Precision
 from .randomness import seeded
+from .threads import torch_threads as torch_threads  # noqa: PLC0414 - others take it from here
 from .verdict import judge
 
 Network = TypeVar("Network", bound=nn.Module)
 
 _twins: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
-_lock = Lock()
-_inside: list[int] = []  # one entry for every call of torch_threads under way: what there was before the first
 
 
 class Trained(Model):
@@ -90,6 +85,7 @@ class Trained(Model):
         with seeded(self.random_state):
             self.network_ = self._network(self.frame_)
 
+    @torch_threads()
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         objective.owner = type(self).__name__
         objective.settings = {} if self.checkpoint is None else self._settings(sequences, targets)
@@ -171,24 +167,3 @@ def exact(network: Network) -> Network:
         known = _twins[network] = [weight.clone() for weight in weights], twin
     found: Network = known[1]  # type: ignore[assignment]
     return found
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """Inside, torch uses `count` threads, or as many as there are processors, if these are fewer.
-
-    Afterwards it uses as many as before, also when calls in several threads overlap.
-
-    torch keeps the number for every thread, and a new thread takes over what was set last: one that begins while
-    another is in here must not put that back as if it had been there before.
-    """
-    with _lock:
-        before = _inside[0] if _inside else torch.get_num_threads()
-        _inside.append(before)
-    torch.set_num_threads(min(count, native.cores()))
-    try:
-        yield
-    finally:
-        with _lock:
-            _inside.pop()
-            torch.set_num_threads(before)

@@ -12,40 +12,74 @@ from ...models import options
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
-from ..base import Stream
-from ..tloss import TLossEncoder
+from ..base import Geometry, Stream
+from ..spread import Vectors
+from ..tloss import Losses, Schedules, TLossEncoder
 from .network import CausalNetwork, rounds_alike
 from .onnx_graph import write_onnx
 from .stream import CausalStream
 
 
 class CausalEncoder(TLossEncoder):
-    """Vectors of sequences of any length, learned without labels: a causal network trained by the T-Loss.
+    """Vectors of sequences of any length, learned without labels: a causal network, trained on crops of series.
 
-    A representation should be near that of any part of the same series and far from those of others: f minimises
-    −log σ(f(x)ᵀf(x⁺)) − 1/K Σ_k log σ(−f(x)ᵀf(x⁻_k)), x⁺ a part of x and x⁻ crops of any series (Franceschi, Dieuleveut
-    and Jaggi, "Unsupervised scalable representation learning for multivariate time series", NeurIPS 2019).
+    Two crops of one series are to have the same vector, while features are spread and decorrelated over a batch
+    (`loss="decorrelated"`: Bardes, Ponce and LeCun, "VICReg", ICLR 2022). The network is that of the T-Loss
+    (Franceschi, Dieuleveut and Jaggi, "Unsupervised scalable representation learning for multivariate time series",
+    NeurIPS 2019), whose own training, −log σ(f(x)ᵀf(x⁺)) − 1/K Σ_k log σ(−f(x)ᵀf(x⁻_k)) of a part x⁺ of x and crops x⁻
+    of any series, is `CausalEncoder.preset("thesis")`, and takes many times as long.
+
+    Use it for vectors where there are no labels, or few beside many series without; for streams, whose vectors it
+    gives sample by sample; and for sequences of any length. Where every series has a label and nothing but classes is
+    asked for, begin with what needs no training or learns from the labels. `max_steps=0` is the network as it was
+    drawn: compare with it before you trust a training.
 
     Parameters
     ----------
-    n_negatives : int
-        K.
     n_features : int
         Size of a representation.
     channels, depth, reduced, kernel : int
         The network: channels inside, blocks before the last one, outputs of the causal part, taps of a convolution.
-    batch_size, learning_rate
-        Of Adam.
+    loss : {"decorrelated", "softmax", "logistic"}
+        What is learned: "decorrelated" as above; "softmax" tells the two crops of a series from those of all others of
+        a batch by their cosine, over `temperature` (Chen et al., "SimCLR", 2020); "logistic" is the paper's.
+    temperature : float
+        Of "softmax".
+    min_crop : float
+        The share of a series that a crop has at least; not for "logistic", whose crops have any length.
+    augment : bool
+        Whether crops are also jittered (a tenth of a deviation), scaled (a fifth) and stretched (up to 1.25 times); not
+        for "logistic".
+    n_negatives : int
+        K of "logistic".
     shared_negatives : bool
         Whether all anchors of a batch share K negatives in place of K each: with K = 10 and ten anchors a step has 30
         crops in place of 120. Not in the paper.
+    batch_size, learning_rate
+        Of Adam.
+    schedule : {"cycle", "constant"}
+        Whether the learning rate rises over a tenth of the steps and falls along a cosine, or stays.
     max_steps : int or None
-        Steps of training; None for the paper's 1500, or 2000 from K = 10 on.
+        Steps of training, 0 for the network as it is drawn. None depends on the data: 200 to 1000, more for more
+        series, fewer (100 at least) for long ones; with "logistic" the paper's 1500, or 2000 from K = 10 on.
+    max_time : float or None
+        Seconds after which training ends in any case.
+    validation : float
+        The share of series that are held out; of fewer than 20 series, none, and other crops of them are taken. Their
+        crops stay the same, and the weights that have the least loss on them are kept. No labels are needed.
+    patience : int or None
+        Steps without a smaller loss of what is held out after which training ends.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+    vectors : {"standardized", "plain", "whitened"}
+        Whether vectors are brought to mean 0 and deviation 1 in every feature, or also freed from correlations, as
+        those of the sequences fitted on are; or left as the network gives them.
+    geometry : {"cosine", "euclidean"}
+        How vectors are compared: by the distance of their directions, √(2 − 2 cos), or by that of themselves.
     by_terms : bool or None
-        A backward pass for every term of the loss: slower, but memory does not grow with K. None where it is needed:
-        for series longer than 10 000 steps without the compiled kernels, which keep a gigabyte at most.
+        Backward passes for a few crops at a time: slower, but memory does not grow with the batch. None where it is
+        needed: where activations of all crops would take more than 2 GiB, or half of the memory that is free. The
+        compiled kernels need it never, as they keep a gigabyte at most.
     checkpoint : path or None
         A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
         `learning_rate` is another now or `max_steps` smaller.
@@ -61,7 +95,7 @@ class CausalEncoder(TLossEncoder):
     network_ : CausalNetwork
         The torch module.
     history_ : History
-        Losses of training.
+        Losses of training; but for "logistic" also `alignment` and `uniformity` of every batch (Wang and Isola, 2020).
 
     Examples
     --------
@@ -84,17 +118,27 @@ class CausalEncoder(TLossEncoder):
     def __init__(
         self,
         *,
-        n_negatives: int = 10,
-        n_features: int = 320,
         channels: int = 40,
         depth: int = 10,
         reduced: int = 160,
         kernel: int = 3,
-        batch_size: int = 10,
+        n_features: int = 320,
+        loss: Losses = "decorrelated",
+        temperature: float = 0.2,
+        min_crop: float = 0.5,
+        augment: bool = True,
+        n_negatives: int = 10,
         shared_negatives: bool = False,
-        learning_rate: float = 1e-3,
+        batch_size: int = 16,
+        learning_rate: float = 3e-3,
+        schedule: Schedules = "cycle",
         max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
         standardize: bool = True,
+        vectors: Vectors = "standardized",
+        geometry: Geometry = "cosine",
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool = False,
@@ -135,7 +179,7 @@ class CausalEncoder(TLossEncoder):
         True
         """
         self._require_fitted()
-        return CausalStream(self.network_, *self.moments_)
+        return self._streamed(CausalStream(self.network_, *self.moments_))
 
     def export_onnx(self, path: str | Path) -> None:
         """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out.
@@ -144,4 +188,4 @@ class CausalEncoder(TLossEncoder):
         extra `onnx`.
         """
         self._require_fitted()
-        write_onnx(path, self.network_, *self.moments_)
+        write_onnx(path, self.network_, *self.moments_, getattr(self, "spread_", None))

@@ -69,6 +69,10 @@ class CausalNetwork(nn.Module):
         """Whether steps past a length cost time: the kernels do not even read them."""
         return not graded.serve(self.linear.weight)
 
+    def bounded(self) -> bool:
+        """Whether what is kept for the gradients is bounded, however long a sequence is: by the kernels it is."""
+        return not self.pads()
+
     def outputs(self, x: Tensor) -> Tensor:
         """The causal part: (item, time, channel) → (item, time, reduced), each step from those up to it."""
         for block in self.blocks:

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..spread import Spread
 from .network import SLOPE, CausalBlock, CausalConvolution, CausalNetwork
 
 _OPSET, _IR = 17, 8  # what runtimes from 2022 on read
 
 
-def write_onnx(path: str | Path, network: CausalNetwork, mean: NDArray[Any], scale: NDArray[Any]) -> None:
+def write_onnx(
+    path: str | Path, network: CausalNetwork, mean: NDArray[Any], scale: NDArray[Any], spread: Spread | None = None
+) -> None:
     """Write the graph `x` (item, time, channel) → `features` (item, feature), in float32, for any item and time."""
     onnx = _imported()
     graph = _Graph(onnx.helper, onnx.numpy_helper)
@@ -25,11 +28,17 @@ def write_onnx(path: str | Path, network: CausalNetwork, mean: NDArray[Any], sca
         assert isinstance(block, CausalBlock)
         x = graph.block(block, x)
     greatest = graph.add("ReduceMax", x, axes=[2], keepdims=0)
-    weight, bias = (graph.constant(part) for part in (network.linear.weight, network.linear.bias))
+    weight, bias = (graph.constant(part) for part in _linear(network, spread))
     graph.add("Gemm", greatest, weight, bias, into="features", transB=1)
     model = graph.model(mean.size, network.linear.out_features)
     onnx.checker.check_model(model)
     onnx.save(model, str(path))
+
+
+def _linear(network: CausalNetwork, spread: Spread | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The last map; what vectors are spread by after it is a linear map too, and becomes part of it."""
+    weight, bias = (part.detach().numpy().astype(np.float64) for part in (network.linear.weight, network.linear.bias))
+    return (weight, bias) if spread is None else (spread.turn.T @ weight, (bias - spread.center) @ spread.turn)
 
 
 def _imported() -> Any:

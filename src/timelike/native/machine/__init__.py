@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 
 from ...sequences.callers import outside
+from .processors import cores, threads
 from .steps import COSTS, Cost, Steps
 
 try:
@@ -14,7 +15,7 @@ try:
 except ImportError:  # a pure wheel: built without a compiler
     kernels = None  # type: ignore[assignment]
 
-__all__ = ["COSTS", "Cost", "Report", "Steps", "compiled", "cores", "isa", "kernels", "use_kernels"]
+__all__ = ["COSTS", "Cost", "Report", "Steps", "compiled", "cores", "isa", "kernels", "threads", "use_kernels"]
 
 Report = Callable[[int, int], None] | None
 """Told now and then how much of the work is done, and how much there is; what it raises ends the work."""
@@ -64,15 +65,3 @@ def isa() -> str:
     if wish and wish not in kernels.isas():
         raise ValueError(f"TIMELIKE_ISA={wish!r}: this build and processor have {', '.join(kernels.isas())}")
     return kernels.isa()
-
-
-def cores() -> int:
-    """Processors this process may use.
-
-    >>> cores() >= 1
-    True
-    """
-    try:
-        return len(os.sched_getaffinity(0))  # fewer than the machine has, in a container or under taskset
-    except AttributeError:  # not on macOS and Windows
-        return os.cpu_count() or 1
