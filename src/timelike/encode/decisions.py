@@ -59,6 +59,11 @@ def _scaler(vectors: Floats) -> Any:
     return scaler
 
 
+def scaled(vectors: Floats) -> Floats:
+    """Features with mean 0 and deviation 1, but for those that do not vary."""
+    return np.asarray(_scaler(vectors).transform(vectors))
+
+
 @dataclass(frozen=True)
 class Linear:
     """A linear map, fitted on standardized vectors and written for plain ones."""
