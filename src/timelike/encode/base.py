@@ -115,8 +115,7 @@ class StandardizedStream(Stream):
             given = given.reshape(1)
         if given.shape != self._mean.shape:
             raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
-        if not np.isfinite(given).all():
-            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
+        given = self._complete(given)
         with np.errstate(over="ignore"):
             ready = ((given - self._mean) / self._scale).astype(np.float32)
         if not np.isfinite(ready).all():  # it would stay in the maximum for ever
@@ -124,6 +123,12 @@ class StandardizedStream(Stream):
         vector = self._advance(ready)
         self.n_samples += 1
         return vector
+
+    def _complete(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sample without gaps; here, as in most encoders, there may be none."""
+        if not np.isfinite(given).all():
+            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
+        return given
 
     @abc.abstractmethod
     def _advance(self, x: Floats) -> Floats:

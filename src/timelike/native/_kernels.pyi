@@ -394,6 +394,19 @@ def convolve_backward(
     isa: str | None = None,
 ) -> None: ...
 
+# rocket
+
+def rocket_features(
+    steps: tuple[_Array, _Ints, _Ints],
+    bank: tuple[bool, _Ints, _Ints, _Ints, _Array],  # rocket.Bank
+    first: int,
+    /,
+    *,
+    threads: int,
+    out: _Array,
+    isa: str | None = None,
+) -> None: ...
+
 # causal
 
 def causal_kept(

@@ -1,0 +1,110 @@
+"""Rocket: vectors of sequences from many convolutions that are drawn and not trained."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...models import options
+from ...native.machine import Steps
+from ...native.rocket import Bank, features
+from ...sequences import Sequences
+from ...sequences.arguments import generator, store
+from ...sequences.moments import Moments, flat
+from ...sequences.sampling import RandomState
+from ..base import Encoder
+from .drawing import draw
+from .missing import filled
+from .stream import RocketStream
+
+
+class Rocket(Encoder):
+    """Vectors of sequences of any length from thousands of convolutions, without training.
+
+    A feature is how often a dilated convolution of the series, or of its differences, exceeds a threshold:
+
+        f(x) = 1/T · #{t : Σ_k w_k x_{t − (8 − k) d} > b},   w three times 2 and six times −1,
+
+    for the 84 such kernels w, dilations d up to the length of a series, and b quantiles of what the kernel makes of a
+    sequence drawn from those fitted on (Dempster, Schmidt and Webb, "MiniRocket", KDD 2021; the differences are from
+    Tan, Dempster, Bergmeir and Webb, "MultiRocket", 2022). With several channels each kernel sees the sum of a few.
+
+    The encoder to begin with: with a linear head (`EmbeddingClassifier`) it is hard to beat on classes that show in
+    shapes, fast on any machine, and there is nothing to tune. Where a few numbers per sequence are wanted, or labels
+    are few and other data plenty, a trained `CausalEncoder` gives 320 in place of ten thousand.
+
+    A value that is missing (NaN) is taken to be the last that is known of its channel, and before the first the mean:
+    that needs no future, so a stream gives the same. `Sequences.interpolate` fills in otherwise.
+
+    Parameters
+    ----------
+    n_features : int
+        Size of a representation.
+    standardize : bool
+        Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+    random_state : int, Generator or None
+        Repeats what is drawn: the channels of each kernel, and the sequences that thresholds come from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> t = np.arange(200)
+    >>> X = tl.Sequences([np.sin(t / 2), np.sin(t[:180] / 2), np.sin(t / 5), np.sin(t[:190] / 5)])
+    >>> encoder = tl.Rocket(n_features=500, random_state=0).fit(X)
+    >>> encoder.encode(X).shape
+    (4, 500)
+    >>> encoder.neighbors(X, X, k=2).ids[:, 1]  # nearest but itself: of the same frequency
+    array([1, 0, 3, 2])
+    """
+
+    n_features = options.whole(1)
+    standardize = options.flag()
+    random_state = options.seed()
+
+    moments_: Moments
+    banks_: list[Bank]
+    _records = (Moments, Bank)
+
+    def __init__(self, *, n_features: int = 10_000, standardize: bool = True, random_state: RandomState = None) -> None:
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw kernels for sequences like X; no labels are needed."""
+        with self._fitting():
+            sequences = self._learn_from(X)
+            self.moments_ = Moments.of(sequences) if self.standardize else Moments.none(sequences.frame)
+            ready, rng = self._ready(sequences), generator(self.random_state)
+            number = (self.n_features + 1) // 2  # of thresholds: each makes two features
+            sizes = (number - number // 2, number // 2)
+            self.banks_ = [draw(ready, n, difference=view == 1, rng=rng) for view, n in enumerate(sizes) if n]
+        return self
+
+    def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
+        values, starts, lengths = self._ready(sequences, "X").buffers()
+        found = features(Steps(np.ascontiguousarray(values), starts, lengths), self.banks_, threads=threads)
+        return np.ascontiguousarray(found[:, : self.n_features])
+
+    def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
+        """Without gaps, standardized, in float32, with frames of one axis."""
+        return flat(self.moments_.applied(filled(sequences, self.moments_.mean), name))
+
+    def _takes_missing(self) -> bool:
+        return True
+
+    def stream(self) -> RocketStream:
+        """One new sample in, the representation of everything so far out, at a cost that does not grow.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> x = np.sin(np.arange(40.0))
+        >>> encoder = tl.Rocket(n_features=200, random_state=0).fit([x])
+        >>> stream = encoder.stream()
+        >>> vectors = [stream.push(sample) for sample in x]
+        >>> bool(np.array_equal(vectors[29], encoder.encode([x[:30]])[0]))
+        True
+        """
+        self._require_fitted()
+        return RocketStream(self.banks_, self.n_features, *self.moments_)

@@ -1,0 +1,84 @@
+"""A stream of samples through the kernels of Rocket: tallies go on sample by sample, and the past is a ring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank
+from ..base import Floats, StandardizedStream
+
+
+class RocketStream(StandardizedStream):
+    """A stream through banks of kernels: the same bits as encoding everything at once, at a cost that does not grow."""
+
+    def __init__(
+        self, banks: list[Bank], n_features: int, mean: NDArray[np.float64], scale: NDArray[np.float64]
+    ) -> None:
+        super().__init__(mean, scale)
+        self._tallies = [_Tally(bank) for bank in banks]
+        self._n_features = n_features
+        self._last = mean  # what stands for what is missing
+
+    def _complete(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is missing is as it was."""
+        self._last = super()._complete(np.where(np.isnan(given), self._last, given))
+        return self._last
+
+    def _advance(self, x: Floats) -> Floats:
+        frame = x.reshape(-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.concatenate([part for tally in self._tallies for part in tally.push(frame)])
+        return found[: self._n_features]
+
+
+class _Tally:
+    """Steps above every threshold, in a row now and at most, and the past that the next outputs are made of."""
+
+    def __init__(self, bank: Bank) -> None:
+        self.bank, self.n_samples = bank, 0
+        longest = (TAPS - 1) * int(bank.dilations.max()) + 1
+        self.ring = np.zeros((longest, *bank.channels.shape[:2]), np.float32)  # (time, dilation, group)
+        self.before: Floats | None = None
+        self.back = np.arange(TAPS - 1, -1, -1)[:, None] * bank.dilations  # (tap, dilation)
+        number, kernel = np.indices(bank.counts.shape)
+        self.outputs = np.repeat(np.arange(bank.counts.size), bank.counts.reshape(-1))  # of each threshold
+        odd = (number + kernel) % 2 == 1
+        self.reach = np.where(odd, (TAPS - 1) * bank.dilations[number], 0).reshape(-1)[self.outputs]
+        self.counts, self.run, self.longest = np.zeros((3, len(bank.thresholds)), np.int64)
+
+    def push(self, frame: Floats) -> tuple[Floats, Floats]:
+        self.ring[self.n_samples % len(self.ring)] = self._taken(frame)
+        within = self.n_samples != self.reach  # else the first output that sees no step before the first: begin afresh
+        above = self._outputs()[self.outputs] > self.bank.thresholds
+        self.counts = self.counts * within + above
+        self.run = (self.run * within + 1) * above
+        self.longest = np.maximum(self.longest * within, self.run)
+        self.n_samples += 1
+        steps = (self.n_samples - np.where(self.reach < self.n_samples, self.reach, 0)).astype(np.float32)
+        return self.counts.astype(np.float32) / steps, self.longest.astype(np.float32) / steps
+
+    def _taken(self, frame: Floats) -> Floats:
+        """The sums of channels that every group sees, (dilation, group), less those of the step before if wanted."""
+        padded = np.append(frame, np.float32(0))  # which slots that are not used point at
+        summed: Any = padded[self.bank.channels[..., 0]]
+        for slot in range(1, self.bank.channels.shape[2]):
+            summed = summed + padded[self.bank.channels[..., slot]]
+        if not self.bank.difference:
+            return np.asarray(summed)
+        before, self.before = self.before, summed
+        return np.asarray(summed - (summed if before is None else before))
+
+    def _outputs(self) -> Floats:
+        """Those of all kernels now, dilation by dilation."""
+        places = (self.n_samples - self.back) % len(self.ring)
+        taps = self.ring[places, np.arange(len(self.bank.dilations))]  # (tap, dilation, group)
+        every = taps[0]
+        for tap in taps[1:]:
+            every = every + tap
+        kernels, (i, j, k) = np.arange(len(TRIPLES)) % GROUPS, np.array(TRIPLES).T
+        thrice = np.float32(3) * taps
+        found = thrice[i, :, kernels] + thrice[j, :, kernels] + thrice[k, :, kernels] - every[:, kernels].T
+        return np.asarray(found.T.reshape(-1))
