@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from ..sequences.arguments import RandomState, generator, real, whole
