@@ -111,7 +111,7 @@ def test_critical_differences_have_the_quantiles_of_demsars_table(k, q):
 
 def test_pairs_apart_are_those_of_scipys_wilcoxon_after_holm():
     rng = np.random.default_rng(7)
-    scores = rng.random((12, 3)) + [0.0, 0.1, 0.9]
+    scores = rng.random((12, 3)) + np.array([0.0, 0.1, 0.9])
     pairs = [(0, 1), (0, 2), (1, 2)]
     p = score.holm([stats.wilcoxon(scores[:, i], scores[:, j]).pvalue for i, j in pairs])
     found = score.pairs_apart(scores)

@@ -95,12 +95,17 @@ class Metric(abc.ABC):
                 continue
             if len(given) == 0:
                 raise ValueError(f"{name} holds no sequences: expected at least one")
-            given.refuse_missing(type(self).__name__, name)
+            if not self._takes_missing():
+                given.refuse_missing(type(self).__name__, name)
         if y is not None and x.frame != y.frame:
             raise ValueError(
                 f"{names[0]} has frames of shape {x.frame} and {names[1]} of {y.frame}: expected the same channels; "
                 'an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
+
+    def _takes_missing(self) -> bool:
+        """Whether values may be missing (NaN)."""
+        return False
 
     def neighbors(self, X: Any, queries: Any, k: int = 1, *, among: Any = None, n_jobs: int | None = None) -> Matches:
         """The k sequences of X nearest to every query; equal distances in the order of X.

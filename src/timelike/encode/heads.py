@@ -18,6 +18,7 @@ from ..sequences.sampling import RandomState
 from .base import Encoder
 from .causal.estimator import CausalEncoder
 from .decisions import Linear, Logistic, Nearest, SupportVectors
+from .forest import Forest
 
 
 def _encoder(value: Any, name: str) -> Encoder | None:
@@ -38,12 +39,15 @@ class _Embedding(Model):
     encoder_: Encoder
     head_: Any
     _heads: ClassVar[dict[str, Any]]
-    _records = (SupportVectors, Nearest, Logistic, Linear)
+    _records = (SupportVectors, Nearest, Logistic, Linear, Forest)
     _call = "fit(X, y)"
 
     @classmethod
     def _small(cls) -> dict[str, Any]:
         return {"encoder": CausalEncoder(n_negatives=2, **CausalEncoder._small())}
+
+    def _takes_missing(self) -> bool:
+        return self.encoder is not None and bool(parts.thawed(self.encoder)._takes_missing())
 
     def _fit_encoder(self, sequences: Sequences) -> NDArray[np.float64]:
         """Take the encoder as it is, or fit a copy; give the vectors."""
@@ -71,8 +75,8 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     ----------
     encoder : Encoder or None
         None for a `CausalEncoder`. Its parameters are parameters too: `encoder__n_negatives` works in GridSearchCV.
-    head : {"svm", "1nn", "logistic"}
-        What decides about vectors.
+    head : {"svm", "1nn", "logistic", "forest"}
+        What decides about vectors; a forest where each of their numbers means something, as with `StatisticsEncoder`.
     fit_encoder : bool or None
         None takes an encoder that is fitted as it is, for transfer and for few labels, and fits a copy of one that is
         not. True fits a copy in any case, False refuses an encoder that is not fitted.
@@ -95,7 +99,12 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     array(['wave', 'flat'], dtype='<U4')
     """
 
-    _heads: ClassVar[dict[str, Any]] = {"svm": SupportVectors.fit, "1nn": Nearest.fit, "logistic": Logistic.fit}
+    _heads: ClassVar[dict[str, Any]] = {
+        "svm": SupportVectors.fit,
+        "1nn": Nearest.fit,
+        "logistic": Logistic.fit,
+        "forest": Forest.classes,
+    }
 
     head = options.one_of(*_heads)
 
@@ -103,7 +112,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         self,
         encoder: Encoder | None = None,
         *,
-        head: Literal["svm", "1nn", "logistic"] = "svm",
+        head: Literal["svm", "1nn", "logistic", "forest"] = "svm",
         fit_encoder: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -143,8 +152,9 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
     ----------
     encoder, fit_encoder, random_state
         As in `EmbeddingClassifier`.
-    head : {"ridge", "1nn"}
-        Least squares with a penalty chosen by leaving one out, or the number of the nearest vector.
+    head : {"ridge", "1nn", "forest"}
+        Least squares with a penalty chosen by leaving one out, the number of the nearest vector, or the mean over many
+        trees.
 
     Examples
     --------
@@ -155,7 +165,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
     array([1., 2.])
     """
 
-    _heads: ClassVar[dict[str, Any]] = {"ridge": Linear.ridge, "1nn": Nearest.fit}
+    _heads: ClassVar[dict[str, Any]] = {"ridge": Linear.ridge, "1nn": Nearest.fit, "forest": Forest.numbers}
 
     head = options.one_of(*_heads)
 
@@ -163,7 +173,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         self,
         encoder: Encoder | None = None,
         *,
-        head: Literal["ridge", "1nn"] = "ridge",
+        head: Literal["ridge", "1nn", "forest"] = "ridge",
         fit_encoder: bool | None = None,
         random_state: RandomState = None,
     ) -> None:

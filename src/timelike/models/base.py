@@ -123,6 +123,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
+        tags.input_tags.allow_nan = self._takes_missing()
         return tags
 
     # --- input -------------------------------------------------------------------------------------------------------
@@ -146,7 +147,8 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         sequences = read_sequences(X)
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
-        sequences.refuse_missing(type(self).__name__, "X")
+        if not self._takes_missing():
+            sequences.refuse_missing(type(self).__name__, "X")
         if self._axes is not None and len(sequences.frame) != self._axes:
             expected = ("(channel,)", "", "(channel, height, width)")[self._axes - 1]
             raise ValueError(
@@ -154,6 +156,10 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
                 + ("; CausalEncoder is for frames of channels" if self._axes > 1 else "")
             )
         return sequences
+
+    def _takes_missing(self) -> bool:
+        """Whether values may be missing (NaN)."""
+        return False
 
     def _classes(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[Any]:
         """The class of every sequence, `y` or the labels that X carries; fractions are for another estimator."""

@@ -137,4 +137,4 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     array = array[~np.isnan(array)]
     if not len(array):
         raise ValueError("values holds no number: there is no mean")
-    return array
+    return np.asarray(array)

@@ -91,12 +91,13 @@ def pairs_apart(scores: Any, *, post_hoc: PostHoc = "wilcoxon", alpha: float = 0
     one_of(post_hoc, "post_hoc", ("wilcoxon", "nemenyi"))
     if post_hoc == "nemenyi":
         mean = ranks(given).mean(axis=0)
-        return np.abs(mean[:, None] - mean) > critical_difference(n_methods, len(given), alpha=alpha)
+        apart = np.abs(mean[:, None] - mean)
+        return np.asarray(apart > critical_difference(n_methods, len(given), alpha=alpha))
     first, second = np.triu_indices(n_methods, 1)
     p_values = holm([_signed_ranks(given[:, i] - given[:, j]) for i, j in zip(first, second, strict=True)])
-    apart = np.zeros((n_methods, n_methods), bool)
-    apart[first, second] = apart[second, first] = p_values < _level(alpha)
-    return apart
+    found = np.zeros((n_methods, n_methods), bool)
+    found[first, second] = found[second, first] = p_values < _level(alpha)
+    return found
 
 
 def cliques(mean_ranks: Any, apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:
@@ -124,9 +125,8 @@ def _signed_ranks(differences: Floats) -> float:
 
     if not (differences != 0).any():
         return 1.0
-    exact = (
-        len(differences) <= 25 and (differences != 0).all() and len(np.unique(np.abs(differences))) == len(differences)
-    )
+    distinct = len(np.unique(np.abs(differences[differences != 0])))
+    exact = distinct == len(differences) <= 25  # neither ties nor zeros, for which there is no exact distribution
     return float(wilcoxon(differences, method="exact" if exact else "approx").pvalue)
 
 
