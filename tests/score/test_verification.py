@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import norm
 from sklearn.metrics import roc_curve
-from tests.naive import error_rates
 
+from naive import error_rates
 from timelike import score
 
 
