@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,6 +42,8 @@ class Judged:
     """Why there is no such score."""
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
+    fit_cpu_seconds: float = 0.0
+    """Of all processors together, whatever else ran on them."""
     memory: int | None = None
     """Bytes at the peak of fitting and answering beyond what there was before, where the system tells."""
     said: tuple[str, ...] = ()
@@ -66,7 +68,9 @@ def judge(model: Any, problem: Problem, fold: int) -> Judged:
     before = _peak(reset=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        cpu = time.process_time()
         fitted, fit_seconds = _timed(lambda: _fit(model, X, y))
+        cpu = time.process_time() - cpu
         found = Judged()
         if problem.answers:
             answer, predict_seconds = _timed(lambda: np.asarray(fitted.predict(asked)))
@@ -77,7 +81,13 @@ def judge(model: Any, problem: Problem, fold: int) -> Judged:
     after = _peak()
     memory = None if before is None or after is None else max(after - before, 0)
     said = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
-    return Judged(found.values, found.items, found.draws, found.lacks, fit_seconds, predict_seconds, memory, said[:3])
+    costs: dict[str, Any] = {
+        "fit_seconds": fit_seconds,
+        "predict_seconds": predict_seconds,
+        "fit_cpu_seconds": cpu,
+        "memory": memory,
+    }
+    return replace(found, **costs, said=said[:3])
 
 
 def _fit(model: Any, X: Sequences, y: NDArray[Any]) -> Any:

@@ -74,7 +74,8 @@ class Method:
 # what is tried when nothing is named, the cheapest first; each class is found by its public name when it is made
 CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "1-NN Euclidean": lambda: _made("Neighbors")("euclidean"),
-    "1-NN DTW": lambda: _made("Neighbors")("dtw", select_window=True),
+    # a slanted band is the usual one for equal lengths, and admits a path between any others
+    "1-NN DTW": lambda: _made("Neighbors")(_made("DTW")(band="slanted"), select_window=True),
     "statistics + forest": lambda: _made("EmbeddingClassifier")(_made("StatisticsEncoder")(), head="forest"),
     "Rocket + ridge": lambda: _made("EmbeddingClassifier")(_made("Rocket")(), head="ridge"),
     "Discriminant": partial(_plain, "Discriminant"),

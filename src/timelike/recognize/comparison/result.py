@@ -49,6 +49,11 @@ class Row:
         return float(np.mean([fold.fit_seconds for fold in self.folds])) if self.folds else None
 
     @property
+    def fit_cpu_seconds(self) -> float | None:
+        """The same on the clock of the processors: what a busy machine does not change."""
+        return float(np.mean([fold.fit_cpu_seconds for fold in self.folds])) if self.folds else None
+
+    @property
     def predict_seconds(self) -> float | None:
         """For the test part of one fold, in the mean."""
         return float(np.mean([fold.predict_seconds for fold in self.folds])) if self.folds else None
