@@ -132,12 +132,7 @@ def summary(found: tl.Comparison) -> Found:
     (row,) = found.rows
     numbers: Found = {name: interval.mean for name, interval in row.scores.items()}
     bounds = {f"{name} 95 %": [interval.low, interval.high] for name, interval in row.scores.items()}
-    costs = {
-        "fit": row.fit_seconds,
-        "fit cpu": row.fit_cpu_seconds,
-        "predict": row.predict_seconds,
-        "memory": row.memory,
-    }
+    times = {"fit": row.fit_seconds, "fit cpu": row.fit_cpu_seconds, "predict": row.predict_seconds}
     said = [words for fold in row.folds for words in fold.said]
     return numbers | bounds | times | {"memory": row.memory, "state": row.state, "why": row.why, "said": said}
 

@@ -81,13 +81,14 @@ def judge(model: Any, problem: Problem, fold: int) -> Judged:
     after = _peak()
     memory = None if before is None or after is None else max(after - before, 0)
     said = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
-    costs: dict[str, Any] = {
-        "fit_seconds": fit_seconds,
-        "predict_seconds": predict_seconds,
-        "fit_cpu_seconds": cpu,
-        "memory": memory,
-    }
-    return replace(found, **costs, said=said[:3])
+    return replace(
+        found,
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+        fit_cpu_seconds=cpu,
+        memory=memory,
+        said=said[:3],
+    )
 
 
 def _fit(model: Any, X: Sequences, y: NDArray[Any]) -> Any:
