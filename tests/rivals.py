@@ -90,3 +90,12 @@ class Warns(Constant):
     def fit(self, X, y):
         warnings.warn("learned nothing", stacklevel=2)
         return super().fit(X, y)
+
+
+class Euclidean(Constant):
+    """Is taken to be quick by its name, and is not."""
+
+    def fit(self, X, y):
+        for _ in range(1000):
+            time.sleep(0.01)
+        return super().fit(X, y)

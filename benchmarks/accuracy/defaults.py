@@ -103,6 +103,8 @@ class Defaults(Program[Trial]):
         return summary(found)
 
     def lacks(self, row: Trial) -> str:
+        if self.given.budget == 0:  # nothing is run
+            return ""
         if not file_of(self.data, row.dataset).exists():
             return f"{file_of(self.data, row.dataset)} is missing"
         needed = seconds(model(row.method), size_of(self.data, row.dataset))

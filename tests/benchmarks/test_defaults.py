@@ -58,16 +58,27 @@ def test_a_target_is_met_not_met_or_not_measured_in_words():
     assert "met, 0.800 beside 0.750, +0.050" in report.target(
         rows(given), "TAP", "accuracy", report.DTW, 0.05, "confirm"
     )
-    said = report.target(rows(given), "TAP", "accuracy", report.DTW, 0.06, "confirm")
+    said = report.target(rows(given), "TAP", "accuracy", report.DTW, 0.06, "sets to confirm on")
     assert "**not met**, 0.800 beside 0.750" in said
     some = {key: value for key, value in given.items() if key[0] != "Ham"}
-    said = report.target(rows(some), "TAP", "accuracy", report.DTW, 0.05, "confirm")
+    said = report.target(rows(some), "TAP", "accuracy", report.DTW, 0.05, "sets to confirm on")
     assert said.endswith("**not measured yet** (5 of 6 sets).")
 
 
 def test_means_are_over_seeds_then_over_sets():
     two = {"A/x/0": {"dataset": "A", "method": "x", "map": 0.5}, "A/x/1": {"dataset": "A", "method": "x", "map": 0.7}}
     assert report.numbers(two, "map")["A"]["x"] == pytest.approx(0.6)
+
+
+def test_ranks_are_over_the_methods_and_sets_with_most_numbers():
+    several = {(f"set {i}", method): 0.5 + i / 100 for i in range(5) for method in ("x", "y")}
+    few = {("set 0", "z"): 0.3, ("set 1", "z"): 0.2}
+    found = report._ranking(rows(several | few), ["x", "y", "z"], "accuracy")
+    assert (found.methods, len(found.sets)) == (("x", "y"), 5)  # ten numbers beside six
+    more = {(f"set {i}", "z"): 0.3 for i in range(4)}
+    found = report._ranking(rows(several | more), ["x", "y", "z"], "accuracy")
+    assert (found.methods, len(found.sets)) == (("x", "y", "z"), 4)
+    assert report._ranking(rows(few), ["x", "y", "z"], "accuracy") is None
 
 
 def test_a_page_without_rows_says_so():

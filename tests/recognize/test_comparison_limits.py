@@ -1,13 +1,14 @@
 """Comparisons under a budget, interrupted, resumed, and given what makes no sense."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, PredefinedSplit
 
 import timelike as tl
-from rivals import Constant, Failing, Interrupted, Limited, Slow, Warns, compared, waves
+from rivals import Constant, Euclidean, Failing, Interrupted, Limited, Slow, Warns, compared, waves
 from timelike.recognize.comparison.expecting import Size, Speed, seconds
 from timelike.recognize.comparison.methods import CLASSIFIERS, REGRESSORS, Method
 
@@ -39,6 +40,15 @@ def test_methods_that_can_be_limited_train_within_the_budget():
     compared(waves(), {"limited": Limited()}, cv=2)
     assert Limited.told[0] is None
     assert isinstance(Limited.told[1], int)
+
+
+def test_a_method_that_is_not_done_when_the_budget_is_spent_is_ended():
+    began = time.monotonic()
+    found = compared(waves(), {"quick": tl.Euclidean(), "endless": Euclidean()}, budget=0.3 / 60, cv=2)
+    assert time.monotonic() - began < 5
+    row = next(row for row in found.rows if row.method == "endless")
+    assert (row.state, row.why) == ("skipped", "not in the budget: it ended while it was at work")
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
 def test_the_cheapest_comes_first_whatever_the_order():

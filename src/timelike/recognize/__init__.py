@@ -6,7 +6,8 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from .clustering import KMeans as KMeans, KMedoids as KMedoids
-    from .comparison.result import Comparison as Comparison, Difference as Difference, Row as Row
+    from .comparison.result import Comparison as Comparison, Difference as Difference
+    from .comparison.rows import Row as Row
     from .comparison.running import compare as compare
     from .comparison.several import Ranking as Ranking, rank_table as rank_table
     from .kernels import ElasticKernel as ElasticKernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,11 @@ import numpy as np
 
 from ... import score
 from ...draw import comparisons as drawing, html
-from ...score.intervals import Interval, quantiles
 from ...sequences.arguments import one_of
 from ...sequences.atomic import write_text
-from .judging import Judged
 from .methods import Method
 from .problem import SCORES, Problem
+from .rows import Row, read_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,45 +26,6 @@ if TYPE_CHECKING:
     from .several import Ranking
 
 _FORMAT = "timelike comparison 1"
-_BOUNDS = {"accuracy": (0.0, 1.0), "map": (0.0, 1.0), "eer": (0.0, 1.0), "mse": (0.0, np.inf)}
-
-
-@dataclass(frozen=True)
-class Row:
-    """A method: its scores with 95 % intervals, what it did on every fold, and how far it came."""
-
-    method: str
-    state: str
-    """"finished", "unfinished" (some folds), "skipped" (none, for lack of time) or "failed"."""
-    why: str
-    """What there is to say about it, such as why it failed."""
-    scores: dict[str, Interval]
-    """By score; those of an unfinished row are of its finished folds."""
-    folds: tuple[Judged, ...]
-
-    @property
-    def fit_seconds(self) -> float | None:
-        """For one fold, in the mean."""
-        return float(np.mean([fold.fit_seconds for fold in self.folds])) if self.folds else None
-
-    @property
-    def fit_cpu_seconds(self) -> float | None:
-        """The same on the clock of the processors: what a busy machine does not change."""
-        return float(np.mean([fold.fit_cpu_seconds for fold in self.folds])) if self.folds else None
-
-    @property
-    def predict_seconds(self) -> float | None:
-        """For the test part of one fold, in the mean."""
-        return float(np.mean([fold.predict_seconds for fold in self.folds])) if self.folds else None
-
-    @property
-    def memory(self) -> int | None:
-        """Bytes, at the peak of all folds, beyond what was held before; None where the system does not tell."""
-        return max((fold.memory for fold in self.folds if fold.memory is not None), default=None)
-
-    def values(self, name: str) -> tuple[float, ...]:
-        """The score of every fold."""
-        return tuple(fold.values[name] for fold in self.folds if name in fold.values)
 
 
 @dataclass(frozen=True)
@@ -237,12 +197,7 @@ class Comparison:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything but the data and the methods themselves; written to a file where one is named."""
-        rows = [
-            {"method": row.method, "state": row.state, "why": row.why}
-            | {"scores": {name: asdict(found) for name, found in row.scores.items()}}
-            | {"folds": [fold.words() for fold in row.folds]}
-            for row in self.rows
-        ]
+        rows = [row.words() for row in self.rows]
         held = {"format": _FORMAT, "scores": self.scores, "rows": rows, "design": self.design, "overlap": self.overlap}
         held |= {"groups": self.groups, "notes": self.notes, "seconds": self.seconds}
         text = json.dumps(_finite(held), ensure_ascii=False, allow_nan=False)
@@ -261,36 +216,9 @@ class Comparison:
             raise ValueError(f"source is no comparison of this timelike: expected the format {_FORMAT!r}")
         groups = held["groups"]
         known = {name: held[name] for name in ("design", "overlap", "seconds")}
-        rows = tuple(map(_read_row, held["rows"]))
+        rows = tuple(map(read_row, held["rows"]))
         known |= {"scores": tuple(held["scores"]), "notes": tuple(held["notes"]), "rows": rows}
         return cls(groups=None if groups is None else tuple(groups), **known)
-
-
-def row_of(method: str, state: str, why: str, judged: list[Judged], problem: Problem) -> Row:
-    """A row from its folds: a score is the mean over folds, with an interval by folds, or by items of a single one."""
-    if state == "finished" and judged and all(name in fold.lacks for fold in judged for name in problem.scores):
-        state = "failed"
-    scores = {
-        name: _interval(judged, name, problem)
-        for name in problem.scores
-        if judged and all(name in fold.values for fold in judged)
-    }
-    return Row(method, state, why, scores, tuple(judged))
-
-
-def _interval(judged: list[Judged], name: str, problem: Problem) -> Interval:
-    values = [fold.values[name] for fold in judged]
-    if len(problem.folds) > 1:
-        found = score.interval(values, overlap=problem.overlap)
-    elif name == "eer":
-        found = Interval(values[0], *quantiles(np.array(judged[0].draws[name])))
-    else:
-        groups = problem.X.groups
-        test = problem.folds[0][1]
-        known = None if groups is None else groups[test]
-        found = score.bootstrap(judged[0].items[name], groups=known, random_state=0)
-    low, high = _BOUNDS[name]
-    return Interval(found.mean, max(found.low, low), min(found.high, high))
 
 
 def _by_draws(apart: Any) -> float:
@@ -322,8 +250,3 @@ def _finite(tree: Any) -> Any:
     if isinstance(tree, list | tuple):
         return [_finite(value) for value in tree]
     return str(tree) if isinstance(tree, float) and not np.isfinite(tree) else tree
-
-
-def _read_row(held: dict[str, Any]) -> Row:
-    scores = {name: Interval(**{key: float(v) for key, v in found.items()}) for name, found in held["scores"].items()}
-    return Row(held["method"], held["state"], held["why"], scores, tuple(map(Judged.of, held["folds"])))

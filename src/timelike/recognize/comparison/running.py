@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...sequences.arguments import RandomState, flag, generator, real
 from .expecting import Size, Speed, seconds
@@ -17,7 +15,9 @@ from .judging import Judged, judge
 from .keeping import Kept
 from .methods import Method, read_methods
 from .problem import Problem, read_problem
-from .result import Comparison, Row, row_of
+from .result import Comparison
+from .rows import Row, row_of
+from .stopping import OutOfTime, ended_after, interrupted_at_once
 
 _TOLD = 10.0  # seconds from which on it is said how long a comparison will take
 _SHARE = 0.25  # of the time that a training would like: with less it would say little about the method
@@ -99,6 +99,13 @@ def compare(
     return run.comparison()
 
 
+class _Ended(NamedTuple):
+    """How far a method came, and why no farther."""
+
+    state: str
+    why: str
+
+
 class Run:
     """A comparison under way."""
 
@@ -116,7 +123,7 @@ class Run:
 
     def comparison(self) -> Comparison:
         """Everything that was finished."""
-        with self._bar() as bar, _interrupted_at_once():
+        with self._bar() as bar, interrupted_at_once():
             try:
                 for method in self.methods:
                     self.rows.append(self._row(method, bar))
@@ -141,25 +148,29 @@ class Run:
         """A method on all folds, or as far as it comes."""
         bar.set_description_str(method.name)
         judged: list[Judged] = []
-        state, why = "finished", ""
-        self.current = method, judged
+        self.current, ended = (method, judged), _Ended("finished", "")
         for fold in range(len(self.problem.folds)):
-            known = self.kept.find(method, fold)
-            if known is None:
-                why = self._too_long(method, fold)
-                if why:
-                    state = "unfinished" if judged else "skipped"
-                    break
-                try:
-                    known = self._judged(method, fold)
-                except Exception as error:  # one that fails does not take the others with it
-                    state, why = "failed", _said(error, fold, len(self.problem.folds))
-                    break
-            self.speed.learn(method.name, self.guesses[method.name], known.fit_seconds + known.predict_seconds)
-            judged.append(known)
+            found = self.kept.find(method, fold) or self._tried(method, fold, begun=bool(judged))
+            if isinstance(found, _Ended):
+                ended = found
+                break
+            self.speed.learn(method.name, self.guesses[method.name], found.fit_seconds + found.predict_seconds)
+            judged.append(found)
             bar.update(self.guesses[method.name])
         bar.update(self.guesses[method.name] * (len(self.problem.folds) - len(judged)))
-        return self._finished(method, state, why, judged)
+        return self._finished(method, *ended, judged)
+
+    def _tried(self, method: Method, fold: int, *, begun: bool) -> Judged | _Ended:
+        """A fold, or why it is not there."""
+        state, why = "unfinished" if begun else "skipped", self._too_long(method, fold)
+        if why:
+            return _Ended(state, why)
+        try:
+            return self._judged(method, fold)
+        except OutOfTime:
+            return _Ended(state, "not in the budget: it ended while it was at work")
+        except Exception as error:  # one that fails does not take the others with it
+            return _Ended("failed", _said(error, fold, len(self.problem.folds)))
 
     def _finished(self, method: Method, state: str, why: str, judged: list[Judged]) -> Row:
         if method.learned and judged:
@@ -167,12 +178,22 @@ class Run:
         return row_of(method.name, state, why, judged, self.problem)
 
     def _judged(self, method: Method, fold: int) -> Judged:
-        left = None
-        if self.end is not None and method.limited:
-            left = max(_REST * (self.end - time.monotonic()) / (len(self.problem.folds) - fold), 1.0)
-        found = judge(method.fresh((self.seed + fold) % 2**31, left), self.problem, fold)
+        left = None if self.end is None else self.end - time.monotonic()
+        limit = max(_REST * left / (len(self.problem.folds) - fold), 1.0) if left and method.limited else None
+        fresh = method.fresh((self.seed + fold) % 2**31, limit)
+        with ended_after(None if left is None or self._is_cheapest(method) else left + self._grace):
+            found = judge(fresh, self.problem, fold)
         self.kept.keep(method, fold, found)
         return found
+
+    def _is_cheapest(self, method: Method) -> bool:
+        """Which runs whatever the budget."""
+        return method is self.methods[0] and not any(row.state == "finished" for row in self.rows)
+
+    @property
+    def _grace(self) -> float:
+        """Seconds beyond the budget after which a method that does not end itself is ended."""
+        return max(0.05 * 60 * (self.minutes or 0.0), 0.5)
 
     def _too_long(self, method: Method, fold: int) -> str:
         """Why a fold is not begun, nothing where it is: the first method begins in any case."""
@@ -182,7 +203,7 @@ class Run:
         needed = self.speed.expected(method.name, self.guesses[method.name]) * (len(self.problem.folds) - fold)
         if (needed * _SHARE if method.limited else needed) <= left:
             return ""
-        if not any(row.state == "finished" for row in self.rows) and method is self.methods[0]:
+        if self._is_cheapest(method):
             if fold == 0:
                 self.notes.append(
                     f"budget={self.minutes:g} minutes is too small for any method: the cheapest, {method.name}, was "
@@ -214,27 +235,6 @@ class Run:
         form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
         with tqdm(total=total, disable=not self.shown, bar_format=form, leave=False) as bar:
             yield bar
-
-
-@contextmanager
-def _interrupted_at_once() -> Iterator[None]:
-    """Ctrl-C ends the method under way, and the comparison.
-
-    Where Python's own handler is in place a training ends early and is returned, and would count as finished.
-    """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-
-    def interrupt(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _said(error: Exception, fold: int, folds: int) -> str:
