@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 SEVERAL = {"BasicMotions", "NATOPS", "JapaneseVowels", "ArticularyWordRecognition"}  # channels
 TITLES = {"choose": "Sets to choose on", "confirm": "Sets to confirm on", "others": "Other sets"}
-DTW, UNTRAINED = "1-NN DTW, full", "T-Loss untrained + head"
+DTW, UNTRAINED = "1-NN DTW (full)", "T-Loss untrained + head"
 IMAGES = Path("docs/images")
 
 # method, score, rival or None for a plain number, at least so much more, on which sets
@@ -78,7 +78,7 @@ Official splits, one core, at most three minutes of training for one row, nothin
 writes `tl.compare(X, y, test=(X_test, y_test))`. Defaults were chosen on the first six sets and confirmed once on the
 next six. Accuracy is that of the method's own classifier (1-NN for metrics, a head for encoders), MAP that of test
 sequences as queries among the training sequences. A dash: the method cannot take these data, has no distances, or would
-take more than three minutes and cannot be told to end. "1-NN DTW, full" is without a window, "1-NN DTW" with the one
+take more than three minutes and cannot be told to end. "1-NN DTW (full)" is without a window, "1-NN DTW" with the one
 that leave-one-out on the training part chose. Means are over seeds where there are several.
 
 {told(rows)}"""

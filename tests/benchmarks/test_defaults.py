@@ -92,7 +92,7 @@ def test_a_row_is_worked_out_from_a_file(tmp_path, monkeypatch):
     values = rng.normal(3 * labels[:, None], 1, (24, 10)).reshape(-1, 1)
     np.savez(tmp_path / "ucr" / "Ham.npz", values=values, offsets=np.arange(25) * 10, labels=labels, split=split)
     results = tmp_path / "defaults.json"
-    asked = ["--data", str(tmp_path), "--sets", "Ham", "--methods", "1-NN Euclidean", "1-NN DTW, full"]
+    asked = ["--data", str(tmp_path), "--sets", "Ham", "--methods", "1-NN Euclidean", "1-NN DTW (full)"]
     assert defaults.Defaults.main([*asked, "--results", str(results)]) == 0
     page = results.with_suffix(".md").read_text(encoding="utf-8")
     assert "python -m benchmarks.accuracy.defaults --data DIR" in page
