@@ -99,3 +99,17 @@ class Euclidean(Constant):
         for _ in range(1000):
             time.sleep(0.01)
         return super().fit(X, y)
+
+
+class Supervised(tl.StatisticsEncoder):
+    """An encoder that refuses to learn without classes."""
+
+    def fit(self, X, y=None):
+        if y is None:
+            raise ValueError("y is None")
+        return super().fit(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import timelike as tl
-from rivals import Constant, Watching, compared, waves
+from rivals import Constant, Supervised, Watching, compared, waves
 from timelike import score
 from timelike.recognize import rank_table
 
@@ -99,6 +99,13 @@ def test_a_metric_that_came_fitted_is_used_as_it_is_and_said_to_be():
     found = compared(X, {"given": encoder}, metric="map", cv=2)
     assert "came fitted" in found.rows[0].why
     assert found.best() is encoder
+
+
+def test_an_encoder_that_learns_from_classes_is_judged_by_its_nearest_neighbours():
+    found = compared(waves(), {"supervised": Supervised(), "plain": tl.StatisticsEncoder()}, cv=2)
+    kinds = {method.name: type(method.model) for method in found.methods}
+    assert kinds == {"supervised": tl.Neighbors, "plain": tl.EmbeddingClassifier}
+    assert all(row.state == "finished" for row in found.rows)
 
 
 def test_the_same_seed_gives_the_same_comparison():

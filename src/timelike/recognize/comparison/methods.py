@@ -148,8 +148,10 @@ def _fitted_as(one: Any, name: str, numeric: bool, answers: bool) -> Any:
     if isinstance(inside, Metric):
         if not answers:
             return inside
-        heads = ("EmbeddingClassifier", "EmbeddingRegressor"), ("Neighbors", "NeighborsRegressor")
-        return registry.find(heads[not isinstance(inside, Encoder)][numeric])(one)
+        # vectors that were learned from classes are made for distances; a head is for those that were not
+        plain = isinstance(inside, Encoder) and not inside.__sklearn_tags__().target_tags.required
+        names = ("EmbeddingClassifier", "EmbeddingRegressor") if plain else ("Neighbors", "NeighborsRegressor")
+        return registry.find(names[numeric])(one)
     if not hasattr(one, "fit") or not hasattr(one, "predict"):
         raise TypeError(
             f"methods: {name!r} is a {type(one).__name__}: expected a name, a metric, an encoder, or an estimator with "
