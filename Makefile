@@ -18,7 +18,7 @@ help:
 	@echo "make check  lint, types, import rules"
 	@echo "make ci     what continuous integration runs: check, test, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
-	@echo "make pages  the papers' pages anew from their rows, with marks where the code has changed; DATA=folder"
+	@echo "make pages  the papers' pages and the defaults' anew from their rows, with marks where the code has changed; DATA=folder"
 	@echo "make docs   the documentation into site/"
 
 $(VENV)/made:
@@ -69,7 +69,7 @@ bench: $(VENV)/extra-bench
 
 # nothing is worked out: a change of the library makes rows stale, and their pages say so
 pages: $(VENV)/library
-	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py | sed 's/\.py$$//; s/\//./g' | sort); \
+	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/defaults.py | sed 's/\.py$$//; s/\//./g' | sort); \
 		do echo "== $$program"; $(BIN)/python -m $$program --budget 0 $(if $(DATA),--data $(DATA)) || exit 1; done
 
 docs: $(VENV)/extra-docs $(VENV)/data

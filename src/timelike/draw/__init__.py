@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
-    from . import alignments as alignments, curves as curves, html as html, maps as maps, signals as signals
+    from . import (
+        alignments as alignments,
+        comparisons as comparisons,
+        curves as curves,
+        html as html,
+        maps as maps,
+        signals as signals,
+    )
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(__name__, top=False)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .heads import EmbeddingClassifier as EmbeddingClassifier, EmbeddingRegressor as EmbeddingRegressor
     from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
     from .rocket.estimator import Rocket as Rocket
+    from .statistics.estimator import StatisticsEncoder as StatisticsEncoder
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(

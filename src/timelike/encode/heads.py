@@ -18,6 +18,7 @@ from ..sequences.sampling import RandomState
 from .base import Encoder
 from .choosing import HEADS, chosen
 from .decisions import Linear, Logistic, Nearest, SupportVectors
+from .forest import Forest
 from .rocket.estimator import Rocket
 
 
@@ -39,7 +40,7 @@ class _Embedding(Model):
     encoder_: Encoder
     head_: Any
     _heads: ClassVar[dict[str, Any]]
-    _records = (SupportVectors, Nearest, Logistic, Linear)
+    _records = (SupportVectors, Nearest, Logistic, Linear, Forest)
     _call = "fit(X, y)"
 
     @classmethod
@@ -78,11 +79,12 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     ----------
     encoder : Encoder or None
         None for a `Rocket`. Its parameters are parameters too: `encoder__n_features` works in GridSearchCV.
-    head : {"auto", "ridge", "logistic", "svm", "1nn"}
+    head : {"auto", "ridge", "logistic", "svm", "1nn", "forest"}
         What decides about vectors. "ridge": least squares to ±1, the penalty chosen by leaving one out, in closed form.
         "logistic": logistic regression with scikit-learn's penalty. "svm": the protocol of T-Loss (Franceschi,
         Dieuleveut and Jaggi, 2019), an RBF kernel, C from 10⁻⁴ to 10⁴ or ∞ by 5-fold search, and ∞ below 50 sequences
-        or 5 per class. "1nn": the nearest vector. "auto" takes "logistic" for up to 2000 features and "ridge" for
+        or 5 per class. "1nn": the nearest vector. "forest": extremely randomized trees, where each number of a vector
+        means something, as with `StatisticsEncoder`. "auto" takes "logistic" for up to 2000 features and "ridge" for
         more, unless another of the first three is better in 5 folds by more than one standard error ("svm" is not
         tried beyond 2000 features); below 20 sequences, or where no class has two, nothing is compared.
     fit_encoder : bool or None
@@ -106,7 +108,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     array(['wave', 'flat'], dtype='<U4')
     """
 
-    _heads: ClassVar[dict[str, Any]] = {"auto": chosen, **HEADS, "1nn": Nearest.fit}
+    _heads: ClassVar[dict[str, Any]] = {"auto": chosen, **HEADS, "1nn": Nearest.fit, "forest": Forest.classes}
 
     head = options.one_of(*_heads)
 
@@ -114,7 +116,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         self,
         encoder: Encoder | None = None,
         *,
-        head: Literal["auto", "ridge", "logistic", "svm", "1nn"] = "auto",
+        head: Literal["auto", "ridge", "logistic", "svm", "1nn", "forest"] = "auto",
         fit_encoder: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -155,8 +157,9 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
     ----------
     encoder, fit_encoder, random_state
         As in `EmbeddingClassifier`.
-    head : {"ridge", "1nn"}
-        Least squares with a penalty chosen by leaving one out, or the number of the nearest vector.
+    head : {"ridge", "1nn", "forest"}
+        Least squares with a penalty chosen by leaving one out, the number of the nearest vector, or the mean over many
+        trees.
 
     Examples
     --------
@@ -166,7 +169,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
     array([1., 2.])
     """
 
-    _heads: ClassVar[dict[str, Any]] = {"ridge": Linear.ridge, "1nn": Nearest.fit}
+    _heads: ClassVar[dict[str, Any]] = {"ridge": Linear.ridge, "1nn": Nearest.fit, "forest": Forest.numbers}
 
     head = options.one_of(*_heads)
 
@@ -174,7 +177,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         self,
         encoder: Encoder | None = None,
         *,
-        head: Literal["ridge", "1nn"] = "ridge",
+        head: Literal["ridge", "1nn", "forest"] = "ridge",
         fit_encoder: bool | None = None,
         random_state: RandomState = None,
     ) -> None:

@@ -6,8 +6,12 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from .clustering import KMeans as KMeans, KMedoids as KMedoids
+    from .comparison.result import Comparison as Comparison, Difference as Difference
+    from .comparison.rows import Row as Row
+    from .comparison.running import compare as compare
+    from .comparison.several import Ranking as Ranking, rank_table as rank_table
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__)
+    __all__, __getattr__, __dir__ = contents(__name__, inner=("Difference", "Ranking", "Row", "rank_table"))

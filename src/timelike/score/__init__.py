@@ -5,12 +5,35 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
-    from .intervals import Interval as Interval, interval as interval
+    from .classification import accuracy as accuracy, correct as correct
+    from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval
+    from .paired import (
+        corrected_t as corrected_t,
+        holm as holm,
+        mcnemar as mcnemar,
+        permutation as permutation,
+    )
+    from .ranking import (
+        Friedman as Friedman,
+        cliques as cliques,
+        critical_difference as critical_difference,
+        friedman as friedman,
+        pairs_apart as pairs_apart,
+        ranks as ranks,
+    )
     from .retrieval import (
         average_precision as average_precision,
         mean_average_precision as mean_average_precision,
         nearest_accuracy as nearest_accuracy,
         nearest_correct as nearest_correct,
+    )
+    from .verification import (
+        Errors as Errors,
+        equal_error_interval as equal_error_interval,
+        equal_error_rate as equal_error_rate,
+        item_pairs as item_pairs,
+        resampled_error_rates as resampled_error_rates,
+        verification_errors as verification_errors,
     )
 
 if not TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Vectors of plain statistics: moments, quantiles, slopes, autocorrelations and spectra."""

@@ -1,0 +1,1 @@
+"""Methods compared on one collection, and on several: folds, budget, scores with intervals, paired tests, ranks."""

@@ -1,0 +1,157 @@
+"""One method on one fold: fitted once, timed, and scored by everything that was asked for."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from ... import score
+from ...models import parts
+from ...sequences import Sequences
+from .methods import distances_of
+from .problem import Problem
+
+T = TypeVar("T")
+Floats = list[float]
+
+_STATUS, _SWITCH = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_RESAMPLES = 300  # for an equal error rate, whose pairs are many
+_NO_DISTANCES = "it classifies without distances: give a metric or an encoder for this score"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a method did on one fold."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    """The score of the fold, by score."""
+    items: dict[str, Floats] = field(default_factory=dict)
+    """A number for each test sequence, of which the score is the mean; nan where it does not count."""
+    draws: dict[str, Floats] = field(default_factory=dict)
+    """The score when the test sequences are drawn anew, where it is no mean: the same draws for every method."""
+    lacks: dict[str, str] = field(default_factory=dict)
+    """Why there is no such score."""
+    fit_seconds: float = 0.0
+    predict_seconds: float = 0.0
+    fit_cpu_seconds: float = 0.0
+    """Of all processors together, whatever else ran on them."""
+    memory: int | None = None
+    """Bytes at the peak of fitting and answering beyond what there was before, where the system tells."""
+    said: tuple[str, ...] = ()
+    """Warnings of the method."""
+
+    def words(self) -> dict[str, Any]:
+        """For JSON, which has no nan."""
+        held = asdict(self)
+        held["items"] = {name: [None if np.isnan(v) else v for v in given] for name, given in self.items.items()}
+        return held
+
+    @classmethod
+    def of(cls, words: dict[str, Any]) -> Judged:
+        """What `words` wrote."""
+        items = {name: [np.nan if v is None else float(v) for v in given] for name, given in words["items"].items()}
+        return cls(**words | {"items": items, "said": tuple(words["said"])})
+
+
+def judge(model: Any, problem: Problem, fold: int) -> Judged:
+    """Fit a method on the training part of a fold, and score it on the test part."""
+    (X, y), (asked, truth) = map(problem.part, problem.folds[fold])
+    before = _peak(reset=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cpu = time.process_time()
+        fitted, fit_seconds = _timed(lambda: _fit(model, X, y))
+        cpu = time.process_time() - cpu
+        found = Judged()
+        if problem.answers:
+            answer, predict_seconds = _timed(lambda: np.asarray(fitted.predict(asked)))
+            _score_answers(found, problem, truth, answer)
+        if problem.distances:
+            _, seconds = _timed(lambda: _score_distances(found, fitted, problem, fold))
+            predict_seconds = predict_seconds if problem.answers else seconds
+    after = _peak()
+    memory = None if before is None or after is None else max(after - before, 0)
+    said = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
+    return replace(
+        found,
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+        fit_cpu_seconds=cpu,
+        memory=memory,
+        said=said[:3],
+    )
+
+
+def _fit(model: Any, X: Sequences, y: NDArray[Any]) -> Any:
+    """A metric that learns nothing, or came fitted, is ready; everything else learns now."""
+    if not isinstance(model, BaseEstimator) and not hasattr(model, "fit"):
+        return model
+    return model if parts.has_learned(model) else model.fit(X, y)
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    began = time.perf_counter()
+    done = work()
+    return done, time.perf_counter() - began
+
+
+def _score_answers(found: Judged, problem: Problem, truth: NDArray[Any], answer: NDArray[Any]) -> None:
+    if problem.numeric:
+        items = (answer.astype(np.float64) - truth) ** 2
+        found.items["mse"], found.values["mse"] = items.tolist(), float(items.mean())
+    else:
+        right = score.correct(truth, answer).astype(np.float64)
+        found.items["accuracy"], found.values["accuracy"] = right.tolist(), float(right.mean())
+
+
+def _score_distances(found: Judged, fitted: Any, problem: Problem, fold: int) -> None:
+    metric = distances_of(fitted)
+    train, test = problem.folds[fold]
+    if metric is None:
+        found.lacks.update({name: _NO_DISTANCES for name in problem.scores if name in ("map", "eer")})
+        return
+    if "map" in problem.scores:
+        distances = metric.pairwise(problem.X[test], problem.X[train])
+        items = score.average_precision(distances, problem.y[test], problem.y[train])
+        if np.isnan(items).all():
+            found.lacks["map"] = "no test sequence has one of its class among those learned from"
+        else:
+            found.items["map"], found.values["map"] = items.tolist(), float(np.nanmean(items))
+    if "eer" in problem.scores:
+        _score_pairs(found, metric.pairwise(problem.X[test]), problem, test, fold)
+
+
+def _score_pairs(found: Judged, distances: NDArray[Any], problem: Problem, test: NDArray[Any], fold: int) -> None:
+    """Of all pairs of test sequences; the draws depend on the fold alone, so that methods can be compared by them."""
+    labels = problem.y[test]
+    far, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
+    if same.all() or not same.any():
+        found.lacks["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
+        return
+    found.values["eer"] = score.equal_error_rate(far, same)
+    groups = None if problem.X.groups is None else problem.X.groups[test]
+    groups = None if groups is None or len(np.unique(groups)) < 5 else groups  # too few to draw from
+    draws = score.resampled_error_rates(
+        (distances + distances.T) / 2, labels, groups=groups, n_resamples=_RESAMPLES, random_state=fold
+    )
+    found.draws["eer"] = draws.tolist()
+
+
+def _peak(*, reset: bool = False) -> int | None:
+    """Bytes held at most since the last reset, or now with `reset`; None where the system does not tell."""
+    with suppress(OSError, StopIteration, ValueError):
+        if reset:
+            _SWITCH.write_text("5")
+        name = "VmRSS" if reset else "VmHWM"
+        line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(name))
+        return 1024 * int(line.split()[1])
+    return None

@@ -1,0 +1,72 @@
+"""The folder in which a comparison keeps what is finished, and goes on from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ...sequences import arguments, atomic
+from .judging import Judged
+from .methods import Method
+from .problem import Problem
+
+_HEAD = "comparison.json"
+
+
+class Kept:
+    """Finished (method, fold) in files of their own; without a folder nothing is kept."""
+
+    def __init__(self, folder: Any, problem: Problem, seed: int) -> None:
+        self.folder = None if folder is None else arguments.folder(folder, "checkpoint")
+        if self.folder is not None:
+            self._open(self.folder, {"problem": problem.identity(), "random_state": seed})
+
+    def _open(self, folder: Path, identity: dict[str, Any]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        head = folder / _HEAD
+        if not head.exists():
+            if any(folder.iterdir()):
+                raise FileExistsError(f"checkpoint={str(folder)!r} holds other files: give a folder of its own")
+            atomic.write_text(head, iter([json.dumps(identity)]))
+        elif (known := json.loads(head.read_text(encoding="utf-8"))) != identity:
+            other = next(name for name in identity if known.get(name) != identity[name])
+            what = "other data, folds or scores" if other == "problem" else f"random_state={known.get(other)}"
+            raise ValueError(
+                f"checkpoint={str(folder)!r} is of a comparison with {what}: repeat its call, or give another folder"
+            )
+
+    def find(self, method: Method, fold: int) -> Judged | None:
+        """What was finished before."""
+        if self.folder is None or not (file := self._file(method, fold)).exists():
+            return None
+        held = json.loads(file.read_text(encoding="utf-8"))
+        if held["model"] != _said(method):
+            raise ValueError(
+                f"checkpoint: {method.name!r} was {held['model']:.200}, and is {_said(method):.200} now: give it "
+                "another name, or the comparison another folder"
+            )
+        return Judged.of(held["judged"])
+
+    def keep(self, method: Method, fold: int, judged: Judged) -> None:
+        """At once, so that whatever comes next costs nothing that is finished."""
+        if self.folder is not None:
+            held = {"method": method.name, "model": _said(method), "fold": fold, "judged": judged.words()}
+            atomic.write_text(self._file(method, fold), iter([json.dumps(held)]))
+
+    def _file(self, method: Method, fold: int) -> Path:
+        assert self.folder is not None
+        letters = "".join(letter if letter.isalnum() else "-" for letter in method.name)[:40]
+        mark = hashlib.blake2b(method.name.encode(), digest_size=4).hexdigest()
+        return self.folder / f"{letters}-{mark}-{fold}.json"
+
+
+def _said(method: Method) -> str:
+    """All options in words; addresses in memory are no part of them."""
+    model = method.model
+    given = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+    options = ", ".join(f"{name}={value}" for name, value in sorted(given.items()))
+    words = f"{type(model).__name__}({options})" if given else repr(model)
+    return " ".join(re.sub(r" at 0x[0-9a-f]+", "", words).split())

@@ -1,0 +1,171 @@
+"""What methods are compared on: sequences, targets, which are learned from and which are tested, and by what score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...models import fingerprint
+from ...sequences import Sequences
+from ...sequences.arguments import one_of
+from ...sequences.container import read_sequences
+from ...sequences.doors import read_targets
+from ...sequences.entries import per_item
+from ...sequences.joining import joined
+from .folding import dealt, given_folds
+
+Score = Literal["accuracy", "map", "eer", "mse"]
+SCORES: dict[str, bool] = {"accuracy": True, "map": True, "eer": False, "mse": False}
+"""Whether more is better."""
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sequences and targets, and for every fold the rows to learn from and those to be tested on."""
+
+    X: Sequences
+    y: NDArray[Any]
+    folds: tuple[tuple[Rows, Rows], ...]
+    scores: tuple[str, ...]
+    design: str
+    """How the parts were made, in words."""
+    official: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def numeric(self) -> bool:
+        """Whether numbers are predicted, not classes."""
+        return "mse" in self.scores
+
+    @property
+    def overlap(self) -> float:
+        """The size of a test part over that of a training part."""
+        return float(np.mean([len(test) / len(train) for train, test in self.folds]))
+
+    @property
+    def answers(self) -> bool:
+        """Whether methods are asked for a class or a number of every sequence."""
+        return bool({"accuracy", "mse"} & set(self.scores))
+
+    @property
+    def distances(self) -> bool:
+        """Whether methods are asked for distances."""
+        return bool({"map", "eer"} & set(self.scores))
+
+    def part(self, rows: Rows) -> tuple[Sequences, NDArray[Any]]:
+        return self.X[rows], self.y[rows]
+
+    def identity(self) -> str:
+        """Sixteen letters that are others for other data, targets, parts or scores."""
+        text = np.array([*self.scores, self.design])
+        rows = [side for fold in self.folds for side in fold]
+        return str(fingerprint(self.X.lengths, self.X.values, self.y, *rows, text))
+
+
+def read_problem(X: Any, y: Any, *, groups: Any, test: Any, cv: Any, metric: Any, rng: np.random.Generator) -> Problem:
+    """The problem behind the arguments of `compare`, or an error that names the one which makes no sense."""
+    scores = _scores(metric)
+    sequences = read_sequences(X)
+    targets = _targets(sequences, y, scores, "y")
+    if test is not None:
+        if cv is not None:
+            raise ValueError("cv and test are both given: an official split is one part to learn from and one to test")
+        return _official(sequences, targets, test, groups, scores)
+    known = _groups(sequences, groups)
+    plain = sequences.replace(groups=known)
+    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
+        folds, design, notes = dealt(targets, known, None if cv is None else int(cv), scores, rng)
+    else:
+        folds, design, notes = given_folds(cv, plain, targets, known)
+    return Problem(plain, targets, folds, scores, design, official=False, notes=notes)
+
+
+def _scores(metric: Any) -> tuple[str, ...]:
+    words = (metric,) if isinstance(metric, str) else tuple(metric) if isinstance(metric, Iterable) else (metric,)
+    if not words:
+        raise ValueError(f"metric={metric!r}: expected one of {', '.join(map(repr, SCORES))}, or several")
+    found = tuple(dict.fromkeys(one_of(word, "metric", tuple(SCORES)) for word in words))
+    if "mse" in found and len(found) > 1:
+        raise ValueError(f"metric={found!r}: 'mse' is for numbers and the others for classes; compare twice")
+    return found
+
+
+def _targets(sequences: Sequences, y: Any, scores: tuple[str, ...], name: str) -> NDArray[Any]:
+    targets = read_targets(_Asking(), sequences, y, "target" if "mse" in scores else "class")
+    if "mse" in scores:
+        if targets.dtype.kind not in "biuf":
+            raise ValueError(
+                f"metric='mse' with {name} of dtype {targets.dtype}, such as {targets.tolist()[0]!r}: expected "
+                "numbers; for classes use metric='accuracy'"
+            )
+        return targets.astype(np.float64)
+    if targets.dtype.kind == "f" and (targets != np.round(targets)).any():
+        odd = float(targets[targets != np.round(targets)][0])
+        raise ValueError(f"metric={scores[0]!r} with {name} that holds {odd}: expected classes; for numbers use 'mse'")
+    if len(np.unique(targets)) < 2 and name == "y":
+        raise ValueError(
+            f"y holds one class, {targets.tolist()[0]!r}: expected at least two, or there is nothing to tell apart"
+        )
+    return targets
+
+
+class _Asking:
+    """Whose name stands in errors about targets."""
+
+
+_Asking.__name__ = "compare"
+
+
+def _groups(sequences: Sequences, groups: Any) -> NDArray[Any] | None:
+    """Those given, or those that the sequences carry; False for none."""
+    if groups is False:
+        return None
+    return sequences.groups if groups is None else per_item(groups, "groups", len(sequences))
+
+
+def _official(X: Sequences, y: NDArray[Any], test: Any, groups: Any, scores: tuple[str, ...]) -> Problem:
+    if not isinstance(test, tuple | list) or len(test) not in (1, 2):
+        raise TypeError(f"test={test!r:.60}: expected (X, y), the sequences to test on and their targets")
+    other = read_sequences(test[0])
+    targets = _targets(other, test[1] if len(test) == 2 else None, scores, "test[1]")
+    if (targets.dtype.kind == "U") != (y.dtype.kind == "U"):
+        raise TypeError(f"y and test[1] mix numbers and text, {y.tolist()[0]!r} and {targets.tolist()[0]!r}")
+    if groups is not None and groups is not False:
+        X = X.replace(groups=per_item(groups, "groups", len(X)))
+    both = joined([_bare(X), _bare(other)], ["X", "test[0]"])
+    if X.groups is not None and groups is not False:
+        both = _grouped(both, X, other)
+    rows = np.arange(len(both))
+    folds = ((rows[: len(X)], rows[len(X) :]),)
+    design = f"official split: {len(X)} to learn from, {len(other)} to test"
+    notes = () if "mse" in scores else _unknown(y, targets)
+    return Problem(both, np.concatenate([y, targets]), folds, scores, design, official=True, notes=notes)
+
+
+def _bare(X: Sequences) -> Sequences:
+    return X.replace(labels=None, groups=None, ids=None, class_names=None)
+
+
+def _grouped(both: Sequences, X: Sequences, other: Sequences) -> Sequences:
+    """Groups of the training part, as text; those of the test part, or each item for itself where it has none."""
+    assert X.groups is not None
+    known = [f"{group}" for group in X.groups.tolist()]
+    tested = [f"test {i}" for i in range(len(other))] if other.groups is None else list(map(str, other.groups.tolist()))
+    return both.replace(groups=known + tested)
+
+
+def _unknown(y: NDArray[Any], tested: NDArray[Any]) -> tuple[str, ...]:
+    new = np.setdiff1d(tested, y)
+    if not len(new):
+        return ()
+    n = int(np.isin(tested, new).sum())
+    return (
+        f"{n} of {len(tested)} test sequences are of classes that the training part has not, such as "
+        f"{new.tolist()[0]!r}: no answer about them can be right, and average precision leaves them out",
+    )

@@ -1,0 +1,92 @@
+"""`Row`: what came out for one method, with intervals over folds, or over the items of a single test part."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import score
+from ...score.intervals import Interval, quantiles
+from .judging import Judged
+from .problem import Problem
+
+_BOUNDS = {"accuracy": (0.0, 1.0), "map": (0.0, 1.0), "eer": (0.0, 1.0), "mse": (0.0, np.inf)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method: its scores with 95 % intervals, what it did on every fold, and how far it came."""
+
+    method: str
+    state: str
+    """"finished", "unfinished" (some folds), "skipped" (none, for lack of time) or "failed"."""
+    why: str
+    """What there is to say about it, such as why it failed."""
+    scores: dict[str, Interval]
+    """By score; those of an unfinished row are of its finished folds."""
+    folds: tuple[Judged, ...]
+
+    @property
+    def fit_seconds(self) -> float | None:
+        """For one fold, in the mean."""
+        return float(np.mean([fold.fit_seconds for fold in self.folds])) if self.folds else None
+
+    @property
+    def fit_cpu_seconds(self) -> float | None:
+        """The same on the clock of the processors: what a busy machine does not change."""
+        return float(np.mean([fold.fit_cpu_seconds for fold in self.folds])) if self.folds else None
+
+    @property
+    def predict_seconds(self) -> float | None:
+        """For the test part of one fold, in the mean."""
+        return float(np.mean([fold.predict_seconds for fold in self.folds])) if self.folds else None
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes, at the peak of all folds, beyond what was held before; None where the system does not tell."""
+        return max((fold.memory for fold in self.folds if fold.memory is not None), default=None)
+
+    def words(self) -> dict[str, Any]:
+        """For JSON."""
+        scores = {name: asdict(found) for name, found in self.scores.items()}
+        told = {"method": self.method, "state": self.state, "why": self.why}
+        return told | {"scores": scores, "folds": [fold.words() for fold in self.folds]}
+
+    def values(self, name: str) -> tuple[float, ...]:
+        """The score of every fold."""
+        return tuple(fold.values[name] for fold in self.folds if name in fold.values)
+
+
+def row_of(method: str, state: str, why: str, judged: list[Judged], problem: Problem) -> Row:
+    """A row from its folds: a score is the mean over folds, with an interval by folds, or by items of a single one."""
+    if state == "finished" and judged and all(name in fold.lacks for fold in judged for name in problem.scores):
+        state = "failed"
+    scores = {
+        name: _interval(judged, name, problem)
+        for name in problem.scores
+        if judged and all(name in fold.values for fold in judged)
+    }
+    return Row(method, state, why, scores, tuple(judged))
+
+
+def _interval(judged: list[Judged], name: str, problem: Problem) -> Interval:
+    values = [fold.values[name] for fold in judged]
+    if len(problem.folds) > 1:
+        found = score.interval(values, overlap=problem.overlap)
+    elif name == "eer":
+        found = Interval(values[0], *quantiles(np.array(judged[0].draws[name])))
+    else:
+        groups = problem.X.groups
+        test = problem.folds[0][1]
+        known = None if groups is None else groups[test]
+        found = score.bootstrap(judged[0].items[name], groups=known, random_state=0)
+    low, high = _BOUNDS[name]
+    return Interval(found.mean, max(found.low, low), min(found.high, high))
+
+
+def read_row(held: dict[str, Any]) -> Row:
+    """What `words` wrote."""
+    scores = {name: Interval(**{key: float(v) for key, v in found.items()}) for name, found in held["scores"].items()}
+    return Row(held["method"], held["state"], held["why"], scores, tuple(map(Judged.of, held["folds"])))

@@ -1,0 +1,254 @@
+"""`compare`: methods one after the other, the cheapest first, until the budget is spent or Ctrl-C is pressed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...sequences.arguments import RandomState, flag, generator, real
+from .expecting import Size, Speed, seconds
+from .judging import Judged, judge
+from .keeping import Kept
+from .methods import Method, read_methods
+from .problem import Problem, read_problem
+from .result import Comparison
+from .rows import Row, row_of
+from .stopping import OutOfTime, ended_after, interrupted_at_once
+
+_TOLD = 10.0  # seconds from which on it is said how long a comparison will take
+_SHARE = 0.25  # of the time that a training would like: with less it would say little about the method
+_REST = 0.9  # of what is left goes into training, the remainder into answers
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    methods: Any = None,
+    *,
+    groups: Any = None,
+    test: Any = None,
+    cv: Any = None,
+    metric: Any = "accuracy",
+    budget: float | None = None,
+    random_state: RandomState = None,
+    checkpoint: str | Path | None = None,
+    progress: bool = True,
+) -> Comparison:
+    """Compare methods on one collection by nested cross-validation, or on an official split: which one to use here?
+
+    Every method is fitted on the training part of each fold alone, and chooses there whatever it chooses (a window, a
+    penalty, when to stop). They run one after the other, the cheapest first; what does not fit into the budget, or
+    fails on these data, is a row that says so.
+
+    Parameters
+    ----------
+    X, y
+        Sequences and their classes, or numbers with `metric="mse"`; y may be left out where X carries labels.
+    methods : None, list, dict or one of their entries
+        None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, statistics +
+        forest, Rocket + ridge, Discriminant, T-Loss + head, SiameseGRU, CoupledGRU and TAP. An entry is one of these
+        names, a public name (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances)
+        or any estimator with `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
+    groups : array, False or None
+        What must not be on both sides (subjects); None takes the groups that X carries.
+    test : (X, y), optional
+        An official split: X is learned from, `test` is tested. Without it, cross-validation.
+    cv : int, splitter or list of (train, test), optional
+        Folds; 5, or fewer where there are fewer groups or members of a class. Folds are stratified.
+    metric : {"accuracy", "map", "eer", "mse"}, or several
+        Accuracy; mean average precision of test sequences as queries among those learned from; equal error rate of
+        all pairs of test sequences; mean squared error. Of several, found in one fit, the first decides what is best.
+    budget : float, optional
+        Minutes. Methods that can (`max_time`) train within what is left. None runs everything, and says how long that
+        will take.
+    random_state : int, Generator or None
+        Repeats the folds, and the methods that draw.
+    checkpoint : path, optional
+        A folder that keeps each finished (method, fold); the same call with it goes on where it ended.
+    progress : bool
+        Whether a bar shows how far it is.
+
+    Returns
+    -------
+    Comparison
+        `print` it, or ask for `table()`, `best()`, `differences()`, `plot()` and `to_json()`. Ctrl-C, pressed once,
+        gives what is finished by then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> X = np.sin(np.arange(24) * np.repeat([0.5, 0.6], 10)[:, None] + np.arange(20)[:, None])
+    >>> y = np.repeat(["slow", "fast"], 10)
+    >>> found = tl.compare(X, y, ["euclidean", "dtw"], random_state=0, progress=False)
+    >>> [row.method for row in found.rows], found.design
+    (['euclidean', 'dtw'], '5 folds, stratified')
+    >>> found.best().predict(X[:1])
+    array(['slow'], dtype='<U4')
+    """
+    minutes = None if budget is None else real(budget, "budget", above=0.0)
+    rng = generator(0 if random_state is None and checkpoint is not None else random_state)
+    problem = read_problem(X, y, groups=groups, test=test, cv=cv, metric=metric, rng=rng)
+    entrants = read_methods(methods, numeric=problem.numeric, answers=problem.answers)
+    seed = int(rng.integers(2**31))
+    run = Run(problem, entrants, minutes, seed, Kept(checkpoint, problem, seed), flag(progress, "progress"))
+    return run.comparison()
+
+
+class _Ended(NamedTuple):
+    """How far a method came, and why no farther."""
+
+    state: str
+    why: str
+
+
+class Run:
+    """A comparison under way."""
+
+    def __init__(
+        self, problem: Problem, methods: list[Method], minutes: float | None, seed: int, kept: Kept, shown: bool
+    ) -> None:
+        size = Size.of(problem)
+        self.problem, self.kept, self.seed, self.shown = problem, kept, seed, shown
+        self.guesses = {method.name: seconds(method.model, size) for method in methods}
+        self.methods = sorted(methods, key=lambda method: self.guesses[method.name])  # stable: equals as given
+        self.began = time.monotonic()
+        self.end = None if minutes is None else self.began + 60 * minutes
+        self.minutes, self.speed, self.notes = minutes, Speed(), list(problem.notes)
+        self.rows: list[Row] = []
+
+    def comparison(self) -> Comparison:
+        """Everything that was finished."""
+        with self._bar() as bar, interrupted_at_once():
+            try:
+                for method in self.methods:
+                    self.rows.append(self._row(method, bar))
+            except KeyboardInterrupt:
+                self._end_early()
+        test = self.problem.folds[0][1]
+        groups = self.problem.X.groups
+        return Comparison(
+            scores=self.problem.scores,
+            rows=tuple(self.rows),
+            design=self.problem.design,
+            overlap=self.problem.overlap,
+            groups=None if groups is None or len(self.problem.folds) > 1 else tuple(map(str, groups[test].tolist())),
+            notes=tuple(self.notes),
+            seconds=time.monotonic() - self.began,
+            problem=self.problem,
+            methods=tuple(self.methods),
+            seed=self.seed,
+        )
+
+    def _row(self, method: Method, bar: Any) -> Row:
+        """A method on all folds, or as far as it comes."""
+        bar.set_description_str(method.name)
+        judged: list[Judged] = []
+        self.current, ended = (method, judged), _Ended("finished", "")
+        for fold in range(len(self.problem.folds)):
+            found = self.kept.find(method, fold) or self._tried(method, fold, begun=bool(judged))
+            if isinstance(found, _Ended):
+                ended = found
+                break
+            self.speed.learn(method.name, self.guesses[method.name], found.fit_seconds + found.predict_seconds)
+            judged.append(found)
+            bar.update(self.guesses[method.name])
+        bar.update(self.guesses[method.name] * (len(self.problem.folds) - len(judged)))
+        return self._finished(method, *ended, judged)
+
+    def _tried(self, method: Method, fold: int, *, begun: bool) -> Judged | _Ended:
+        """A fold, or why it is not there."""
+        state, why = "unfinished" if begun else "skipped", self._too_long(method, fold)
+        if why:
+            return _Ended(state, why)
+        try:
+            return self._judged(method, fold)
+        except OutOfTime:
+            return _Ended(state, "not in the budget: it ended while it was at work")
+        except Exception as error:  # one that fails does not take the others with it
+            return _Ended("failed", _said(error, fold, len(self.problem.folds)))
+
+    def _finished(self, method: Method, state: str, why: str, judged: list[Judged]) -> Row:
+        if method.learned and judged:
+            why = "; ".join(filter(None, [why, "came fitted, and was used as it is"]))
+        return row_of(method.name, state, why, judged, self.problem)
+
+    def _judged(self, method: Method, fold: int) -> Judged:
+        left = None if self.end is None else self.end - time.monotonic()
+        limit = max(_REST * left / (len(self.problem.folds) - fold), 1.0) if left and method.limited else None
+        fresh = method.fresh((self.seed + fold) % 2**31, limit)
+        with ended_after(None if left is None or self._is_cheapest(method) else left + self._grace):
+            found = judge(fresh, self.problem, fold)
+        self.kept.keep(method, fold, found)
+        return found
+
+    def _is_cheapest(self, method: Method) -> bool:
+        """Which runs whatever the budget."""
+        return method is self.methods[0] and not any(row.state == "finished" for row in self.rows)
+
+    @property
+    def _grace(self) -> float:
+        """Seconds beyond the budget after which a method that does not end itself is ended."""
+        return max(0.05 * 60 * (self.minutes or 0.0), 0.5)
+
+    def _too_long(self, method: Method, fold: int) -> str:
+        """Why a fold is not begun, nothing where it is: the first method begins in any case."""
+        if self.end is None:
+            return ""
+        left = self.end - time.monotonic()
+        needed = self.speed.expected(method.name, self.guesses[method.name]) * (len(self.problem.folds) - fold)
+        if (needed * _SHARE if method.limited else needed) <= left:
+            return ""
+        if self._is_cheapest(method):
+            if fold == 0:
+                self.notes.append(
+                    f"budget={self.minutes:g} minutes is too small for any method: the cheapest, {method.name}, was "
+                    "run all the same"
+                )
+            return ""
+        return f"not in the budget: about {_duration(needed)} needed, {_duration(max(left, 0))} left"
+
+    def _end_early(self) -> None:
+        """After Ctrl-C: the method under way as far as it came, the others not begun."""
+        done = {row.method for row in self.rows}
+        under_way, judged = self.current
+        for method in self.methods:
+            if method.name not in done:
+                ours = judged if method is under_way else []
+                self.rows.append(self._finished(method, "unfinished" if ours else "skipped", "stopped by Ctrl-C", ours))
+        self.notes.append("stopped by Ctrl-C")
+
+    @contextmanager
+    def _bar(self) -> Iterator[Any]:
+        """As long as everything is expected to take, so that the time left can be read off it."""
+        from tqdm.auto import tqdm
+
+        total = sum(self.guesses.values()) * len(self.problem.folds)
+        if self.shown and total > _TOLD:
+            limit = "" if self.minutes is None else f", at most {self.minutes:g} min by the budget"
+            work = f"{len(self.methods)} methods, folds: {len(self.problem.folds)}"
+            print(f"compare: {work}; about {_duration(total)}{limit}", file=sys.stderr)
+        form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+        with tqdm(total=total, disable=not self.shown, bar_format=form, leave=False) as bar:
+            yield bar
+
+
+def _said(error: Exception, fold: int, folds: int) -> str:
+    words = " ".join(f"{error}".split())
+    where = f" in fold {fold + 1} of {folds}" if folds > 1 else ""
+    return f"failed{where}: {type(error).__name__}: {words}"[:400]
+
+
+def _duration(seconds: float) -> str:
+    """Seconds, minutes or hours.
+
+    >>> _duration(5400)
+    '90 min'
+    """
+    if seconds < 100:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,206 @@
+"""Comparisons: scores against scikit-learn and the room `score`, folds, what may be a method, tests, files, pictures."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+import timelike as tl
+from rivals import Constant, Supervised, Watching, compared, waves
+from timelike import score
+from timelike.recognize import rank_table
+
+
+def test_the_score_of_every_fold_is_that_of_scikit_learns_cross_validation():
+    X = waves()
+    folds = [(np.arange(8, 24), np.arange(8)), (np.arange(16), np.arange(16, 24)), (np.arange(4, 24), np.arange(4))]
+    found = compared(X, {"msm": tl.MSM()}, cv=folds)
+    expected = cross_val_score(tl.Neighbors(tl.MSM()), X, X.labels, cv=folds)
+    assert found.rows[0].values("accuracy") == tuple(expected)
+    assert found.rows[0].scores["accuracy"].mean == pytest.approx(expected.mean())
+
+
+def test_distances_are_scored_as_by_hand():
+    X, test = waves(), waves(16, seed=1)
+    found = compared(X, ["dtw"], test=(test, None), metric=("map", "eer"), groups=False)
+    precision = score.average_precision(tl.DTW().pairwise(test, X), test.labels, X.labels)
+    assert found.rows[0].scores["map"].mean == pytest.approx(precision.mean())
+    pairs = score.item_pairs(tl.DTW().pairwise(test), test.labels)
+    assert found.rows[0].scores["eer"].mean == score.equal_error_rate(*pairs[:2])
+    assert found.rows[0].scores["map"].low < precision.mean() < found.rows[0].scores["map"].high
+
+
+def test_numbers_are_scored_by_the_mean_square_of_their_errors():
+    X = waves()
+    y, cv = np.arange(24.0), [(np.arange(12), np.arange(12, 24))]
+    found = compared(X, {"nearest": tl.MSM(), "statistics": tl.StatisticsEncoder()}, y=y, cv=cv, metric="mse")
+    model = tl.NeighborsRegressor(tl.MSM()).fit(X[:12], y[:12])
+    by_name = {row.method: row.scores["mse"].mean for row in found.rows}
+    assert by_name["nearest"] == pytest.approx(np.mean((model.predict(X[12:]) - y[12:]) ** 2))
+    assert found.ranked()[0].scores["mse"].mean == min(by_name.values())
+
+
+def test_no_method_sees_a_group_on_both_sides_and_every_sequence_is_tested_once():
+    X = waves()
+    Watching.seen = []
+    compared(X, {"watching": Watching()}, cv=3)
+    assert sorted(i for _, tested in Watching.seen for i in tested) == list(range(24))
+    for learned, tested in Watching.seen:
+        assert sorted(learned + tested) == list(range(24))
+        assert not set(X.groups[learned]) & set(X.groups[tested])
+        assert set(X.labels[tested]) == {"slow", "fast"}  # stratified
+
+
+def test_folds_keep_the_shares_of_classes_where_there_are_no_groups():
+    X = waves(30)
+    Watching.seen = []
+    found = compared(X, {"watching": Watching()}, groups=False)
+    assert found.design == "5 folds, stratified"
+    assert [sorted(X.labels[tested].tolist()).count("slow") for _, tested in Watching.seen] == [3] * 5
+
+
+def test_a_splitter_of_scikit_learn_gives_the_folds():
+    X = waves()
+    Watching.seen = []
+    compared(X, {"watching": Watching()}, cv=GroupKFold(3))
+    expected = [test.tolist() for _, test in GroupKFold(3).split(np.zeros((24, 1)), X.labels, X.groups)]
+    assert [tested for _, tested in Watching.seen] == expected
+
+
+def test_metrics_encoders_words_and_estimators_are_methods():
+    X = waves()
+    pipeline = make_pipeline(tl.StatisticsEncoder(), DecisionTreeClassifier(random_state=0))
+    methods = [tl.ERP(), "msm", "Euclidean", "statistics + forest", tl.StatisticsEncoder(), pipeline]
+    found = compared(X, methods, cv=2, metric=("accuracy", "map"))
+    rows = {row.method: row for row in found.rows}
+    assert all(row.state == "finished" for row in rows.values())
+    assert len(rows) == 6
+    alone = next(row for name, row in rows.items() if name.startswith("Pipeline"))
+    assert "map" not in alone.scores
+    assert "no map: it classifies without distances" in found.table()
+    assert set(rows["msm"].scores) == {"accuracy", "map"}
+
+
+def test_a_classifier_under_map_alone_is_a_row_that_says_so():
+    found = compared(waves(), {"constant": Constant(), "dtw": tl.DTW()}, metric="map", cv=2)
+    row = next(row for row in found.rows if row.method == "constant")
+    assert row.state == "failed"
+    assert "classifies without distances" in found.table()
+    assert [row.method for row in found.ranked()] == ["dtw"]
+
+
+def test_a_metric_that_came_fitted_is_used_as_it_is_and_said_to_be():
+    X, others = waves(), waves(8, seed=3)
+    encoder = tl.StatisticsEncoder().fit(others)
+    found = compared(X, {"given": encoder}, metric="map", cv=2)
+    assert "came fitted" in found.rows[0].why
+    assert found.best() is encoder
+
+
+def test_an_encoder_that_learns_from_classes_is_judged_by_its_nearest_neighbours():
+    found = compared(waves(), {"supervised": Supervised(), "plain": tl.StatisticsEncoder()}, cv=2)
+    kinds = {method.name: type(method.model) for method in found.methods}
+    assert kinds == {"supervised": tl.Neighbors, "plain": tl.EmbeddingClassifier}
+    assert all(row.state == "finished" for row in found.rows)
+
+
+def test_the_same_seed_gives_the_same_comparison():
+    X = waves(noise=1.5)
+    methods = {"statistics": tl.StatisticsEncoder(), "msm": tl.MSM()}
+    one, two, other = (compared(X, methods, random_state=seed, groups=False) for seed in (1, 1, 2))
+    assert [row.scores for row in one.rows] == [row.scores for row in two.rows]
+    assert [row.folds[0].items for row in one.rows] == [row.folds[0].items for row in two.rows]
+    assert one.rows[0].folds[0].items != other.rows[0].folds[0].items
+
+
+def test_the_best_is_fitted_on_everything():
+    X, test = waves(), waves(12, seed=2)
+    best = compared(X, ["msm", "euclidean"], test=(test, test.labels)).best()
+    assert len(best.sequences_) == 36
+    assert compared(X, {"constant": Constant(), "msm": tl.MSM()}).best().predict(X[:2]).tolist() == ["fast", "slow"]
+    assert compared(X, ["msm"], metric="eer").best() == tl.MSM()
+
+
+def test_paired_tests_over_folds_are_the_corrected_t_tests_with_holm():
+    X = waves(noise=1.2)
+    found = compared(X, {"constant": Constant(), "msm": tl.MSM(), "dtw": tl.DTW()}, cv=5)
+    values = {row.method: np.array(row.values("accuracy")) for row in found.rows}
+    sizes = [len(tested.items["accuracy"]) for tested in found.rows[0].folds]
+    overlap = np.mean([size / (24 - size) for size in sizes])
+    for one in found.differences():
+        d = values[one.first] - values[one.second]
+        spread = d.std(ddof=1) * np.sqrt(1 / 5 + overlap)
+        expected = 2 * stats.t.sf(abs(d.mean() / spread), 4) if spread else float(d.mean() == 0)
+        assert one.p_value == pytest.approx(expected)
+        assert one.difference == pytest.approx(d.mean())
+        assert one.corrected >= one.p_value
+    assert "Nadeau" in found.tested_by()
+
+
+def test_paired_tests_on_an_official_split_are_over_items():
+    X, test = waves(noise=1.2).replace(groups=None), waves(40, noise=1.2, seed=1).replace(groups=None)
+    found = compared(X, {"constant": Constant(), "msm": tl.MSM()}, test=(test, None), metric=("accuracy", "eer"))
+    right = [np.array(row.folds[0].items["accuracy"]) > 0 for row in found.rows]
+    only = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
+    assert found.differences()[0].p_value == pytest.approx(stats.binomtest(only[0], sum(only)).pvalue)
+    assert "McNemar" in found.tested_by()
+    assert "bootstrap over items" in found.tested_by("eer")
+
+
+def test_a_method_does_not_differ_from_itself_by_any_score():
+    X, test = waves(), waves(20, seed=1)
+    found = compared(X, {"a": tl.MSM(), "b": tl.MSM()}, test=(test, None), metric=("accuracy", "map", "eer"))
+    for name in found.scores:
+        assert found.differences(name)[0].p_value == 1.0
+
+
+def test_a_comparison_survives_json(tmp_path):
+    X = waves()
+    found = compared(X, {"constant": Constant(), "dtw": tl.DTW()}, cv=2, metric=("accuracy", "map"))
+    found.to_json(tmp_path / "found.json")
+    again = tl.Comparison.from_json(tmp_path / "found.json")
+    assert again == found == tl.Comparison.from_json(found.to_json())
+    assert str(again) == str(found)
+    with pytest.raises(ValueError, match="neither the data nor the methods"):
+        again.best()
+    with pytest.raises(ValueError, match="no comparison of this timelike"):
+        tl.Comparison.from_json(json.dumps({"format": "else"}))
+
+
+def test_a_table_a_picture_and_html_show_every_method():
+    found = compared(waves(), {"x|y": Constant(), "<b>": tl.DTW()}, cv=2)
+    assert found.table().splitlines()[0].startswith("| method | accuracy |")
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert "<b>" not in found._repr_html_()
+    axes = found.plot().axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [row.method for row in found.ranked()]
+
+
+def test_several_data_sets_are_ranked_together():
+    names = ["msm", "dtw", "euclidean"]
+    several = {f"set {seed}": compared(waves(seed=seed, noise=1.5), names, cv=2) for seed in range(4)}
+    ranking = tl.Comparison.over(several)
+    table = np.array([[dict_of(one)[name] for name in ranking.methods] for one in several.values()])
+    np.testing.assert_allclose(ranking.mean_ranks, np.mean([stats.rankdata(-row) for row in table], axis=0))
+    assert str(ranking).startswith("| method | mean rank |")
+    assert "svg" in ranking._repr_html_()
+    nemenyi = tl.Comparison.over(several, post_hoc="nemenyi")
+    assert nemenyi.critical_difference == pytest.approx(score.critical_difference(3, 4))
+
+
+def dict_of(comparison):
+    return {row.method: row.scores["accuracy"].mean for row in comparison.rows}
+
+
+def test_methods_without_a_score_on_every_set_are_left_out_by_name():
+    found = rank_table({"a": {"x": 1.0, "y": 0.5, "z": 0.1}, "b": {"x": 0.3, "y": 0.4}})
+    assert found.left_out == ("z",)
+    assert "Left out, without a score on every set: z" in str(found)
+    with pytest.raises(ValueError, match="expected two of both"):
+        rank_table({"a": {"x": 1.0}, "b": {"y": 0.3}})
+    lower = rank_table({"a": {"x": 1.0, "y": 0.5}, "b": {"x": 0.3, "y": 0.2}}, higher=False)
+    assert lower.mean_ranks.tolist() == [2.0, 1.0]

@@ -1,0 +1,134 @@
+"""Paired tests against scipy and plain enumeration; Holm against the definition; ranks against scipy."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import accuracy_score
+
+from timelike import score
+
+
+def test_accuracy_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    truth, answer = rng.integers(0, 3, (2, 50))
+    assert score.accuracy(truth, answer) == accuracy_score(truth, answer)
+    with pytest.raises(TypeError, match="mix numbers and text"):
+        score.accuracy([0, 1], ["0", "1"])
+    with pytest.raises(ValueError, match=r"truth has shape \(2,\)"):
+        score.accuracy([0, 1], [0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mcnemar_is_the_binomial_test_of_what_only_one_has_right(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.random(40) < 0.8, rng.random(40) < 0.6
+    only = int((a & ~b).sum())
+    expected = stats.binomtest(only, only + int((b & ~a).sum())).pvalue
+    assert score.mcnemar(a, b) == pytest.approx(expected)
+
+
+def test_methods_that_are_right_on_the_same_items_do_not_differ():
+    assert score.mcnemar([True, False], [True, False]) == 1.0
+
+
+def test_permutation_comes_near_the_enumeration_of_all_signs():
+    rng = np.random.default_rng(0)
+    a, b = rng.random(9), rng.random(9)
+    means = [abs(np.dot(signs, a - b)) for signs in product([-1, 1], repeat=9)]
+    exact = np.mean([mean >= abs((a - b).sum()) - 1e-12 for mean in means])
+    assert score.permutation(a, b, random_state=0) == pytest.approx(exact, abs=0.02)
+
+
+def test_all_items_of_a_group_get_one_sign():
+    differences, groups = np.repeat([0.3, -0.1, 0.2], 10), np.repeat([0, 1, 2], 10)
+    found = score.permutation(differences, np.zeros(30), groups=groups, random_state=0)
+    exact = np.mean([abs(np.dot(signs, [3, -1, 2])) >= 4 for signs in product([-1, 1], repeat=3)])
+    assert found == pytest.approx(exact, abs=0.02)
+
+
+def test_without_overlap_the_corrected_test_is_students():
+    values = np.random.default_rng(1).normal(0.3, 1, 8)
+    assert score.corrected_t(values, 0.0) == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+
+
+def test_overlap_makes_the_test_more_careful_as_the_formula_says():
+    values = np.random.default_rng(2).normal(0.5, 1, 5)
+    t = values.mean() / (values.std(ddof=1) * np.sqrt(1 / 5 + 1 / 4))
+    assert score.corrected_t(values, 0.25) == pytest.approx(2 * stats.t.sf(abs(t), 4))
+    assert score.corrected_t([0.0, 0.0], 0.25) == 1.0
+    assert score.corrected_t([0.1, 0.1], 0.25) == 0.0
+
+
+def test_the_interval_over_folds_is_the_set_that_the_test_does_not_refuse():
+    values = np.random.default_rng(3).normal(0.9, 0.02, 5)
+    found = score.interval(values, overlap=0.25)
+    for edge in (found.low, found.high):
+        assert score.corrected_t(values - edge, 0.25) == pytest.approx(0.05)
+
+
+def test_holm_refuses_what_the_step_down_procedure_refuses():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        p = rng.random(6) ** 3
+        raised = score.holm(p)
+        refused = set()
+        for step, i in enumerate(np.argsort(p)):  # the definition: stop at the first that is not small enough
+            if p[i] > 0.05 / (6 - step):
+                break
+            refused.add(i)
+        assert set(np.flatnonzero(raised <= 0.05)) == refused
+
+
+def test_bootstrap_agrees_with_scipy_and_draws_groups_whole():
+    values = np.random.default_rng(5).random(60)
+    found = score.bootstrap(values, random_state=0)
+    expected = stats.bootstrap((values,), np.mean, method="percentile", rng=0).confidence_interval
+    assert found.low == pytest.approx(expected.low, abs=0.01)
+    assert found.high == pytest.approx(expected.high, abs=0.01)
+    copies = score.bootstrap(np.repeat(values, 5), groups=np.repeat(np.arange(60), 5), random_state=0)
+    assert (copies.low, copies.high) == pytest.approx((found.low, found.high), rel=1e-12)
+    assert score.bootstrap([1.0, np.nan, 1.0]).mean == 1.0
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_friedman_and_ranks_are_those_of_scipy(ties):
+    rng = np.random.default_rng(6)
+    scores = rng.integers(0, 4, (10, 5)).astype(float) if ties else rng.random((10, 5))
+    np.testing.assert_allclose(score.ranks(scores), [stats.rankdata(-row) for row in scores])
+    np.testing.assert_allclose(score.ranks(scores, higher=False), [stats.rankdata(row) for row in scores])
+    expected = stats.friedmanchisquare(*scores.T)
+    found = score.friedman(scores)
+    assert found.statistic == pytest.approx(expected.statistic)
+    assert found.p_value == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (10, 3.164)])
+def test_critical_differences_have_the_quantiles_of_demsars_table(k, q):
+    assert score.critical_difference(k, 30) == pytest.approx(q * np.sqrt(k * (k + 1) / 180), rel=1e-3)
+
+
+def test_pairs_apart_are_those_of_scipys_wilcoxon_after_holm():
+    rng = np.random.default_rng(7)
+    scores = rng.random((12, 3)) + np.array([0.0, 0.1, 0.9])
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    p = score.holm([stats.wilcoxon(scores[:, i], scores[:, j]).pvalue for i, j in pairs])
+    found = score.pairs_apart(scores)
+    assert [bool(found[i, j]) for i, j in pairs] == (p < 0.05).tolist()
+    assert found[0, 2]
+    nemenyi = score.pairs_apart(scores, post_hoc="nemenyi")
+    mean = score.ranks(scores).mean(axis=0)
+    assert nemenyi[0, 2] == (abs(mean[0] - mean[2]) > score.critical_difference(3, 12))
+
+
+def test_a_clique_holds_methods_of_which_no_two_differ():
+    apart = np.zeros((4, 4), bool)
+    apart[0, 2] = apart[2, 0] = apart[0, 3] = apart[3, 0] = True
+    assert score.cliques([1.0, 2.0, 3.0, 4.0], apart) == [(0, 1), (1, 2, 3)]
+    assert score.cliques([4.0, 3.0], np.ones((2, 2), bool)) == []
+
+
+def test_a_table_with_holes_is_refused():
+    with pytest.raises(ValueError, match=r"scores\[0, 1\] is nan"):
+        score.ranks([[1.0, np.nan], [1.0, 2.0]])
