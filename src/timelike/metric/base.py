@@ -22,9 +22,10 @@ from ..train.trained import exact, torch_threads
 from . import losses
 from .comparer import Comparer, Features
 from .losses.finding import known, option as loss_option
-from .objectives.given_pairs import ByPairs, checked_pairs
+from .objectives.given_pairs import ByPairs
 from .objectives.labels import Judged, Supervised
 from .pairs import Part, compare, fill, parts, picked
+from .positions import checked_pairs
 
 _WIDEST = 64  # sequences in a batch, if there are many classes
 _LEAST = 4  # members a class must have before some are held out
