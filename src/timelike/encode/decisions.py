@@ -9,14 +9,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp, softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+
+from .squares import least_squares
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -65,17 +68,17 @@ class Linear:
 
     @classmethod
     def ridge(cls, vectors: Floats, targets: NDArray[Any]) -> Self:
-        """Least squares with a penalty from 10⁻⁴ to 10⁴, chosen by leaving one out."""
+        """Least squares with a penalty that is chosen by leaving one out."""
         if len(vectors) == 1:  # there is nothing to leave one out of
             return cls(np.zeros((1, vectors.shape[1])), np.asarray(targets, np.float64))
         scaler = _scaler(vectors)
-        model = RidgeCV(alphas=np.logspace(-4, 4, 17)).fit(scaler.transform(vectors), targets)
-        return cls._plain(model, scaler)
+        found = least_squares(scaler.transform(vectors), np.asarray(targets, np.float64)[:, None])
+        return cls._plain(found.weights.T, np.array([np.mean(targets)]), scaler)
 
     @classmethod
-    def _plain(cls, model: Any, scaler: Any) -> Self:
-        coefficients = np.atleast_2d(model.coef_) / scaler.scale_
-        return cls(coefficients, np.atleast_1d(model.intercept_) - coefficients @ scaler.mean_)
+    def _plain(cls, weights: Floats, intercepts: Floats, scaler: Any) -> Self:
+        coefficients = weights / scaler.scale_
+        return cls(coefficients, intercepts - coefficients @ scaler.mean_)
 
     def values(self, vectors: Floats) -> Floats:
         """(item, output)."""
@@ -94,7 +97,20 @@ class Logistic(Linear):
     def fit(cls, vectors: Floats, codes: Codes) -> Self:
         """Logistic regression with scikit-learn's penalty."""
         scaler = _scaler(vectors)
-        return cls._plain(LogisticRegression(max_iter=2000).fit(scaler.transform(vectors), codes), scaler)
+        model = LogisticRegression(max_iter=2000).fit(scaler.transform(vectors), codes)
+        return cls._plain(model.coef_, model.intercept_, scaler)
+
+    @classmethod
+    def squares(cls, vectors: Floats, codes: Codes) -> Self:
+        """Least squares to 1 for a vector's own class and −1 for the others, made log-odds by one factor.
+
+        The penalty has the least errors by leaving one out, and the factor the most likely classes of what was left out.
+        """
+        scaler = _scaler(vectors)
+        targets = np.where(codes[:, None] == np.arange(codes.max() + 1), 1.0, -1.0)
+        found = least_squares(scaler.transform(vectors), targets)
+        sharp = sharpness(found.left_out, codes[found.items])
+        return cls._plain(sharp * found.weights.T, sharp * targets.mean(axis=0), scaler)
 
     def predict(self, vectors: Floats) -> NDArray[Any]:
         """The most probable class, (item,)."""
@@ -106,6 +122,21 @@ class Logistic(Linear):
         if values.shape[1] == 1:
             values = np.concatenate([np.zeros_like(values), values], axis=1)
         return np.asarray(softmax(values, axis=1))
+
+
+def sharpness(values: Floats, codes: Codes) -> float:
+    """The factor by which values (item, class) are the log-odds under which the classes are most likely.
+
+    >>> values = np.array([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
+    >>> round(sharpness(values, np.array([0, 0, 0, 1])), 2)  # log 3, by half the difference
+    0.55
+    """
+
+    def unlikely(logarithm: float) -> float:
+        odds = np.exp(logarithm) * values
+        return float((logsumexp(odds, axis=1) - odds[np.arange(len(codes)), codes]).mean())
+
+    return float(np.exp(minimize_scalar(unlikely, bounds=(-5, 5), method="bounded").x))
 
 
 @dataclass(frozen=True)

@@ -394,6 +394,25 @@ def convolve_backward(
     isa: str | None = None,
 ) -> None: ...
 
+# rocket
+
+def rocket_features(
+    values: _Array,
+    starts: _Ints,
+    lengths: _Ints,
+    difference: bool,
+    dilations: _Ints,
+    channels: _Ints,
+    counts: _Ints,
+    thresholds: _Array,
+    first: int,
+    /,
+    *,
+    threads: int,
+    out: _Array,
+    isa: str | None = None,
+) -> None: ...
+
 # causal
 
 def causal_kept(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...models import options
 from ...native.machine import Steps
-from ...native.rocket import Bank, shares
+from ...native.rocket import Bank, features
 from ...sequences import Sequences
 from ...sequences.arguments import generator, store
 from ...sequences.moments import Moments, flat
@@ -77,14 +77,15 @@ class Rocket(Encoder):
             sequences = self._learn_from(X)
             self.moments_ = Moments.of(sequences) if self.standardize else Moments.none(sequences.frame)
             ready, rng = self._ready(sequences), generator(self.random_state)
-            half = self.n_features // 2
-            sizes = (self.n_features - half, half) if half else (self.n_features,)
-            self.banks_ = [draw(ready, size, difference=view == 1, rng=rng) for view, size in enumerate(sizes)]
+            number = (self.n_features + 1) // 2  # of thresholds: each makes two features
+            sizes = (number - number // 2, number // 2)
+            self.banks_ = [draw(ready, n, difference=view == 1, rng=rng) for view, n in enumerate(sizes) if n]
         return self
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         values, starts, lengths = self._ready(sequences, "X").buffers()
-        return shares(Steps(np.ascontiguousarray(values), starts, lengths), self.banks_, threads=threads)
+        found = features(Steps(np.ascontiguousarray(values), starts, lengths), self.banks_, threads=threads)
+        return np.ascontiguousarray(found[:, : self.n_features])
 
     def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
         """Without gaps, standardized, in float32, with frames of one axis."""
@@ -106,4 +107,4 @@ class Rocket(Encoder):
         True
         """
         self._require_fitted()
-        return RocketStream(self.banks_, *self.moments_)
+        return RocketStream(self.banks_, self.n_features, *self.moments_)

@@ -1,4 +1,4 @@
-"""A stream of samples through the kernels of Rocket: counts go up sample by sample, and the past is a ring."""
+"""A stream of samples through the kernels of Rocket: tallies go on sample by sample, and the past is a ring."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from ..base import Floats, StandardizedStream
 class RocketStream(StandardizedStream):
     """A stream through banks of kernels: the same bits as encoding everything at once, at a cost that does not grow."""
 
-    def __init__(self, banks: list[Bank], mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
+    def __init__(
+        self, banks: list[Bank], n_features: int, mean: NDArray[np.float64], scale: NDArray[np.float64]
+    ) -> None:
         super().__init__(mean, scale)
-        self._counted = [_Counts(bank) for bank in banks]
+        self._tallies = [_Tally(bank) for bank in banks]
+        self._n_features = n_features
         self._last = mean  # what stands for what is missing
 
     def _complete(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -27,11 +30,12 @@ class RocketStream(StandardizedStream):
     def _advance(self, x: Floats) -> Floats:
         frame = x.reshape(-1)
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.concatenate([counts.push(frame) for counts in self._counted])
+            found = np.concatenate([part for tally in self._tallies for part in tally.push(frame)])
+        return found[: self._n_features]
 
 
-class _Counts:
-    """How often each output of a bank has exceeded its threshold, and the past that the next outputs are made of."""
+class _Tally:
+    """Steps above every threshold, now in a row and at most in a row, and the past that the next outputs are made of."""
 
     def __init__(self, bank: Bank) -> None:
         self.bank, self.n_samples = bank, 0
@@ -40,22 +44,21 @@ class _Counts:
         self.before: Floats | None = None
         self.back = np.arange(TAPS - 1, -1, -1)[:, None] * bank.dilations  # (tap, dilation)
         number, kernel = np.indices(bank.counts.shape)
-        self.outputs = np.repeat(np.arange(bank.counts.size), bank.counts.reshape(-1))  # of each feature
-        reach = (TAPS - 1) * bank.dilations[number]
-        self.reach = np.where((number + kernel) % 2 == 1, reach, 0).reshape(-1)[self.outputs]
-        self.counts = np.zeros(len(bank.thresholds), np.int64)
-        self.early = np.zeros(len(bank.thresholds), np.int64)  # of those before the reach
+        self.outputs = np.repeat(np.arange(bank.counts.size), bank.counts.reshape(-1))  # of each threshold
+        odd = (number + kernel) % 2 == 1
+        self.reach = np.where(odd, (TAPS - 1) * bank.dilations[number], 0).reshape(-1)[self.outputs]
+        self.counts, self.run, self.longest = np.zeros((3, len(bank.thresholds)), np.int64)
 
-    def push(self, frame: Floats) -> Floats:
+    def push(self, frame: Floats) -> tuple[Floats, Floats]:
         self.ring[self.n_samples % len(self.ring)] = self._taken(frame)
+        within = self.n_samples != self.reach  # else the first output that sees no step before the first: begin afresh
         above = self._outputs()[self.outputs] > self.bank.thresholds
-        self.counts += above
-        self.early += above & (self.n_samples < self.reach)
+        self.counts = self.counts * within + above
+        self.run = (self.run * within + 1) * above
+        self.longest = np.maximum(self.longest * within, self.run)
         self.n_samples += 1
-        reached = self.reach < self.n_samples
-        counts = np.where(reached, self.counts - self.early, self.counts)
-        steps = np.where(reached, self.n_samples - self.reach, self.n_samples)
-        return np.asarray(counts.astype(np.float32) / steps.astype(np.float32))
+        steps = (self.n_samples - np.where(self.reach < self.n_samples, self.reach, 0)).astype(np.float32)
+        return self.counts.astype(np.float32) / steps, self.longest.astype(np.float32) / steps
 
     def _taken(self, frame: Floats) -> Floats:
         """The sums of channels that every group sees, (dilation, group), less those of the step before if wanted."""

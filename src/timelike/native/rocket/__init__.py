@@ -1,7 +1,7 @@
-"""Dilated convolutions of series, and at what share of the steps each exceeds its thresholds: features in arrays.
+"""Dilated convolutions of series, how often each exceeds its thresholds and how long without a break, in arrays.
 
 A kernel has nine taps, three of weight 2 and six of weight −1; tap 8 is now and tap k is (8 − k)·d steps ago, with 0
-before the first step. Sums are taken in one order everywhere and comparisons counted, so a share has the same bits on
+before the first step. Sums are taken in one order everywhere and comparisons counted, so a feature has the same bits on
 every instruction set, in any company, and in `twin`.
 """
 
@@ -18,7 +18,7 @@ from ..machine import Steps, kernels, use_kernels
 TAPS = 9
 TRIPLES = tuple(combinations(range(TAPS), 3))
 """The taps of weight 2 of every kernel."""
-GROUPS = 7
+GROUPS = 21
 """Kernel k sees the channels of group k modulo this."""
 
 
@@ -38,27 +38,28 @@ class Bank(NamedTuple):
     counts: NDArray[np.int64]
     """(dilation, kernel): how many thresholds each has."""
     thresholds: NDArray[np.float32]
-    """(feature,), in the order of the counts."""
+    """(threshold,), in the order of the counts."""
 
 
-def shares(steps: Steps, banks: list[Bank], *, threads: int) -> NDArray[np.float32]:
-    """Shares (item, feature) of steps at which outputs exceed thresholds, the features of all banks in turn.
+def features(steps: Steps, banks: list[Bank], *, threads: int) -> NDArray[np.float32]:
+    """Shares of the steps at which outputs exceed thresholds, then of the longest stretch of such steps: (item, feature).
 
-    `steps` are float32 (step, channel) and contiguous, every sequence at least one step long.
+    Those of all banks in turn, each with as many shares as it has thresholds, and as many stretches. `steps` are
+    float32 (step, channel) and contiguous, every sequence at least one step long.
     """
-    widths = [len(bank.thresholds) for bank in banks]
-    out = np.empty((len(steps.lengths), sum(widths)), np.float32)
-    for bank, end in zip(banks, np.cumsum(widths), strict=True):
-        _fill(steps, bank, out, int(end) - len(bank.thresholds), threads)
+    ends = np.cumsum([2 * len(bank.thresholds) for bank in banks]).tolist()
+    out = np.empty((len(steps.lengths), ends[-1]), np.float32)
+    for bank, end in zip(banks, ends, strict=True):
+        _fill(steps, bank, out, end - 2 * len(bank.thresholds), threads)
     return out
 
 
 def _fill(steps: Steps, bank: Bank, out: NDArray[Any], first: int, threads: int) -> None:
-    if hasattr(kernels, "rocket_shares") and use_kernels():
-        kernels.rocket_shares(*steps, *bank, first, threads=threads, out=out)
+    if use_kernels():
+        kernels.rocket_features(*steps, *bank, first, threads=threads, out=out)
         return
     from . import twin
 
     with np.errstate(over="ignore", invalid="ignore"):
         for item, series in enumerate(steps.items()):
-            out[item, first : first + len(bank.thresholds)] = twin.shares(series, bank)
+            out[item, first : first + 2 * len(bank.thresholds)] = twin.features(series, bank)

@@ -12,17 +12,24 @@ from . import GROUPS, TAPS, TRIPLES, Bank
 Floats = NDArray[np.float32]
 
 
-def shares(series: Floats, bank: Bank) -> Floats:
-    """The features (feature,) of one series (time, channel)."""
+def features(series: Floats, bank: Bank) -> Floats:
+    """Shares and then longest stretches of one series (time, channel), (feature,)."""
     found, thresholds = [], iter(np.split(bank.thresholds, bank.counts.reshape(-1).cumsum()[:-1]))
     for place, dilation in enumerate(bank.dilations.tolist()):
         by_group = [outputs(series, bank, place, group) for group in range(GROUPS)]
         for kernel, bounds in zip(range(len(TRIPLES)), thresholds, strict=False):
             row = by_group[kernel % GROUPS][kernel // GROUPS]
-            seen = row[first_step(len(series), dilation, place + kernel) :]
-            above = np.count_nonzero(seen > bounds[:, None], axis=1)
-            found.append(above.astype(np.float32) / np.float32(len(seen)))
-    return np.concatenate(found)
+            above = row[first_step(len(series), dilation, place + kernel) :] > bounds[:, None]
+            counts = np.stack([np.count_nonzero(above, axis=1), longest(above)])
+            found.append(counts.astype(np.float32) / np.float32(above.shape[1]))
+    return np.concatenate(found, axis=1).reshape(-1)
+
+
+def longest(above: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The most steps that follow each other in every row of (threshold, time)."""
+    steps = np.arange(1, above.shape[1] + 1)
+    last_below = np.maximum.accumulate(np.where(above, 0, steps), axis=1)
+    return np.asarray((steps - last_below).max(axis=1))
 
 
 def first_step(length: int, dilation: int, number: int) -> int:

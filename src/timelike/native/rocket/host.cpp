@@ -1,0 +1,81 @@
+// Features of many series: threads, scratch memory, and Python's side of it.
+#include "rocket/table.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "machine/host.hpp"
+#include "machine/memory.hpp"
+#include "machine/pool.hpp"
+#include "machine/order.hpp"
+
+namespace timelike {
+namespace {
+
+const RocketTable* const built[] = TIMELIKE_TABLES(rocket_table);
+
+constexpr int64_t small = 1 << 22;  // comparisons that are made before a thread would have woken up
+
+// Every series by itself: no feature depends on the others, or on who computes it. Shares come first, then stretches.
+void features(const RocketTable& kernels, const RocketBank& bank, const Collection<float>& x, int64_t thresholds, float* out, int64_t stride,
+              int threads, const Poll& poll) {
+    const int64_t room = kernels.scratch(bank, longest(x), x.channels);
+    std::vector<Buffer<float>> desks;
+    for (int w = 0; w < std::max(1, threads); w++) desks.push_back(buffer<float>(room));
+    const std::vector<int64_t> order = by_length(x);
+    volatile bool stop = false;
+    const auto work = [&](int64_t task, int worker) {
+        const int64_t item = order[size_t(x.count - 1 - task)];  // the longest first: threads end at about the same time
+        float* const own = out + item * stride;
+        kernels.features(bank, x.values + x.starts[item] * x.channels, x.lengths[item], x.channels, own, own + thresholds,
+                         desks[size_t(worker)].get(), &stop);
+    };
+    run_tasks(x.count, threads, work, [&](int64_t done) { return poll(done, x.count); }, &stop);
+}
+
+// What would read elsewhere: a bank may come from a file.
+bool sensible(const RocketBank& bank, int64_t channels) {
+    const int64_t groups = bank.dilations * rocket_groups;
+    bool good = bank.slots > 0;
+    for (int64_t j = 0; j < bank.dilations; j++) good &= bank.dilation[j] >= 1 && bank.dilation[j] < int64_t(1) << 40;
+    for (int64_t g = 0; g < groups * bank.slots; g++) good &= bank.channels[g] < channels;
+    for (int64_t g = 0; good && g < groups; g++) good &= bank.channels[g * bank.slots] >= 0;
+    for (int64_t k = 0; k < bank.dilations * rocket_kernels; k++) good &= bank.counts[k] >= 0;
+    return good;
+}
+
+void refuse(bool wrong, const char* what) {
+    if (wrong) throw std::invalid_argument(what);
+}
+
+}  // namespace
+
+void define_rocket(nb::module_& module) {
+    module.def(
+        "rocket_features",
+        [](Array2<const float> x, Ids starts, Ids lengths, bool difference, Ids dilations, Array3<const int64_t> channels,
+           Array2<const int64_t> counts, Array1<const float> thresholds, int64_t first, int threads, Array2<float> out, Isa isa) {
+            const RocketTable& kernels = table_for(isa, built);
+            const RocketBank bank{difference, int64_t(dilations.size()), int64_t(channels.shape(2)), dilations.data(), channels.data(),
+                                  counts.data(), thresholds.data()};
+            refuse(counts.shape(0) != dilations.size() || counts.shape(1) != size_t(rocket_kernels), "expected counts (dilation, 84)");
+            refuse(channels.shape(0) != dilations.size() || channels.shape(1) != size_t(rocket_groups), "expected channels (dilation, 21, slot)");
+            const int64_t number = std::accumulate(counts.data(), counts.data() + counts.size(), int64_t(0));
+            refuse(number != int64_t(thresholds.size()), "expected as many thresholds as are counted");
+            refuse(first < 0 || first + 2 * number > int64_t(out.shape(1)) || out.shape(0) != lengths.size(), "out is too small");
+            refuse(!sensible(bank, int64_t(x.shape(1))), "expected dilations of at least 1, channels that there are, and counts of at least 0");
+            if (lengths.size() == 0 || number == 0) return;
+            const Collection<float> all = collection(x, starts, lengths);
+            const int64_t steps = std::accumulate(all.lengths, all.lengths + all.count, int64_t(0));
+            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+                features(kernels, bank, all, number, out.data() + first, int64_t(out.shape(1)), steps * number < small ? 0 : threads, poll);
+            });
+        },
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
+        nb::arg("isa") = nb::none());
+}
+
+}  // namespace timelike
