@@ -29,9 +29,9 @@ class Sources:
 
     root: Path = ROOT
 
-    def texts(self, paper: str) -> Texts:
-        """Of every module of the library, and of the paper's folder, that makes numbers."""
-        library, papers = self.root / "src", self.root / "benchmarks" / "papers"
+    def texts(self, paper: str, place: str = "benchmarks.papers") -> Texts:
+        """Of every module of the library, and of the paper's folder in its place, that makes numbers."""
+        library, papers = self.root / "src", self.root.joinpath(*place.split("."))
         paths = [*library.glob("timelike/**/*.py"), *papers.glob(f"{paper}/**/*.py")]
         names = [_name(path.relative_to(library if library in path.parents else self.root)) for path in paths]
         found = {name: self._read(name) for name in [*names, KERNELS] if _counts(name)}

@@ -23,7 +23,7 @@ R = TypeVar("R", bound=Row)
 def parsed(program: type[Program[Any]], argv: list[str] | None) -> argparse.Namespace:
     """What was asked, complete; refuses numbers without meaning among the results, and no data."""
     given = _parser(program).parse_args(argv)
-    kept = PAGES / f"{program.paper}_{program.table}.json"
+    kept = PAGES / f"{program.file()}.json"
     if given.quick:
         _quick(given, kept)
     given.results = given.results or kept

@@ -33,6 +33,7 @@ class Program(abc.ABC, Generic[R]):
     `python -m benchmarks.papers.<paper>.<table>` runs it, and its rows are in `docs/benchmarks/<paper>_<table>.json`.
     """
 
+    place: ClassVar[str] = "benchmarks.papers"
     paper: ClassVar[str]
     table: ClassVar[str]
     title: ClassVar[str]  # of the page
@@ -91,6 +92,11 @@ class Program(abc.ABC, Generic[R]):
         return float(found["seconds"]) if guess > 5 else None
 
     @classmethod
+    def file(cls) -> str:
+        """How the rows and the page are called in `docs/benchmarks`."""
+        return f"{cls.paper}_{cls.table}"
+
+    @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
         """Further things that this program can be asked."""
 
@@ -142,7 +148,7 @@ class Program(abc.ABC, Generic[R]):
 
     def page(self) -> str:
         """The finished rows as they are published."""
-        name = f"benchmarks.papers.{self.paper}.{self.table}"
+        name = f"{self.place}.{self.paper}.{self.table}"
         shown = [f"# {self.title}", f"```console\npython -m {name} --data DIR\n```", warned(self.results, self.sources)]
         return "\n\n".join([*shown, self.body().rstrip("\n"), listed(self.results, self.sources)])
 
@@ -156,7 +162,7 @@ class Program(abc.ABC, Generic[R]):
     @cached_property
     def texts(self) -> Texts:
         """The code before the first row: that is what runs, whatever is written meanwhile."""
-        return self.sources.texts(self.paper)
+        return self.sources.texts(self.paper, self.place)
 
     def _possible(self, row: R) -> bool:
         why = self.lacks(row)

@@ -11,6 +11,7 @@ Floats = NDArray[np.float64]
 
 LANDMARKS = 1536  # sequences that axes are made of: n × n products and their eigenvectors take a second or two then
 _RANK = 1e-10  # of the largest eigenvalue: below, an axis is rounding
+_QUIET = 0.3  # of the median variance of features, added to each before it is scaled
 _ROWS = 1 << 10  # vectors that are in double precision at a time
 
 
@@ -19,7 +20,7 @@ class Basis(NamedTuple):
 
     mean: Floats
     weight: Floats
-    """The inverse of the standard deviation, 0 where there is none, (feature,)."""
+    """About the inverse of the standard deviation, 0 where a feature is constant, (feature,)."""
     axes: Floats
     """(feature, axis), orthonormal."""
 
@@ -58,10 +59,11 @@ def principal(vectors: NDArray[np.floating], rng: np.random.Generator) -> tuple[
 
 
 def _moments(vectors: NDArray[np.floating]) -> tuple[Floats, Floats]:
-    mean = vectors.mean(axis=0, dtype=np.float64)
-    deviation = vectors.std(axis=0, dtype=np.float64)
-    constant = deviation <= 1e-6 * np.abs(mean) + 1e-12  # what is left of a constant by rounding
-    return mean, np.where(constant, 0.0, 1 / np.where(constant, 1.0, deviation))
+    """The mean, and 1/√(v + c · median v): a feature that hardly varies is mostly chance, and is not made loud."""
+    mean, deviation = (getattr(vectors, one)(axis=0, dtype=np.float64) for one in ("mean", "std"))
+    varies = deviation > 1e-6 * np.abs(mean) + 1e-12  # less is what rounding leaves of a constant
+    usual = float(np.median(deviation[varies] ** 2)) if varies.any() else 1.0
+    return mean, np.where(varies, 1 / np.sqrt(deviation**2 + _QUIET * usual), 0.0)
 
 
 def _dual(ready: Floats) -> Floats:
