@@ -76,5 +76,6 @@ def _dual(ready: Floats) -> Floats:
 def _largest(symmetric: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues that are more than rounding, the largest first, and their eigenvectors."""
     values, vectors = np.linalg.eigh(symmetric)
-    order = np.flatnonzero(values > max(_RANK * values[-1], np.finfo(np.float64).tiny))[::-1]
+    least = max(_RANK * values.max(initial=0.0), np.finfo(np.float64).tiny)
+    order = np.flatnonzero(values > least)[::-1]
     return values[order], vectors[:, order]
