@@ -76,11 +76,12 @@ def _judged(
     scatter = of_classes(along, np.unique(codes[keep], return_inverse=True)[1])
     first, second = np.triu_indices(len(ask), 1)
     same = held_codes[ask][first] == held_codes[ask][second]
-    by_class = pdist(unit(asked @ class_directions((along**2).mean(axis=0), scatter)), "sqeuclidean")
+    variances = (along**2).mean(axis=0)
+    by_class = pdist(unit(asked @ class_directions(variances, scatter)), "sqeuclidean")
     by_all = {}
     for shrinkage in {choice.shrinkage for choice in every}:
-        least = min(most, along.shape[1])
-        by_all[shrinkage] = pdist(unit(asked[:, :least] @ all_directions(scatter, shrinkage, least)), "sqeuclidean")
+        directions = all_directions(variances, scatter, shrinkage, most)
+        by_all[shrinkage] = pdist(unit(asked[:, : len(directions)] @ directions), "sqeuclidean")
     return [area(c.share * by_class + (1 - c.share) * by_all[c.shrinkage], same) for c in every]
 
 

@@ -23,7 +23,7 @@ Classes = Literal["both", "known", "open"]
 _GRIDS: dict[Classes, list[Choice]] = {
     "known": grid([1.0], [0.1]),
     "both": grid([0.5], [0.05, 0.1, 0.2]),
-    "open": grid([0.0, 0.1, 0.2, 0.35], [0.02, 0.05, 0.1, 0.2, 0.4, 0.7]),
+    "open": grid([0.0, 0.1, 0.2, 0.35], [0.05, 0.1, 0.2, 0.4]),
 }
 # of the same grids, where classes are too few to hold some out
 _OTHERWISE: dict[Classes, Choice] = {"known": Choice(1.0, 0.1), "both": Choice(0.5, 0.1), "open": Choice(0.1, 0.2)}
@@ -34,10 +34,10 @@ class Discriminant(Projected):
 
         d(x, y)² = σ ‖u(x) − u(y)‖² + (1 − σ) ‖v(x) − v(y)‖²,   u = Cz / ‖Cz‖,   v = Rᵀz / ‖Rᵀz‖
 
-    z are the standardized features of the encoder along their principal axes. R Rᵀ = ((1 − γ) S_w + γ s̄ I)⁻¹ whitens
-    what members of one class differ in, S_w, shrunk by γ, and keeps all directions. C are the class directions:
-    discriminant scores, the products with the means of the classes after whitening and whitening within classes, both
-    shrunk (Fisher, 1936; Friedman, "Regularized discriminant analysis", 1989; within-class whitening and cosine: Hatch,
+    z are the features of the encoder, standardized, along their principal axes, whitened (as by `Whitened`, with lower
+    floors). R Rᵀ = ((1 − γ) S_w + γ s̄ I)⁻¹ whitens what members of one class differ in, S_w of mean variance s̄, shrunk
+    by γ, and keeps all directions. C = M R Rᵀ are class directions: discriminant scores, M the means of the classes
+    (Fisher, 1936; Friedman, "Regularized discriminant analysis", 1989; within-class whitening and the cosine: Hatch,
     Kajarekar and Stolcke, "Within-class covariance normalization", 2006). All is computed from products of sequences,
     of which there are fewer than features, in closed form: nothing is trained.
 
@@ -125,8 +125,9 @@ class Discriminant(Projected):
         self.share_, self.shrinkage_ = found
         if not np.abs(scatter.means).sum() > 0:  # pairs that are not alike differ no more than those that are
             self.share_ = 0.0
-        by_class = class_directions((along**2).mean(axis=0), scatter) if self.share_ > 0 else along[:0].T
-        by_all = all_directions(scatter, self.shrinkage_, self.n_features)
+        variances = (along**2).mean(axis=0)
+        by_class = class_directions(variances, scatter) if self.share_ > 0 else along[:0].T
+        by_all = all_directions(variances, scatter, self.shrinkage_, self.n_features)
         self._keep(basis, [(self.share_, by_class), (1 - self.share_, by_all)])
 
     def _coded(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from .basis import Floats
 
 FLOOR = 0.3  # of the mean variance, added to every axis before class directions are sought
 _WITHIN = 0.1  # how far the scatter within classes is shrunk there
+_HIGHER = 1.0  # the floor where all directions are kept: more of them are noise
 
 
 class Scatter(NamedTuple):
@@ -59,16 +60,22 @@ def inverse_root(scatter: Floats, shrinkage: float) -> Floats:
 
 
 def class_directions(variances: Floats, scatter: Scatter) -> Floats:
-    """z ↦ M' R Rᵀ W z, (axis, class): whitened, whitened within classes, then the product with each class's mean."""
-    white = whitening(variances, FLOOR)
-    root = inverse_root(white[:, None] * scatter.within * white, _WITHIN)
-    found: Floats = white[:, None] * root @ (scatter.means * white @ root).T
+    """z ↦ M A Aᵀ z, (axis, class): whitened, whitened within classes, then the product with each class's mean."""
+    root = _white_within(variances, scatter.within, FLOOR, _WITHIN)
+    found: Floats = root @ (scatter.means @ root).T
     return found
 
 
-def all_directions(scatter: Scatter, shrinkage: float, most: int) -> Floats:
-    """z ↦ Rᵀ z, (axis, most): whitened within classes, nothing left out but the least of many axes."""
-    return inverse_root(scatter.within[:most, :most], shrinkage)
+def all_directions(variances: Floats, scatter: Scatter, shrinkage: float, most: int) -> Floats:
+    """z ↦ Aᵀ z, (axis, axis): whitened, and whitened within classes; nothing left out but the least of many axes."""
+    return _white_within(variances[:most], scatter.within[:most, :most], _HIGHER, shrinkage)
+
+
+def _white_within(variances: Floats, within: Floats, floor: float, shrinkage: float) -> Floats:
+    """A = W R: first as variances say, then as classes do."""
+    white = whitening(variances, floor)
+    found: Floats = white[:, None] * inverse_root(white[:, None] * within * white, shrinkage)
+    return found
 
 
 def unit(rows: Floats) -> Floats:
