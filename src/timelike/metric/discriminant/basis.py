@@ -41,21 +41,15 @@ def principal(vectors: NDArray[np.floating], rng: np.random.Generator) -> tuple[
     X Xᵀ = U S² Uᵀ, with which the axes are Xᵀ U S⁻¹. Of more than `LANDMARKS` items with more features than that, as
     many are drawn and the axes are theirs.
     """
-    mean, weight = _moments(vectors)
-    whole = Basis(mean, weight, np.empty((len(mean), 0)))
+    whole = Basis(*_moments(vectors), np.empty((vectors.shape[1], 0)))
     n, p = vectors.shape
-    if p <= min(n, LANDMARKS):
-        axes = np.eye(p)
+    if p > n <= LANDMARKS:
+        basis, along = _dual(whole, vectors)
     else:
-        chosen = np.sort(rng.permutation(n)[:LANDMARKS]) if n > LANDMARKS else slice(None)
-        some = whole.ready(vectors[chosen])
-        axes = _dual(some - some.mean(axis=0))
-    along = whole._replace(axes=axes)
-    coordinates = along.coordinates(vectors)
-    variances, turn = _largest(coordinates.T @ coordinates / n)
-    if not len(variances):
+        basis, along = _turned(whole, vectors, rng)
+    if not along.shape[1]:
         raise ValueError("the encoder gives all sequences of X the same vector: there is nothing to tell them apart by")
-    return along._replace(axes=axes @ turn), coordinates @ turn
+    return basis, along
 
 
 def _moments(vectors: NDArray[np.floating]) -> tuple[Floats, Floats]:
@@ -66,11 +60,25 @@ def _moments(vectors: NDArray[np.floating]) -> tuple[Floats, Floats]:
     return mean, np.where(varies, 1 / np.sqrt(deviation**2 + _QUIET * usual), 0.0)
 
 
-def _dual(ready: Floats) -> Floats:
-    """Xᵀ U S⁻¹, orthonormal (feature, axis), from X (item, feature)."""
+def _dual(whole: Basis, vectors: NDArray[np.floating]) -> tuple[Basis, Floats]:
+    """From products of sequences: axes Xᵀ U S⁻¹, along which the sequences are U S."""
+    ready = whole.ready(vectors)
     squares, left = _largest(ready @ ready.T)
-    axes: Floats = ready.T @ (left / np.sqrt(squares))
-    return axes
+    sizes = np.sqrt(squares)
+    return whole._replace(axes=ready.T @ (left / sizes)), left * sizes
+
+
+def _turned(whole: Basis, vectors: NDArray[np.floating], rng: np.random.Generator) -> tuple[Basis, Floats]:
+    """From products of features, or of axes that are those of a draw."""
+    n, p = vectors.shape
+    if p <= LANDMARKS:
+        axes = np.eye(p)
+    else:
+        drawn = vectors[np.sort(rng.permutation(n)[:LANDMARKS])]
+        axes = _dual(whole._replace(mean=drawn.mean(axis=0, dtype=np.float64)), drawn)[0].axes
+    along = whole._replace(axes=axes).coordinates(vectors)
+    turn = _largest(along.T @ along / n)[1]
+    return whole._replace(axes=axes @ turn), along @ turn
 
 
 def _largest(symmetric: Floats) -> tuple[Floats, Floats]:
