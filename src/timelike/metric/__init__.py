@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # the public names, a line each
     )
     from .coupled.estimator import CoupledGRU as CoupledGRU
     from .coupled.network import CoupledNetwork as CoupledNetwork
+    from .discriminant.estimator import Discriminant as Discriminant
+    from .discriminant.whitened import Whitened as Whitened
+    from .fused.estimator import Fused as Fused
     from .ground.deep_rvsml import DeepRVSML as DeepRVSML
     from .ground.elementwise import ElementWise as ElementWise
     from .ground.rvsml import RVSML as RVSML
@@ -53,6 +56,7 @@ if not TYPE_CHECKING:
             "SiameseNetwork",
             "Supervised",
             "TAPNetwork",
+            "Whitened",
             "alignment_error",
             "augmented",
             "class_scores",

@@ -27,11 +27,12 @@ from . import losses
 from .comparer import Comparer, Features
 from .losses.finding import known, option as loss_option
 from .objectives.base import Comparing
-from .objectives.given_pairs import ByPairs, checked_pairs
+from .objectives.given_pairs import ByPairs
 from .objectives.holding_out import held_out
 from .objectives.labels import Judged, Supervised
 from .objectives.perturbation import Change, OneByOne, Perturbation, checked_perturb
 from .pairs import Part, compare, fill, parts, picked
+from .positions import checked_pairs
 from .strided import Strided, strides_for
 
 _WIDEST = 64  # sequences in a batch, if there are many classes

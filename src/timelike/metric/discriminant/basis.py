@@ -1,0 +1,89 @@
+"""Principal axes of vectors, from whichever is smaller: the products of sequences or the products of features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LANDMARKS = 1536  # sequences that axes are made of: n × n products and their eigenvectors take a second or two then
+_RANK = 1e-10  # of the largest eigenvalue: below, an axis is rounding
+_QUIET = 0.3  # of the median variance of features, added to each before it is scaled
+_ROWS = 1 << 10  # vectors that are in double precision at a time
+
+
+class Basis(NamedTuple):
+    """Features are standardized, constant ones ignored, and turned to axes along which they vary most first."""
+
+    mean: Floats
+    weight: Floats
+    """About the inverse of the standard deviation, 0 where a feature is constant, (feature,)."""
+    axes: Floats
+    """(feature, axis), orthonormal."""
+
+    def ready(self, vectors: NDArray[np.floating]) -> Floats:
+        """Standardized, in double precision."""
+        return (vectors.astype(np.float64) - self.mean) * self.weight
+
+    def coordinates(self, vectors: NDArray[np.floating]) -> Floats:
+        """Along the axes, (item, axis)."""
+        blocks = (vectors[begin : begin + _ROWS] for begin in range(0, len(vectors), _ROWS))
+        return np.concatenate([self.ready(block) @ self.axes for block in blocks])
+
+
+def principal(vectors: NDArray[np.floating], rng: np.random.Generator) -> tuple[Basis, Floats]:
+    """The axes of vectors (item, feature), and the coordinates of the vectors along them, which are uncorrelated.
+
+    With n items and p features, the eigenvectors of the p × p covariance or, where n < p, those U of the n × n products
+    X Xᵀ = U S² Uᵀ, with which the axes are Xᵀ U S⁻¹. Of more than `LANDMARKS` items with more features than that, as
+    many are drawn and the axes are theirs.
+    """
+    whole = Basis(*_moments(vectors), np.empty((vectors.shape[1], 0)))
+    n, p = vectors.shape
+    if p > n <= LANDMARKS:
+        basis, along = _dual(whole, vectors)
+    else:
+        basis, along = _turned(whole, vectors, rng)
+    if not along.shape[1]:
+        raise ValueError("the encoder gives all sequences of X the same vector: there is nothing to tell them apart by")
+    return basis, along
+
+
+def _moments(vectors: NDArray[np.floating]) -> tuple[Floats, Floats]:
+    """The mean, and 1/√(v + c · median v): a feature that hardly varies is mostly chance, and is not made loud."""
+    mean, deviation = (getattr(vectors, one)(axis=0, dtype=np.float64) for one in ("mean", "std"))
+    varies = deviation > 1e-6 * np.abs(mean) + 1e-12  # less is what rounding leaves of a constant
+    usual = float(np.median(deviation[varies] ** 2)) if varies.any() else 1.0
+    return mean, np.where(varies, 1 / np.sqrt(deviation**2 + _QUIET * usual), 0.0)
+
+
+def _dual(whole: Basis, vectors: NDArray[np.floating]) -> tuple[Basis, Floats]:
+    """From products of sequences: axes Xᵀ U S⁻¹, along which the sequences are U S."""
+    ready = whole.ready(vectors)
+    squares, left = _largest(ready @ ready.T)
+    sizes = np.sqrt(squares)
+    return whole._replace(axes=ready.T @ (left / sizes)), left * sizes
+
+
+def _turned(whole: Basis, vectors: NDArray[np.floating], rng: np.random.Generator) -> tuple[Basis, Floats]:
+    """From products of features, or of axes that are those of a draw."""
+    n, p = vectors.shape
+    if p <= LANDMARKS:
+        axes = np.eye(p)
+    else:
+        drawn = vectors[np.sort(rng.permutation(n)[:LANDMARKS])]
+        axes = _dual(whole._replace(mean=drawn.mean(axis=0, dtype=np.float64)), drawn)[0].axes
+    along = whole._replace(axes=axes).coordinates(vectors)
+    turn = _largest(along.T @ along / n)[1]
+    return whole._replace(axes=axes @ turn), along @ turn
+
+
+def _largest(symmetric: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues that are more than rounding, the largest first, and their eigenvectors."""
+    values, vectors = np.linalg.eigh(symmetric)
+    least = max(_RANK * values.max(initial=0.0), np.finfo(np.float64).tiny)
+    order = np.flatnonzero(values > least)[::-1]
+    return values[order], vectors[:, order]

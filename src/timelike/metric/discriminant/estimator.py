@@ -1,0 +1,152 @@
+"""Discriminant: a metric learned in closed form from classes, over the vectors of any encoder."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...encode.base import Encoder
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import generator, store
+from ...sequences.sampling import RandomState
+from ..positions import checked_pairs
+from .basis import Basis, Floats
+from .choosing import Choice, chosen, grid
+from .projected import Projected
+from .scatter import Scatter, all_directions, class_directions, of_classes, of_pairs
+
+Classes = Literal["both", "known", "open"]
+
+_GRIDS: dict[Classes, list[Choice]] = {
+    "known": grid([1.0], [0.1]),
+    "both": grid([0.5], [0.05, 0.1, 0.2]),
+    "open": grid([0.0, 0.1, 0.2, 0.35], [0.05, 0.1, 0.2, 0.4]),
+}
+# of the same grids, where classes are too few to hold some out
+_OTHERWISE: dict[Classes, Choice] = {"known": Choice(1.0, 0.1), "both": Choice(0.5, 0.1), "open": Choice(0.1, 0.2)}
+
+
+class Discriminant(Projected):
+    """A supervised linear metric over the vectors of an encoder, learned in a second.
+
+        d(x, y)² = σ ‖u(x) − u(y)‖² + (1 − σ) ‖v(x) − v(y)‖²,   u = Cz / ‖Cz‖,   v = Rᵀz / ‖Rᵀz‖
+
+    z are the features of the encoder, standardized, along their principal axes, whitened (as by `Whitened`, with lower
+    floors). R Rᵀ = ((1 − γ) S_w + γ s̄ I)⁻¹ whitens what members of one class differ in, S_w of mean variance s̄, shrunk
+    by γ, and keeps all directions. C = M R Rᵀ are class directions: discriminant scores, M the means of the classes
+    (Fisher, 1936; Friedman, "Regularized discriminant analysis", 1989; within-class whitening and the cosine: Hatch,
+    Kajarekar and Stolcke, "Within-class covariance normalization", 2006). All is computed from products of sequences,
+    of which there are fewer than features, in closed form: nothing is trained.
+
+    Use it wherever there are labels: to search, to verify, to classify by neighbours. Class directions are best for
+    classes that were learned, and know little of others, for which all directions are needed: say with `classes` what
+    will be asked. Where alignment in time tells new classes apart, `Fused([tl.DTW(normalize="length"),
+    tl.Discriminant(classes="open")])` is better than either. A deep metric is worth its time only with many labels.
+
+    Parameters
+    ----------
+    encoder : Encoder or None
+        None for `Rocket`. A fitted one is used as it is; of another, `fit` fits a copy.
+    classes : {"both", "known", "open"}
+        Which classes will be compared: `"known"` those of `fit` only (σ = 1), `"open"` others than these, as in
+        verification (σ and γ by classes that are held out), `"both"` (σ = ½, γ by classes that are held out).
+    n_features : int
+        Most axes, the principal ones, of which all directions are kept; there are as many class directions as classes.
+    random_state : int, Generator or None
+        Repeats the default encoder, which classes are held out, and what is drawn of very many sequences.
+
+    Attributes
+    ----------
+    encoder_ : Encoder
+        The fitted one.
+    share_, shrinkage_ : float
+        σ and γ.
+    classes_ : array
+        The classes it learned from; empty after `fit_pairs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.sin(np.arange(60) / np.repeat([2, 3, 4], 6)[:, None] + rng.uniform(0, 6, (18, 1)))
+    >>> y = np.repeat(["fast", "middle", "slow"], 6)
+    >>> metric = tl.Discriminant(tl.Rocket(n_features=500, random_state=0), random_state=0).fit(X[::2], y[::2])
+    >>> tl.Neighbors(metric).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    1.0
+    """
+
+    classes = options.one_of(*get_args(Classes))
+
+    classes_: NDArray[Any]
+    share_: float
+    shrinkage_: float
+    _call = "fit(X, y)"
+
+    def __init__(
+        self,
+        encoder: Encoder | None = None,
+        *,
+        classes: Classes = "both",
+        n_features: int = 512,
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from sequences and their classes: `y`, or the labels that X carries."""
+        with self._fitting():
+            sequences = self._learn_from(X)
+            codes = self._coded(sequences, y)
+            basis, along = self._axes_of(sequences)
+            rng = generator(self.random_state)
+            found = chosen(along, codes, _GRIDS[self.classes], self.n_features, rng) or _OTHERWISE[self.classes]
+            self._learned(basis, along, of_classes(along, codes), found)
+        return self
+
+    def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+        """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
+
+        S_w is that of the differences of pairs that are alike; class directions are those along which the others
+        differ more. Nothing is held out.
+        """
+        with self._fitting():
+            sequences = self._learn_from(X)
+            given, alike = checked_pairs(pairs, same, len(sequences))
+            self.classes_ = np.empty(0, np.int64)
+            basis, along = self._axes_of(sequences)
+            self._learned(basis, along, of_pairs(along, given, alike), _OTHERWISE[self.classes])
+        return self
+
+    def _learned(self, basis: Basis, along: Floats, scatter: Scatter, found: Choice) -> None:
+        self.share_, self.shrinkage_ = found
+        if not np.abs(scatter.means).sum() > 0:  # pairs that are not alike differ no more than those that are
+            self.share_ = 0.0
+        variances = (along**2).mean(axis=0)
+        by_class = class_directions(variances, scatter) if self.share_ > 0 else along[:0].T
+        by_all = all_directions(variances, scatter, self.shrinkage_, self.n_features)
+        self._keep(basis, [(self.share_, by_class), (1 - self.share_, by_all)])
+
+    def _coded(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
+        """The class of every sequence, as a number."""
+        labels = self._classes(sequences, y, "use EmbeddingRegressor")
+        self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        if len(counts) < 2:
+            raise ValueError(
+                f"y holds one class, {self.classes_.tolist()[0]!r}: a discriminant tells two or more apart; Whitened "
+                "learns without classes, and fit_pairs(X, pairs, same) from pairs"
+            )
+        if counts.max() < 2:
+            raise ValueError(
+                f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
+                "class two members or more, or use Whitened, which learns without classes"
+            )
+        return codes.astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,114 @@
+"""The base of linear metrics over an encoder: its vectors, projected, each part of length 1, compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...align.matrix import threads_of
+from ...encode.base import Encoder, Stream
+from ...models import options, parts
+from ...sequences import Sequences
+from ...sequences.arguments import generator
+from .basis import Basis, Floats, principal
+from .scatter import unit
+
+_ENCODED = 1 << 10  # sequences whose vectors, thousands of numbers each, are there at a time
+
+
+def _encoder(value: Any, name: str) -> Encoder | None:
+    given = parts.thawed(value)
+    if given is not None and not isinstance(given, Encoder):
+        raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.Rocket(), or None")
+    return given
+
+
+def _default(word: Any) -> Any:
+    from ...encode import Rocket
+
+    return Rocket() if word is None else word
+
+
+class Projected(Encoder):
+    """The vectors of an encoder, standardized and projected: parts of length 1, the squares of whose distances add up.
+
+    A subclass learns `basis_`, `shares_` and `maps_`, for each part its share and a map (axis, dimension).
+    """
+
+    encoder = options.Option(_encoder, words=_default)
+    n_features = options.whole(1)
+    random_state = options.seed()
+
+    encoder_: Encoder
+    mean_: Floats
+    weight_: Floats
+    shares_: list[float]
+    projections_: list[NDArray[np.float32]]
+    _derived = ("exact_",)
+    exact_: list[Floats]
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        from ...encode import Rocket
+
+        return {"encoder": Rocket(n_features=60, random_state=0)}
+
+    def _takes_missing(self) -> bool:
+        found = getattr(self, "encoder_", None) or parts.thawed(_default(self.encoder))
+        return isinstance(found, Encoder) and found._takes_missing()
+
+    def _axes_of(self, sequences: Sequences) -> tuple[Basis, Floats]:
+        """Take the encoder as it is, or fit a copy; the axes of its vectors, and the vectors along them."""
+        given = parts.thawed(self.encoder)
+        if given is None:
+            given = _default(None).set_params(random_state=self.random_state)
+        self.encoder_ = parts.ready(given, sequences)
+        self.encoder_._refuse_frame(sequences.frame, "X")
+        if len(sequences) < 2:
+            raise ValueError("X holds one sequence (n_samples=1): expected at least two, which can differ")
+        vectors = self.encoder_._encode(sequences, threads_of(None))
+        return principal(vectors, generator(self.random_state))
+
+    def _keep(self, basis: Basis, maps: list[tuple[float, Floats]]) -> None:
+        """What answers need, in single precision on disk; parts without a share are left out."""
+        self.mean_, self.weight_ = basis.mean, basis.weight
+        kept = [(share, basis.axes[:, : len(some)] @ some) for share, some in maps if share > 0]
+        self.shares_ = [float(share) for share, _ in kept]
+        self.projections_ = [_scaled(projection).astype(np.float32) for _, projection in kept]
+        self._derive()
+
+    def _derive(self) -> None:
+        self.exact_ = [self.weight_[:, None] * projection for projection in self.projections_]
+
+    def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
+        blocks = (sequences[begin : begin + _ENCODED] for begin in range(0, len(sequences), _ENCODED))
+        return np.concatenate([self._projected(self.encoder_._encode(block, threads)) for block in blocks])
+
+    def _projected(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+        """In double precision, then rounded: so company changes no bit."""
+        centred = vectors.astype(np.float64) - self.mean_
+        found = [np.sqrt(share) * unit(centred @ some) for share, some in zip(self.shares_, self.exact_, strict=True)]
+        return np.asarray(np.concatenate(found, axis=1), np.float32)
+
+    def stream(self) -> Stream:
+        """One new sample in, the vector of everything so far out, where the encoder has a stream."""
+        self._require_fitted()
+        return _ProjectedStream(self.encoder_.stream(), self)
+
+
+class _ProjectedStream(Stream):
+    def __init__(self, inner: Stream, metric: Projected) -> None:
+        self._inner, self._metric = inner, metric
+
+    def push(self, sample: Any) -> NDArray[np.float32]:
+        """The vector (feature,) with this sample."""
+        vector = self._inner.push(sample)
+        self.n_samples += 1
+        return np.asarray(self._metric._projected(vector[None])[0])
+
+
+def _scaled(projection: Floats) -> Floats:
+    """Lengths do not count, and float32 should hold the numbers."""
+    return projection / max(float(np.abs(projection).max()), float(np.finfo(np.float64).tiny))

@@ -1,0 +1,84 @@
+"""How sequences that are alike and those that are not are scattered, and the linear maps that follow from it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .basis import Floats
+
+FLOOR = 0.3  # of the mean variance, added to every axis before class directions are sought
+_WITHIN = 0.1  # how far the scatter within classes is shrunk there
+_HIGHER = 1.0  # the floor where all directions are kept: more of them are noise
+
+
+class Scatter(NamedTuple):
+    """What is learned of classes, or of pairs: in coordinates along principal axes."""
+
+    within: Floats
+    """Covariance of sequences around their class, (axis, axis)."""
+    means: Floats
+    """A matrix M (any, axis) with Mᵀ M the covariance between classes: their means, all classes alike."""
+
+
+def of_classes(coordinates: Floats, codes: NDArray[np.int64]) -> Scatter:
+    """S_w = 1/n Σ (z_i − m_c(i))(z_i − m_c(i))ᵀ, and the means of classes around their own mean."""
+    counts = np.bincount(codes)
+    means = np.zeros((len(counts), coordinates.shape[1]))
+    np.add.at(means, codes, coordinates)
+    means /= counts[:, None]
+    around = coordinates - means[codes]
+    centred = means - means.mean(axis=0)
+    return Scatter(around.T @ around / len(codes), centred / np.sqrt(len(counts)))
+
+
+def of_pairs(coordinates: Floats, pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> Scatter:
+    """From differences: S_w = ½ mean of those of pairs that are alike; what is more in the others is between."""
+    apart = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
+    within, total = (half.T @ half / (2 * len(half)) for half in (apart[same], apart[~same]))
+    values, vectors = np.linalg.eigh(total - within)
+    kept = values > 1e-10 * max(values[-1], np.finfo(np.float64).tiny)
+    return Scatter(within, (vectors[:, kept] * np.sqrt(values[kept])).T)
+
+
+def whitening(variances: Floats, floor: float) -> Floats:
+    """1/√(v_k + floor · mean v), (axis,): axes of small variance are mostly noise, and the floor keeps them small."""
+    found: Floats = 1 / np.sqrt(variances + floor * variances.mean())
+    return found
+
+
+def inverse_root(scatter: Floats, shrinkage: float) -> Floats:
+    """R (axis, axis) with R Rᵀ = ((1 − γ) S + γ mean(S) I)⁻¹, the shrunk scatter of Ledoit and Wolf (2004)."""
+    values, vectors = np.linalg.eigh(scatter)
+    values = np.maximum(values, 0.0)
+    if values.mean() <= np.finfo(np.float64).tiny:  # members of a class are all the same
+        return np.eye(len(values))
+    found: Floats = vectors / np.sqrt((1 - shrinkage) * values + shrinkage * values.mean())
+    return found
+
+
+def class_directions(variances: Floats, scatter: Scatter) -> Floats:
+    """z ↦ M A Aᵀ z, (axis, class): whitened, whitened within classes, then the product with each class's mean."""
+    root = _white_within(variances, scatter.within, FLOOR, _WITHIN)
+    found: Floats = root @ (scatter.means @ root).T
+    return found
+
+
+def all_directions(variances: Floats, scatter: Scatter, shrinkage: float, most: int) -> Floats:
+    """z ↦ Aᵀ z, (axis, axis): whitened, and whitened within classes; nothing left out but the least of many axes."""
+    return _white_within(variances[:most], scatter.within[:most, :most], _HIGHER, shrinkage)
+
+
+def _white_within(variances: Floats, within: Floats, floor: float, shrinkage: float) -> Floats:
+    """A = W R: first as variances say, then as classes do."""
+    white = whitening(variances, floor)
+    found: Floats = white[:, None] * inverse_root(white[:, None] * within * white, shrinkage)
+    return found
+
+
+def unit(rows: Floats) -> Floats:
+    """Each of length 1; one at the very centre stays there."""
+    found: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return found

@@ -1,0 +1,1 @@
+"""Several metrics as one: distances calibrated on held-out pairs, and their sum."""

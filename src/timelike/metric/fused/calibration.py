@@ -1,0 +1,72 @@
+"""From distances of several metrics to the log-odds of being alike: a scale and a weight for each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+Floats = NDArray[np.float64]
+
+PULL = 0.01  # towards equal weights; the loss of a guess is log 2
+
+
+class HeldOut(NamedTuple):
+    """Pairs of a round that nothing was learned from."""
+
+    distances: Floats
+    """(pair, metric)."""
+    same: NDArray[np.bool_]
+    n_sequences: int
+
+
+class Calibration(NamedTuple):
+    """P(alike) = 1 / (1 + exp(Σ_m w_m log(1 + d_m / s_m) − b)) where half of the pairs are alike."""
+
+    scales: Floats
+    weights: Floats
+    offset: float
+
+
+def calibrated(rounds: list[HeldOut]) -> Calibration:
+    """First each metric alone, then weights v_m ≥ 0 of their log-odds, drawn to each other: + κ Σ (v_m − v̄)².
+
+    Rounds count the same, and in each what is alike and what is not. Certainty ends with the number of sequences N: no
+    pair counts as alike with more than 1 − 1/(N + 2) (Platt, 1999).
+    """
+    distances = np.concatenate([one.distances for one in rounds])
+    same = np.concatenate([one.same for one in rounds])
+    counts = np.concatenate([_balanced(one.same) for one in rounds]) / len(rounds)
+    doubt = 1 / (2 + sum(one.n_sequences for one in rounds))
+    scales = np.median(distances, axis=0)
+    scales[scales <= 0] = 1.0
+    terms = np.log1p(distances / scales)
+    alone = np.array([_logistic(term[:, None], same, counts, doubt)[1][0] for term in terms.T])
+    if not alone.any():  # no metric knows anything
+        alone[:] = 1.0
+    offset, shares = _logistic(terms * alone, same, counts, doubt)
+    weights = alone * shares
+    return Calibration(scales, weights if weights.any() else alone / len(alone), offset)
+
+
+def _balanced(same: NDArray[np.bool_]) -> Floats:
+    return np.where(same, 0.5 / max(same.sum(), 1), 0.5 / max((~same).sum(), 1))
+
+
+def _logistic(terms: Floats, same: NDArray[np.bool_], counts: Floats, doubt: float) -> tuple[float, Floats]:
+    """Offset and weights, none negative, of log-odds b − Σ v_m t_m."""
+    sure = np.where(same, 1 - doubt, doubt)
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        odds = at[0] - terms @ at[1:]
+        apart = at[1:] - at[1:].mean()
+        value = counts @ (np.logaddexp(0, odds) - sure * odds) + PULL * apart @ apart
+        slope = counts * (np.exp(-np.logaddexp(0, -odds)) - sure)
+        return float(value), np.concatenate([[slope.sum()], 2 * PULL * apart - terms.T @ slope])
+
+    n = terms.shape[1]
+    start = np.concatenate([[np.median(terms.mean(axis=1))], np.full(n, 1 / n)])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None)] + [(0, None)] * n).x
+    return float(found[0]), found[1:]

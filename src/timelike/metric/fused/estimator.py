@@ -1,0 +1,246 @@
+"""Fused: the sum of several metrics, each calibrated on pairs that it did not learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...align import FittedMetric, Matches, Metric, named
+from ...align.matrix import Report, computed
+from ...encode.base import Encoder
+from ...models import Model, options, parts
+from ...sequences import Sequences
+from ...sequences.arguments import generator, store
+from ...sequences.sampling import RandomState
+from ..positions import checked_pairs
+from .calibration import Calibration, Floats, HeldOut, calibrated
+from .rounds import Ids, of_labels, of_pairs
+from .searching import Known, nearest
+
+_ASKED = 1 << 8  # queries whose cheap distances to everything are there at a time
+
+
+def _metrics(value: Any, name: str) -> list[Metric]:
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError(f"{name}={value!r:.80}: expected a list of at least one metric, such as [tl.DTW()]")
+    return [named.resolve(one) for one in value]
+
+
+class Fused(FittedMetric):
+    """Several metrics as one: their distances, calibrated on held-out pairs, and added up.
+
+        d(x, y) = Σ_m w_m log(1 + d_m(x, y) / s_m),   P(alike) = 1 / (1 + exp(d − b)) where half of the pairs are
+
+    s_m is the median of the held-out distances of metric m; the weights w_m ≥ 0 and b are those of a logistic
+    regression (Platt, 1999), drawn towards equal shares for every metric. A metric that learns is fitted 9 times on
+    parts of the sequences and judged by pairs of the rest: two classes held out, six times, and a third of every class,
+    three times (with less than four classes, only these); then once on everything. A sum of metrics is a metric.
+
+    For classes that were not learned, where a learned metric and an elastic one err differently: `Fused([tl.DTW(
+    normalize="length"), tl.Discriminant(classes="open")])`. Among known classes `Discriminant` alone is as good, and
+    needs no alignment.
+
+    Parameters
+    ----------
+    metrics : list of Metric or str
+        Those that learn are used as they are if they are fitted, and are then judged by what they may have learned
+        from; of others, `fit` fits copies.
+    random_state : int, Generator or None
+        Repeats what is held out.
+
+    Attributes
+    ----------
+    metrics_ : list of Metric
+        The fitted ones.
+    scales_, weights_ : array (metric,)
+        s_m and w_m.
+    offset_ : float
+        b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.sin(np.arange(40) / np.repeat([2, 3, 4, 5], 6)[:, None] + rng.uniform(0, 6, (24, 1)))
+    >>> discriminant = tl.Discriminant(tl.Rocket(n_features=200, random_state=0), classes="open")
+    >>> metric = tl.Fused([tl.DTW(), discriminant], random_state=0).fit(X, np.repeat(list("abcd"), 6))
+    >>> metric.distance(X[0], X[0])
+    0.0
+    >>> metric.distance(X[0], X[1]) < metric.offset_ < metric.distance(X[0], X[23])  # more likely alike than not
+    True
+    """
+
+    metrics = options.Option(_metrics)
+    random_state = options.seed()
+
+    metrics_: list[Metric]
+    scales_: Floats
+    weights_: Floats
+    offset_: float
+    _call = "fit(X, y)"
+
+    def __init__(self, metrics: Sequence[Metric | str], *, random_state: RandomState = None) -> None:
+        store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        from ...encode import Rocket
+        from ..discriminant.whitened import Whitened
+
+        return {"metrics": ["dtw", Whitened(Rocket(n_features=60, random_state=0))]}
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from sequences and their classes: `y`, or the labels that X carries."""
+        with self._fitting():
+            sequences = self._learn_from(X)
+            labels = self._classes(sequences, y, "there is no metric to learn")
+            codes = _coded(labels)
+            rounds = of_labels(codes, generator(self.random_state))
+            if not rounds:
+                raise ValueError(
+                    f"y has {len(np.unique(codes))} classes of at most {np.bincount(codes).max()} members: too few to "
+                    "hold pairs out; expected two classes of four members or four of two, or fit the best metric alone"
+                )
+            found = []
+            for known, held, repeats in rounds:
+                made = [_learned(one, sequences[known], labels[known]) for one in self._given()]
+                found += [_held_out(made, sequences[held], codes[held])] * repeats
+            self._keep(calibrated(found), [named.ready(one, sequences, labels) for one in self._given()])
+        return self
+
+    def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
+        """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
+
+        Metrics that can learn from pairs do, and others that learn do so from X. Three times a third is held out:
+        groups of sequences that are alike where there are such, or else pairs.
+        """
+        with self._fitting():
+            sequences = self._learn_from(X)
+            given, alike = checked_pairs(pairs, same, len(sequences))
+            found = []
+            for known, held in of_pairs(given, alike, generator(self.random_state)):
+                made = [_paired(one, sequences, given[known], alike[known]) for one in self._given()]
+                found.append(_held_pairs(made, sequences, given[held], alike[held]))
+            if not found:
+                raise ValueError(f"{len(given)} pairs are too few to hold some out: expected several of either kind")
+            self._keep(calibrated(found), [_paired(one, sequences, given, alike) for one in self._given()])
+        return self
+
+    def _given(self) -> list[Metric]:
+        return _metrics(self.metrics, "metrics")
+
+    def _keep(self, found: Calibration, metrics: list[Metric]) -> None:
+        self.scales_, self.weights_, self.offset_ = found
+        self.metrics_ = metrics
+        for one in metrics:
+            if isinstance(one, Model):
+                one._refuse_frame(self.frame_, "X")
+
+    def _takes_missing(self) -> bool:
+        made = getattr(self, "metrics_", None) or (self.metrics if isinstance(self.metrics, list | tuple) else [])
+        return bool(made) and all(getattr(parts.thawed(one), "_takes_missing", bool)() for one in made)
+
+    # --- comparing -----------------------------------------------------------------------------------------------
+
+    def _term(self, number: int, distances: NDArray[Any]) -> Floats:
+        """What one metric adds: w_m log(1 + d_m / s_m)."""
+        positive = np.maximum(distances.astype(np.float64), 0.0)
+        return np.asarray(self.weights_[number] * np.log1p(positive / self.scales_[number]))
+
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        total, own = np.zeros(out.shape), np.empty(out.shape, out.dtype)
+        for number, metric in enumerate(self.metrics_):
+            metric._fill(x, y if y is not None or metric.symmetric else x, own, threads, report)
+            total += self._term(number, own)
+        out[...] = total
+
+    def _known(self, sequences: Sequences, threads: int) -> Known:
+        found = [metric._known(sequences, threads) for metric in self.metrics_]
+        return Known(found, len(sequences), computed(sequences, sequences))
+
+    def _some(self, known: Known, items: Ids | slice) -> Known:
+        found = [metric._some(one, items) for metric, one in zip(self.metrics_, known.parts, strict=True)]
+        return Known(found, len(np.arange(known.size)[items]), known.dtype)
+
+    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+        total = np.zeros(out.shape)
+        for number in range(len(self.metrics_)):
+            total += self._part(number, asked, known, out.shape, out.dtype, threads)
+        out[...] = total
+
+    def _part(
+        self, number: int, asked: Known, known: Known, shape: tuple[int, ...], dtype: Any, threads: int
+    ) -> Floats:
+        """What one metric adds to distances, from what it knows of both sides."""
+        own = np.empty(shape, dtype)
+        self.metrics_[number]._against(asked.parts[number], known.parts[number], own, threads)
+        return self._term(number, own)
+
+    def _found(self, asked: Sequences, known: Known, k: int, threads: int) -> Matches | None:
+        """Vectors are compared with all, and the rest only where what vectors say leaves a chance: exact."""
+        cheap = [number for number, one in enumerate(self.metrics_) if isinstance(one, Encoder)]
+        if not cheap or len(cheap) == len(self.metrics_):
+            return None
+        pieces = (asked[begin : begin + _ASKED] for begin in range(0, len(asked), _ASKED))
+        found = [nearest(self, self._known(piece, threads), known, k, cheap, threads) for piece in pieces]
+        return Matches(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _coded(labels: NDArray[Any]) -> Ids:
+    kinds, codes = np.unique(labels, return_inverse=True)
+    if len(kinds) < 2:
+        raise ValueError(
+            f"y holds one class, {kinds.tolist()[0]!r}: metrics are weighed by pairs of two or more; without classes, "
+            "fit_pairs(X, pairs, same) learns from pairs"
+        )
+    return codes.astype(np.int64)
+
+
+def _learned(metric: Metric, sequences: Sequences, labels: NDArray[Any]) -> Metric:
+    return named.ready(metric, sequences, labels)
+
+
+def _paired(metric: Metric, sequences: Sequences, pairs: Ids, same: NDArray[np.bool_]) -> Metric:
+    """One that learns from pairs does, in a copy; another that learns does so from the sequences."""
+    if not isinstance(metric, Model) or parts.has_learned(metric) or not hasattr(metric, "fit_pairs"):
+        return named.ready(metric, sequences)
+    made: Metric = parts.blank(metric).fit_pairs(sequences, pairs, same)
+    return made
+
+
+def _held_out(metrics: list[Metric], sequences: Sequences, codes: Ids) -> HeldOut:
+    """Distances of all pairs of sequences."""
+    first, second = np.triu_indices(len(codes), 1)
+    columns = [_refused(metric, metric.pairwise(sequences)[first, second]) for metric in metrics]
+    return HeldOut(np.stack(columns, axis=1).astype(np.float64), codes[first] == codes[second], len(codes))
+
+
+def _held_pairs(metrics: list[Metric], sequences: Sequences, pairs: Ids, same: NDArray[np.bool_]) -> HeldOut:
+    ids, places = np.unique(pairs, return_inverse=True)
+    first, second = places.reshape(pairs.shape).T
+    columns = [_refused(metric, _rows(metric, sequences[ids], first, second)) for metric in metrics]
+    return HeldOut(np.stack(columns, axis=1).astype(np.float64), same, len(ids))
+
+
+def _rows(metric: Metric, sequences: Sequences, first: Ids, second: Ids) -> NDArray[Any]:
+    """The distances of pairs, from what is known of each sequence once."""
+    known, out = metric._known(sequences, 1), np.empty(len(first), computed(sequences, sequences))
+    for begin in np.unique(first):
+        own = np.flatnonzero(first == begin)
+        row = np.empty((1, len(own)), out.dtype)
+        metric._against(metric._some(known, np.array([begin])), metric._some(known, second[own]), row, 1)
+        out[own] = row[0]
+    return out
+
+
+def _refused(metric: Metric, distances: NDArray[Any]) -> NDArray[Any]:
+    if (distances < 0).any():
+        raise ValueError(
+            f"metrics: {metric!r} gave the distance {distances.min():g}, and a negative one has no logarithm: use a "
+            "metric without negative distances, such as SoftDTW(divergence=True)"
+        )
+    return distances

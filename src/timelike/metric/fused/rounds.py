@@ -1,0 +1,91 @@
+"""Rounds of cross-fitting: what each learns from, and which pairs are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+Ids = NDArray[np.int64]
+
+OF_CLASSES = 6  # in which two classes are held out
+OF_MEMBERS = 3  # in which a third of every class is
+_MOST = 200  # sequences of a round between which all pairs are compared
+
+
+class Round(NamedTuple):
+    """Positions to learn from, and to be judged by; how much the round counts."""
+
+    known: Ids
+    held: Ids
+    repeats: int
+
+
+def of_labels(codes: Ids, rng: np.random.Generator) -> list[Round]:
+    """Half of the say is with classes that are held out, half with members of known ones.
+
+    A metric that learned from fewer classes than in the end does worse on others than it will; one that knows the
+    classes does better.
+    """
+    held_out = list(_classes(codes, rng))
+    members = [Round(*sides, max(1, len(held_out) // OF_MEMBERS)) for sides in _members(codes, rng)]
+    return [*(Round(*sides, 1) for sides in held_out), *members]
+
+
+def _classes(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids]]:
+    several = np.flatnonzero(np.bincount(codes) > 1)
+    if len(several) < 4:
+        return
+    pairs = [two for _ in range(OF_CLASSES) for two in rng.permutation(several)[: len(several) // 2 * 2].reshape(-1, 2)]
+    for two in pairs[:OF_CLASSES]:
+        held = np.isin(codes, two)
+        yield np.flatnonzero(~held), few(np.flatnonzero(held), codes)
+
+
+def _members(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids]]:
+    fold = np.empty(len(codes), np.int64)
+    for kind in np.unique(codes):
+        own = rng.permutation(np.flatnonzero(codes == kind))
+        fold[own] = (np.arange(len(own)) // 2 + rng.integers(OF_MEMBERS)) % OF_MEMBERS  # two by two: a pair of each
+    for number in range(OF_MEMBERS):
+        known, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        left = np.bincount(codes[known]) if len(known) else np.zeros(1, np.int64)
+        counts = np.bincount(codes[held]) if len(held) else np.zeros(1, np.int64)
+        if (left > 0).sum() > 1 and left.max() > 1 and (counts > 0).sum() > 1 and counts.max() > 1:
+            yield known, few(held, codes)
+
+
+def few(held: Ids, codes: Ids) -> Ids:
+    """At most so many of them, the first of each class before the second of any."""
+    order = np.empty(len(held), np.int64)
+    for kind in np.unique(codes[held]):
+        own = np.flatnonzero(codes[held] == kind)
+        order[own] = np.arange(len(own))
+    return np.sort(held[np.argsort(order, kind="stable")[:_MOST]])
+
+
+def of_pairs(pairs: Ids, same: NDArray[np.bool_], rng: np.random.Generator) -> list[tuple[Ids, Ids]]:
+    """Positions among the pairs to learn from and to be judged by.
+
+    Where alike pairs fall into groups, whole groups are held out; otherwise a third of the pairs.
+    """
+    n = int(pairs.max()) + 1
+    links = coo_array((np.ones(int(same.sum())), tuple(pairs[same].T)), shape=(n, n))
+    group = connected_components(links, directed=False)[1]
+    fold = rng.permutation(group.max() + 1)[group] % OF_MEMBERS
+    first, second = fold[pairs[:, 0]], fold[pairs[:, 1]]
+    whole = [((first != k) & (second != k), (first == k) & (second == k)) for k in range(OF_MEMBERS)]
+    dealt = rng.permutation(len(pairs)) % OF_MEMBERS
+    for rounds in (whole, [(dealt != k, dealt == k) for k in range(OF_MEMBERS)]):
+        found = [
+            (np.flatnonzero(known), np.flatnonzero(held))
+            for known, held in rounds
+            if all(some.any() and not some.all() for some in (same[known], same[held]))
+        ]
+        if found:
+            return found
+    return []
