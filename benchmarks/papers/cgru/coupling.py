@@ -51,9 +51,9 @@ class Coupling(Program[Asked]):
         seeds, chaotic = range(self.given.seeds), [case for case in oscillators.CASES if case.endswith("chaotic")]
         for seed in seeds:
             yield from (Asked("labels", case, method, seed) for case in few_users.CASES for method in BOTH)
-            if seed < ABLATED:
-                yield from (Asked("gates", name, kind, seed) for kind in gates.NETWORKS for name in gates.SETS)
             yield from (Asked("oscillators", case, method, seed) for case in chaotic for method in BOTH)
+            if seed < ABLATED:
+                yield from (Asked("gates", name, kind, seed) for name in gates.SETS for kind in gates.NETWORKS)
         usual = [case for case in oscillators.CASES if case not in chaotic]
         yield from (Asked("oscillators", case, method, seed) for seed in seeds for case in usual for method in BOTH)
         yield from (Asked("labels", case, "coupled-2", seed) for seed in seeds for case in few_users.CASES)

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 import timelike as tl
 from timelike.score import mean_average_precision, nearest_accuracy
 
-STEPS, FRAMES = 200, 64
+STEPS, FRAMES, PER_CLASS = 200, 64, 4
 RATES = (3e-3, 1e-2, 3e-2)
 SCORES = ("accuracy", "map", "auc")
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -34,12 +34,12 @@ class Parts(NamedTuple):
 def budget(quick: bool = False) -> dict[str, Any]:
     """How every network of these programs is trained: so many steps of one cycle, the last weights kept."""
     steps = 2 if quick else STEPS
-    given = {"max_steps": steps, "schedule": "cycle", "validation": 0.0, "max_frames": FRAMES}
+    given = {"max_steps": steps, "schedule": "cycle", "validation": 0.0, "max_frames": FRAMES, "per_class": PER_CLASS}
     return given | {"max_epochs": None, "patience": None, "progress": False}
 
 
 def plain(method: str, *, rate: float, quick: bool = False, **options: Any) -> Any:
-    """The paper's network, without a front end, and the paper's loss, batches and optimiser."""
+    """The paper's network, without a front end, and the paper's loss and optimiser."""
     kind, own = METHODS[method]
     return getattr(tl, kind).preset("paper", learning_rate=rate, **budget(quick), **own, **options)
 

@@ -11,8 +11,8 @@ from benchmarks.papers.cgru.equals import METHODS, Parts, judged, plain, tuned
 import timelike as tl
 
 USERS = 4  # of the 21 training users
-CHOOSING, ASKED = 30, 50  # of every class
-UNITS, LABELS = (4, 20), (5, 20, 100)
+CHOOSING, ASKED = 20, 50  # of every class
+UNITS, LABELS = (4, 20), (20, 5, 100)  # 20 first: it tells most
 CASES = [f"{channels}-{units}-{labels}" for labels in LABELS for units in UNITS for channels in ("raw", "standardized")]
 
 
