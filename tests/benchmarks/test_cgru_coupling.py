@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from benchmarks.papers.cgru import equals, few_users, gates, oscillators
+from benchmarks.papers.cgru import coupling_report as report, equals, few_users, gates, oscillators
 from benchmarks.papers.cgru.data import Problem
 
 import timelike as tl
@@ -128,5 +128,41 @@ def test_both_networks_begin_with_the_same_chaotic_gru():
     one = oscillators.SiameseFrom(readout="last", n_outputs=None, normalize=False, random_state=0, **shared)
     two = oscillators.CoupledFrom(coupling_bias=-100.0, random_state=0, **shared)
     one.start = two.start = gru
-    with pytest.warns(tl.train.LearnedNothing) if False else np.errstate():
-        np.testing.assert_allclose(one.fit(X).pairwise(X), two.fit(X).pairwise(X), atol=1e-4)
+    np.testing.assert_allclose(one.fit(X).pairwise(X), two.fit(X).pairwise(X), atol=1e-4)
+
+
+# --- the page
+
+
+def rows(siamese, coupled, part="labels", case="raw-4-5"):
+    """`rows([0.5, 0.6], [0.7])` are the scores of seeds 0 and 1, and of seed 0."""
+    return {
+        f"{part}/{case}/{method}/{seed}": {"part": part, "case": case, "method": method, "seed": seed}
+        | {"accuracy": score, "map": score, "seconds": 1.0, "exponent before": 0.1, "exponent": -0.1}
+        for method, scores in (("siamese", siamese), ("coupled", coupled))
+        for seed, score in enumerate(scores)
+    }
+
+
+def test_the_verdict_is_that_of_the_interval_of_pairs():
+    assert "gains (3 pairs of rows, MAP ahead in 3)" in report.verdict(rows([0.5, 0.6, 0.7], [0.6, 0.7, 0.81]))
+    assert "loses (3 pairs of rows, MAP ahead in 0)" in report.verdict(rows([0.6, 0.7, 0.81], [0.5, 0.6, 0.7]))
+    assert "no difference is shown (2 pairs" in report.verdict(rows([0.5, 0.6], [0.6, 0.5]))
+    assert "+0.100, too few rows (1 pairs" in report.verdict(rows([0.5, 0.9], [0.6]))  # seed 1 has no partner
+    assert report.verdict(rows([0.5], [])) == ""
+
+
+def test_what_a_gate_changes_is_told_row_by_row():
+    def ablated(case, own, zero):
+        by = {
+            gate: {c: dict.fromkeys(("accuracy", "map", "auc"), own) for c in gates.CONDITIONS} for gate in gates.GATES
+        }
+        by["zero"] = {c: dict.fromkeys(("accuracy", "map", "auc"), zero) for c in gates.CONDITIONS}
+        named = {"part": "gates", "case": case, "method": "plain", "seed": 0, "seconds": 1.0}
+        return named | {"scores": by | {"siamese": by["own"]}, "gate": 0.4, "gate deviation": 0.01}
+
+    found = {"a": ablated("HAR", 0.9, 0.5), "b": ablated("NATOPS", 0.8, 0.4)}
+    assert report.from_own([*found.values()], "zero", "crop", "map") == pytest.approx([-0.4, -0.4])
+    assert "changes by −0.400 [−0.400, −0.400] without any gate, +0.000" in report.verdict(found)
+    assert "| zero, AUC | −0.400" in report.body(found)
+    assert "No pair of rows yet" in report.body(found)
