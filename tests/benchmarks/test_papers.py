@@ -12,6 +12,7 @@ import timelike as tl
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
+    "cgru.coupling": "Coupling",
     "cgru.har": "Twins",
     "decdtw.alignment": "Learning",
     "decdtw.solver": "Solver",

@@ -1,0 +1,88 @@
+"""Whether coupling helps: SiameseGRU against CoupledGRU, tuned alike, and coupled GRUs that answer with other gates.
+
+    python -m benchmarks.papers.cgru.coupling --data DIR                          # everything, hours on one core
+    python -m benchmarks.papers.cgru.coupling --data DIR --only labels --seeds 2
+    python -m benchmarks.papers.cgru.coupling --data DIR --only "oscillators/*chaotic/*" --budget 20
+
+Three parts. `gates`: a trained CoupledGRU answers with its own gates, with none, with their mean and with those of
+another pair, on queries as they are, noisy, cropped and shifted. `labels`: UCI HAR with a fifth of the training users
+and few labels, both networks with the best of the same learning rates by the same held-out users. `oscillators`:
+systems that share their parameters but not their starts, read by networks that begin chaotic. A row of the last two is
+one case, one method and one seed; methods are compared on the same data and seed only. Test parts choose nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from benchmarks.papers.cgru import coupling_report as report, few_users, gates, oscillators
+from benchmarks.papers.cgru.data import FILE, Problem, parts
+from benchmarks.papers.results import Found, Row
+from benchmarks.papers.resumable import Program
+
+BOTH, ABLATED = ("siamese", "coupled"), 3  # seeds of the gates
+
+
+@dataclass(frozen=True)
+class Asked(Row):
+    """One part of the question, one case of it, one method (or network) and one seed."""
+
+    part: str
+    case: str
+    method: str
+    seed: int
+
+
+class Coupling(Program[Asked]):
+    """Every case with both methods."""
+
+    paper, table, holds, seeds = "cgru", "coupling", f"{FILE} and uea/*.npz", 6
+    title = "Does coupling help? SiameseGRU and CoupledGRU, tuned alike"
+
+    @cached_property
+    def whole(self) -> Problem:
+        return parts(self.data)
+
+    def planned(self) -> Iterator[Asked]:
+        """All parts with one seed after the other; what nobody has asked for comes last."""
+        seeds, chaotic = range(self.given.seeds), [case for case in oscillators.CASES if case.endswith("chaotic")]
+        for seed in seeds:
+            yield from (Asked("labels", case, method, seed) for case in few_users.CASES for method in BOTH)
+            yield from (Asked("oscillators", case, method, seed) for case in chaotic for method in BOTH)
+            if seed < ABLATED:
+                yield from (Asked("gates", name, kind, seed) for name in gates.SETS for kind in gates.NETWORKS)
+        usual = [case for case in oscillators.CASES if case not in chaotic]
+        yield from (Asked("oscillators", case, method, seed) for seed in seeds for case in usual for method in BOTH)
+        yield from (Asked("labels", case, "coupled-2", seed) for seed in seeds for case in few_users.CASES)
+
+    def work(self, row: Asked) -> Found:
+        if row.part == "labels":
+            return few_users.work(self.whole, row.case, row.method, row.seed, quick=self.quick)
+        if row.part == "gates":
+            return gates.work(self.data, lambda: self.whole, row.case, row.method, row.seed, quick=self.quick)
+        return oscillators.work(row.case, row.method, row.seed, quick=self.quick)
+
+    def seconds(self, row: Asked) -> float:
+        if row.part == "gates":
+            return 40.0
+        alone, small = row.method == "siamese", row.part == "oscillators" or row.case.split("-")[1] == "4"
+        return 6.0 if alone else 8.0 if small else 40.0
+
+    def kind(self, row: Asked) -> str:
+        return f"{row.part} {self.seconds(row):.0f}"
+
+    def said(self, found: Found) -> str:
+        if found["part"] == "gates":
+            clean = {gate: by["clean"]["map"] for gate, by in found["scores"].items()}
+            return "MAP " + ", ".join(f"{gate} {score:.3f}" for gate, score in clean.items())
+        return f"accuracy {found['accuracy']:.3f}, MAP {found['map']:.3f}, rate {found['rate']:g}"
+
+    def body(self) -> str:
+        return report.body(self.rows)
+
+
+if __name__ == "__main__":
+    sys.exit(Coupling.main())

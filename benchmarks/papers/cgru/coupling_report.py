@@ -1,0 +1,245 @@
+"""The page on what coupling is worth: paired differences with intervals, and what they say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import mean
+from typing import NamedTuple
+
+from benchmarks.papers.cgru import few_users, gates, oscillators
+from benchmarks.papers.cgru.equals import FRAMES, PER_CLASS, RATES, SCORES, STEPS
+from benchmarks.papers.markdown import spread, table
+from benchmarks.papers.results import Found, Rows, having, told
+
+from timelike.score import interval
+
+TITLES = {"accuracy": "1-NN accuracy", "map": "MAP", "auc": "AUC"}
+
+
+# --- paired differences
+
+
+class Paired(NamedTuple):
+    """Two methods on the same cases and seeds: the scores of both, one by one."""
+
+    first: list[float]
+    second: list[float]
+
+    @property
+    def differences(self) -> list[float]:
+        return [two - one for one, two in zip(*self, strict=True)]
+
+
+def paired(rows: Rows, part: str, score: str, cases: Iterable[str], methods: tuple[str, str]) -> Paired:
+    """The rows that both methods have.
+
+    >>> rows = {i: {"part": "p", "case": "c", "method": m, "seed": s, "map": v}
+    ...         for i, (m, s, v) in enumerate([("a", 0, 0.5), ("a", 1, 0.9), ("b", 0, 0.75)])}
+    >>> paired(rows, "p", "map", ["c"], ("a", "b")).differences
+    [0.25]
+    """
+    known = {name: {(row["case"], row["seed"]): row[score] for row in of(rows, part, name)} for name in methods}
+    one, two = (known[name] for name in methods)
+    common = [key for key in one if key in two and key[0] in set(cases)]
+    return Paired([one[key] for key in common], [two[key] for key in common])
+
+
+def of(rows: Rows, part: str, method: str) -> list[Found]:
+    return having(rows, part=part, method=method)
+
+
+def shown(differences: list[float]) -> str:
+    """A mean difference and its 95 % interval; without one where there is one pair, and a dash where there is none.
+
+    >>> shown([]), shown([-0.1]), shown([0.01, 0.03])
+    ('–', '−0.100', '+0.020 [−0.107, +0.147]')
+    """
+    if not differences:
+        return "–"
+    found = interval(differences)
+    within = f" [{found.low:+.3f}, {found.high:+.3f}]" if len(differences) > 1 else ""
+    return f"{found.mean:+.3f}{within}".replace("-", "−")
+
+
+def said(differences: list[float]) -> str:
+    """What an interval lets one say.
+
+    >>> said([0.01, 0.011, 0.012]), said([-0.1, 0.1]), said([-0.1])
+    ('gains', 'no difference is shown', 'too few rows')
+    """
+    if len(differences) < 2:
+        return "too few rows"
+    found = interval(differences)
+    return "gains" if found.low > 0 else "loses" if found.high < 0 else "no difference is shown"
+
+
+# --- the page
+
+
+def body(rows: Rows) -> str:
+    if not rows:
+        return "No row is finished yet."
+    return f"""{told(rows)} A machine shared with other work: times are upper bounds.
+
+Two networks that differ in nothing but the coupling: the paper's plain GRU (`preset("paper")`: no front end, last
+state, `losses.Structural`, Adam), {STEPS} steps of one cycle of the learning rate, the last weights, batches of
+{PER_CLASS} per class, sequences averaged to {FRAMES} frames or so. `CoupledGRU` starts with bias 0 (c ≈ ½), as in the
+paper, and penalises the mean gate. Differences are CoupledGRU − SiameseGRU on the same data and seed, with the 95 %
+interval of their mean (Student's t over pairs of rows; cases of one seed share their users or sequences, so an interval
+over cases is somewhat too narrow). The test parts chose nothing.
+
+## In a word
+
+{verdict(rows)}
+
+## Few users and few labels
+
+UCI HAR, `channels-units-labels per class`: {few_users.USERS} of the 21 training users are learned from and searched,
+{few_users.USERS} others choose the learning rate of each network ({", ".join(f"{rate:g}" for rate in RATES)}, by MAP of
+{few_users.CHOOSING} sequences of every class), and {few_users.ASKED} of every class of the nine test users are asked
+for. Users and labels are drawn anew with every seed.
+
+{on_cases(rows, "labels", few_users.CASES)}
+
+{other_start(rows)}
+
+## Shared parameters, other starts
+
+`system-units-start`. Four classes of one system each, {oscillators.STEPS} steps, noise of a tenth of the deviation; a
+class is a parameter, and every sequence begins somewhere else: `pendulums` (rods, any moment of any swing), `cycles`
+(Van der Pol's oscillator driven by a little noise), `maps` (the logistic map where it is chaotic). Both networks start
+from the same GRU. `chaotic`: its recurrent weights are larger (gates × {oscillators.GAINS[0]:g}, new state ×
+{oscillators.GAINS[1]:g}) and drawn until the largest Lyapunov exponent without input is above {oscillators.LEAST}.
+{oscillators.LEARNED} sequences of every class are learned from and searched, {oscillators.CHOOSING} choose the learning
+rate, {oscillators.ASKED} are asked for.
+
+{on_cases(rows, "oscillators", oscillators.CASES)}
+
+{exponents(rows)}
+
+## Other gates
+
+A trained CoupledGRU answers with its own gates; with none (`zero`, c ≡ 0); with their `mean` over training pairs and
+steps, unit by unit; with those of another pair (`shuffled`). Nothing is trained again. `plain` is the paper's network
+(20 units, rate {gates.RATE:g}), `front` the library's default with `coupling_bias=-2`, both {STEPS} steps. Queries are
+as they are, have noise of ½ or 1 deviation of a channel, lack all but {gates.KEPT:.0%} of their steps, or begin
+elsewhere (a circular shift); at most {gates.ASKED} of them, and {gates.SEARCHED} sequences searched. HAR: a fifth of
+the users, {gates.LABELS} labels per class. `own` is the score itself, the others are differences from it over the sets
+and seeds that are finished; `siamese` is a SiameseGRU with the same training.
+
+{on_gates(rows)}
+"""
+
+
+def on_cases(rows: Rows, part: str, cases: list[str]) -> str:
+    """A line for each case, and one for all."""
+    head = [
+        "case",
+        "pairs",
+        "SiameseGRU, 1-NN",
+        "CoupledGRU",
+        "difference",
+        "SiameseGRU, MAP",
+        "CoupledGRU ",
+        "difference ",
+    ]
+    lines = [line for case in cases if (line := _line(rows, part, case, [case])) is not None]
+    whole = _line(rows, part, "all", cases)
+    return table(head, [*lines, *([whole] if whole else [])]) if lines else "No pair of rows yet."
+
+
+def _line(rows: Rows, part: str, name: str, cases: list[str]) -> list[str] | None:
+    cells = []
+    for score in ("accuracy", "map"):
+        pairs = paired(rows, part, score, cases, ("siamese", "coupled"))
+        cells += [*map(spread, pairs), shown(pairs.differences)]
+    return [name, str(len(pairs.first)), *cells] if pairs.first else None
+
+
+def other_start(rows: Rows) -> str:
+    """What another start of the gate changes."""
+    pairs = paired(rows, "labels", "map", few_users.CASES, ("siamese", "coupled-2"))
+    if not pairs.first:
+        return "With bias −2 at the start (`coupled-2`): no row yet."
+    return f"With bias −2 at the start (`coupled-2`): MAP {shown(pairs.differences)}, {len(pairs.first)} pairs."
+
+
+def exponents(rows: Rows) -> str:
+    """Lyapunov exponents before and after, by case and method."""
+    lines = []
+    for case in oscillators.CASES:
+        for method in ("siamese", "coupled"):
+            some = having(rows, part="oscillators", case=case, method=method)
+            if some:
+                lines.append(
+                    [case, method, *(spread([row[name] for row in some]) for name in ("exponent before", "exponent"))]
+                )
+    return table(["case", "network", "largest exponent before", "after"], lines) if lines else "No row yet."
+
+
+def on_gates(rows: Rows) -> str:
+    """For each network a table: gates down, conditions across."""
+    return "\n\n".join(_of_network(rows, name) for name in gates.NETWORKS)
+
+
+def _of_network(rows: Rows, network: str) -> str:
+    some = of(rows, "gates", network)
+    if not some:
+        return f"**{network}**: no row yet."
+    moved = f"mean gate {spread([row['gate'] for row in some])}, deviation over pairs and steps "
+    moved += spread([row["gate deviation"] for row in some])
+    which = ", ".join(f"{row['case']} ({row['seed']})" for row in some)
+    lines = [
+        [f"{gate}, {TITLES[score]}", *(_cell(some, gate, condition, score) for condition in gates.CONDITIONS)]
+        for score in SCORES
+        for gate in ("own", "zero", "mean", "shuffled", "siamese")
+    ]
+    return f"**{network}**: {len(some)} rows, {which}; {moved}.\n\n{table(['gate', *gates.CONDITIONS], lines)}"
+
+
+def _cell(some: list[Found], gate: str, condition: str, score: str) -> str:
+    if gate == "own":
+        return f"{mean(row['scores']['own'][condition][score] for row in some):.3f}"
+    return shown(from_own(some, gate, condition, score))
+
+
+def from_own(some: list[Found], gate: str, condition: str, score: str) -> list[float]:
+    """What a gate changes, row by row."""
+    by = ((row["scores"][gate], row["scores"]["own"]) for row in some)
+    return [one[condition][score] - own[condition][score] for one, own in by]
+
+
+# --- in words
+
+
+def verdict(rows: Rows) -> str:
+    """A line for each part."""
+    chaotic = [case for case in oscillators.CASES if case.endswith("chaotic")]
+    asked = {
+        "UCI HAR, a fifth of the users": ("labels", few_users.CASES),
+        "oscillators, chaotic starts": ("oscillators", chaotic),
+        "oscillators, usual starts": ("oscillators", [case for case in oscillators.CASES if case not in chaotic]),
+    }
+    lines = [line for name, (part, cases) in asked.items() if (line := _verdict(rows, name, part, cases))]
+    lines += [_of_gates(of(rows, "gates", name), name) for name in gates.NETWORKS if of(rows, "gates", name)]
+    return "\n".join(lines)
+
+
+def _verdict(rows: Rows, name: str, part: str, cases: list[str]) -> str:
+    found = {
+        score: paired(rows, part, score, cases, ("siamese", "coupled")).differences for score in ("accuracy", "map")
+    }
+    count = len(found["map"])
+    if not count:
+        return ""
+    ahead = sum(one > 0 for one in found["map"])
+    words = "; ".join(f"{TITLES[score]} {shown(some)}, {said(some)}" for score, some in found.items())
+    return f"- **{name}**, CoupledGRU: {words} ({count} pairs of rows, MAP ahead in {ahead})."
+
+
+def _of_gates(some: list[Found], network: str) -> str:
+    clean = {gate: shown(from_own(some, gate, "clean", "map")) for gate in ("zero", "mean", "shuffled")}
+    words = (
+        f"{clean['zero']} without any gate, {clean['mean']} with their mean, {clean['shuffled']} with another pair's"
+    )
+    return f"- **Other gates, {network}** ({len(some)} rows): MAP of clean queries changes by {words}."
