@@ -15,16 +15,17 @@ FRAMES = {
 BUDGET = {"max_steps": None, "max_epochs": None, "max_time": None, "patience": None, "validation": None}
 TRAINED = BUDGET | {"front": "strided", "optimizer": "adamw", "schedule": "cycle", "standardize": True}
 LEARNED = TRAINED | {"learning_rate": 0.001, "weight_decay": 0.0001, "max_frames": 128}
-TASKS = {"per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": None, "perturb": True}
+TASKS = {"per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": None, "perturb": False}
+SMALLER = {"hidden": 256, "n_outputs": 32, "kernels": 8, "batch_size": 24}
 TWINS = TRAINED | {"per_class": 6, "learning_rate": 0.003, "weight_decay": 0.001, "max_frames": 256, "perturb": True}
 PUBLISHED = {
     "TAPNetwork": FRAMES | {"kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},
-    "TAP": FRAMES | LEARNED | TASKS | {"kernels": 30, "last_relu": False, "symmetrize": False},
+    "TAP": LEARNED | TASKS | SMALLER | {"last_relu": False, "symmetrize": False, "normalize": True},
     "Aligned": FRAMES | {"transform": True},
     "AlignedFrames": FRAMES | LEARNED | TASKS,
     "SiameseNetwork": {"hidden": 20, "n_layers": 1},
     "SiameseGRU": TWINS | {"hidden": 64, "readout": "mean+max", "n_outputs": 64, "normalize": True},
-    "CoupledGRU": TWINS | {"hidden": 32, "coupling_bias": 0.0, "sync": "last"},
+    "CoupledGRU": TWINS | {"hidden": 32, "coupling_bias": -2.0, "sync": "mean", "learning_rate": 0.01},
     "RVSML": {"virtual": 4, "max_iterations": 20, "standardize": True},
     "DeepRVSML": {"virtual": 4, "hidden": 1024, "learning_rate": 0.0001, "max_epochs": 20, "standardize": True},
     "ElementWise": {"hidden": 1024, "per_class": 6, "learning_rate": 0.0001, "max_steps": 2000, "standardize": True},

@@ -69,7 +69,7 @@ class AlignedFrames(LearnedMetric, Aligner):
         With `schedule="plateau"`, epochs in which the loss does not fall before the rate is halved; None keeps it.
     batch_size, front, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, \
 max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
-        As for `SiameseGRU`, with at least 300 steps and at most 1000.
+        As for `SiameseGRU`, with at least 500 steps and at most 1000.
 
     Attributes
     ----------
@@ -112,28 +112,29 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         }
     )
 
-    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "paper": {
-                "front": None,
-                "perturb": False,
-                "augment": True,
-                "max_frames": None,
-                "loss": "triplet",
-                "per_class": None,
-                "batch_size": 64,
-                "learning_rate": 1e-4,
-                "optimizer": "adam",
-                "schedule": "constant",
-                "gradient_clip": None,
-                "max_epochs": 100,
-                "validation": 0.2,
-            }
-        }
-    )
+    PAPER: ClassVar[dict[str, Any]] = {
+        "front": None,
+        "perturb": False,
+        "augment": True,
+        "max_frames": None,
+        "loss": "triplet",
+        "hidden": 1024,
+        "n_outputs": None,
+        "per_class": None,
+        "batch_size": 64,
+        "learning_rate": 1e-4,
+        "optimizer": "adam",
+        "schedule": "constant",
+        "gradient_clip": None,
+        "max_epochs": 100,
+        "validation": 0.2,
+    }
+    """How TAP's paper trains, beside its own network."""
+
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"paper": PAPER})
 
     network_: Aligning
-    _steps = (300, 1000)
+    _steps = (500, 1000)
     _learns_to_align: ClassVar[str] = "tl.TAP"  # what does, where there are no classes to learn frames from
 
     def __init__(
@@ -148,7 +149,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         self_attention: bool = False,
         front: Literal["strided"] | None = "strided",
         augment: bool | Augmentation | None = None,
-        perturb: bool | Augmentation = True,
+        perturb: bool | Augmentation = False,
         per_class: int | None = 4,
         batch_size: int = 16,
         n_way: int = 5,

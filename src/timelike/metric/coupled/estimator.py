@@ -80,22 +80,24 @@ random_state
 
     network_: CoupledNetwork
 
-    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"paper": Twins.PLAIN})
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {"paper": Twins.PLAIN | {"coupling_bias": 0.0, "sync": "last"}}
+    )
 
     def __init__(
         self,
         *,
         hidden: int = 32,
         front: Literal["strided"] | None = "strided",
-        coupling_bias: float = 0.0,
+        coupling_bias: float = -2.0,
         coupling_penalty: float = 0.01,
         penalized: Literal["gate", "norm"] = "gate",
-        sync: Literal["last", "mean"] = "last",
+        sync: Literal["last", "mean"] = "mean",
         loss: Any = "supervised-contrastive",
         per_class: int = 6,
         perturb: bool | Augmentation = True,
         max_frames: int | None = 256,
-        learning_rate: float = 3e-3,
+        learning_rate: float = 1e-2,
         weight_decay: float = 1e-3,
         optimizer: Literal["adamw", "adam"] = "adamw",
         schedule: Literal["cycle", "plateau", "constant"] = "cycle",

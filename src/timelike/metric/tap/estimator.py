@@ -81,7 +81,7 @@ class TAP(AlignedFrames):
         there are a quarter as many: an alignment costs a sixteenth. None compares frames one by one, as the paper.
     batch_size, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, \
 max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
-        As for `SiameseGRU`, with at least 300 steps and at most 1000. `TAP.preset("paper")` takes random batches of 64
+        As for `SiameseGRU`, with at least 500 steps and at most 1000. `TAP.preset("paper")` takes random batches of 64
         and 100 epochs, hours on a CPU: a batch compares all its pairs.
 
     Attributes
@@ -121,28 +121,30 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         }
     )
 
+    _presets = MappingProxyType({"paper": AlignedFrames.PAPER | {"kernels": 30}})
+
     def __init__(
         self,
         *,
-        loss: Any = "triplet",
+        loss: Any = "supervised-contrastive",
         variant: Literal["cnn", "l", "d", "attention"] = "cnn",
         aligner: Any = "tap",
         supervision: Supervision = "labels",
-        hidden: int = 1024,
-        n_outputs: int | None = None,
+        hidden: int = 256,
+        n_outputs: int | None = 32,
         normalize: bool = True,
         self_attention: bool = False,
         front: Literal["strided"] | None = "strided",
-        kernels: int = 30,
+        kernels: int = 8,
         last_relu: bool = False,
         symmetrize: bool = False,
         augment: bool | Augmentation | None = None,
-        perturb: bool | Augmentation = True,
+        perturb: bool | Augmentation = False,
         consistency: Weight = "paper",
         dual: bool = True,
         joint: bool | None = None,
         per_class: int | None = 4,
-        batch_size: int = 16,
+        batch_size: int = 24,
         n_way: int = 5,
         k_shot: int = 1,
         n_query: int = 5,
