@@ -100,7 +100,7 @@ def main() -> int:
     save(rows, options.rows)
     if options.markdown:
         command = "python -m benchmarks.speed.rocket --markdown docs/benchmarks/rocket.md"
-        words = f"""{setting("timelike", "aeon", "numba", "numpy")}; float32, {options.threads} thread(s) each, {FEATURES}
+        words = f"""{setting("timelike", "aeon", "numba", "numpy")}; float32, {options.threads} thread(s) and {FEATURES}
 features each; {load()}. Fastest of {turns} turns that alternate, processor time; the first call on the wall. aeon keeps
 what it has compiled on disk, so that its first call is slow on the first day only. A feature of MiniRocket is a share
 of steps; half of ours are, and half are longest stretches, which cost about as much again."""

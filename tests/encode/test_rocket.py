@@ -114,6 +114,15 @@ def test_offset_and_unit_of_a_channel_do_not_matter():
     np.testing.assert_array_equal(plain.moments_.mean, 0)
 
 
+def test_distances_are_of_features_by_their_deviation():
+    X = noise((30, 40, 50, 60))
+    encoder = tl.Rocket(n_features=300, random_state=0).fit(X)
+    features = encoder.encode(X).astype(np.float64)
+    spread = np.maximum(features.std(axis=0), 0.01)
+    expected = np.sqrt(np.square((features[:, None] - features[None]) / spread).mean(axis=2))
+    np.testing.assert_allclose(encoder.pairwise(X), expected, rtol=1e-5)
+
+
 def test_windows_are_encoded_as_sequences_of_their_own():
     x = np.array(noise((50,))[0])
     encoder = tl.Rocket(n_features=100, random_state=0).fit([x])
