@@ -20,12 +20,18 @@ def test_features_are_those_of_the_formula_on_standardized_values():
     encoder = tl.Rocket(n_features=301, random_state=0).fit(X)
     values = ((X.values - X.values.mean(axis=0)) / X.values.std(axis=0)).astype(np.float32)
     ready = np.split(values, X.offsets[1:-1])
-    expected = np.stack([np.concatenate([naive.features(x, bank) for bank in encoder.banks_]) for x in ready])
     found = encoder.encode(X)
     assert found.shape == (4, 301)
     assert found.dtype == np.float32
-    # a value that is a threshold to single precision may fall on either side
-    assert (np.abs(found - expected[:, :301]) < 1e-6).mean() > 0.99
+
+    def shifted(by):
+        banks = [bank._replace(thresholds=bank.thresholds + by) for bank in encoder.banks_]
+        return np.stack([np.concatenate([naive.features(x, bank) for bank in banks]) for x in ready])[:, :301]
+
+    # in double precision, where what equals a threshold in single precision may be on either side of it
+    assert (found <= shifted(-1e-5) + 1e-6).all()
+    assert (found >= shifted(1e-5) - 1e-6).all()
+    assert (shifted(-1e-5) - shifted(1e-5)).mean() < 0.03
 
 
 def test_kernels_have_as_many_thresholds_as_are_asked_for():
@@ -38,7 +44,7 @@ def test_kernels_have_as_many_thresholds_as_are_asked_for():
         assert 8 * dilations[-1] < 100
 
 
-def test_thresholds_are_quantiles_of_what_a_kernel_makes_of_a_sequence():
+def test_thresholds_are_about_quantiles_of_what_a_kernel_makes_of_a_sequence():
     X = noise((200,))
     (bank, _) = tl.Rocket(n_features=1000, random_state=0).fit(X).banks_
     values = ((X[0] - X[0].mean()) / X[0].std()).astype(np.float32)
@@ -47,7 +53,7 @@ def test_thresholds_are_quantiles_of_what_a_kernel_makes_of_a_sequence():
     # over all steps, as for even kernels, a quantile at level q is exceeded at a share of 1 − q
     even = ~np.repeat(odd.reshape(-1), bank.counts.reshape(-1))
     levels = np.arange(1, len(shares) + 1) * (np.sqrt(5) + 1) / 2 % 1
-    np.testing.assert_allclose(shares[even], 1 - levels[even], atol=0.011)
+    np.testing.assert_allclose(shares[even], 1 - levels[even], atol=0.05)
 
 
 @pytest.mark.parametrize("n_channels", [1, 2, 12])
@@ -106,6 +112,15 @@ def test_offset_and_unit_of_a_channel_do_not_matter():
     np.testing.assert_allclose(found, expected, atol=0.05)
     plain = tl.Rocket(n_features=300, standardize=False, random_state=0).fit(X)
     np.testing.assert_array_equal(plain.moments_.mean, 0)
+
+
+def test_distances_are_of_features_by_their_deviation():
+    X = noise((30, 40, 50, 60))
+    encoder = tl.Rocket(n_features=300, random_state=0).fit(X)
+    features = encoder.encode(X).astype(np.float64)
+    spread = np.maximum(features.std(axis=0), 0.01)
+    expected = np.sqrt(np.square((features[:, None] - features[None]) / spread).mean(axis=2))
+    np.testing.assert_allclose(encoder.pairwise(X), expected, rtol=1e-5)
 
 
 def test_windows_are_encoded_as_sequences_of_their_own():

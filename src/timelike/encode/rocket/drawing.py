@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank, twin
+from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank
 from ...sequences import Sequences
 
 Ints = NDArray[np.int64]
@@ -15,6 +15,7 @@ Ints = NDArray[np.int64]
 _DILATIONS = 32  # at most
 _SLOTS = 9  # channels that are added up at most
 _USUAL = 0.9  # share of the sequences that the longest kernel fits into
+_POINTS = 128  # steps of a sequence that quantiles are taken of
 _GOLDEN = (np.sqrt(5) + 1) / 2
 
 
@@ -72,26 +73,54 @@ def subsets(n_channels: int, n_dilations: int, rng: np.random.Generator) -> Ints
     chosen = np.full((n_dilations, GROUPS, slots), -1, np.int64)
     for places in chosen.reshape(-1, slots):
         size = int(2 ** rng.uniform(0, np.log2(slots + 1)))
-        places[:size] = rng.choice(n_channels, size, replace=False)
+        places[:size] = np.sort(rng.choice(n_channels, size, replace=False))  # the same ones are added up once
     return chosen
 
 
 def _thresholds(ready: Sequences, bank: Bank, rng: np.random.Generator) -> NDArray[np.float32]:
     """Quantiles of what each kernel makes of a sequence drawn for it; their levels follow the golden ratio."""
-    found = np.empty(len(bank.thresholds), np.float32)
-    ends = bank.counts.reshape(-1).cumsum().reshape(bank.counts.shape)
+    _, starts, lengths = ready.buffers()
     drawn = rng.integers(len(ready), size=bank.counts.shape)
+    kernels = [np.repeat(np.arange(len(TRIPLES)), counts) for counts in bank.counts]
+    levels = np.arange(1, len(bank.thresholds) + 1) * _GOLDEN % 1
+    ends, found = bank.counts.sum(axis=1).cumsum(), []
     with np.errstate(over="ignore", invalid="ignore"):
-        for place, kernel in np.argwhere(bank.counts > 0).tolist():
-            taps, every = twin.taps(ready[int(drawn[place, kernel])], bank, place, kernel % GROUPS)
-            row = np.sort(twin.output(taps, every, TRIPLES[kernel]))
-            end = int(ends[place, kernel])
-            features = np.arange(end - bank.counts[place, kernel], end)
-            found[features] = _at(row, (features + 1) * _GOLDEN % 1)
-    return found
+        for place, kernel in enumerate(kernels):
+            rows = np.sort(_outputs(ready, bank, place, starts[drawn[place]], lengths[drawn[place]]), axis=1)
+            found.append(_quantiles(rows[kernel], levels[ends[place] - len(kernel) : ends[place]]))
+    return np.concatenate(found)
 
 
-def _at(row: NDArray[np.float32], levels: NDArray[Any]) -> NDArray[Any]:
-    """Quantiles of what is sorted, linear in between."""
-    place = levels * (len(row) - 1)
-    return np.asarray(np.interp(place, np.arange(len(row)), row))
+def _outputs(ready: Sequences, bank: Bank, place: int, starts: Ints, lengths: Ints) -> NDArray[np.float32]:
+    """What every kernel makes of its own sequence at some evenly spaced steps, (kernel, step)."""
+    steps = np.arange(_POINTS) * lengths[:, None] // _POINTS
+    back = np.arange(TAPS - 1, -1, -1) * bank.dilations[place]
+    at = steps - back[:, None, None]  # (tap, kernel, step)
+    channels = bank.channels[place, np.arange(len(TRIPLES)) % GROUPS]
+    taps = _totals(ready, channels, starts[:, None] + np.maximum(at, 0))
+    if bank.difference:
+        taps = taps - _totals(ready, channels, starts[:, None] + np.maximum(at - 1, 0))
+    taps = np.where(at >= 0, taps, np.float32(0))
+    every, thrice = taps.sum(axis=0), np.float32(3) * taps
+    i, j, k = np.array(TRIPLES).T
+    kernel = np.arange(len(TRIPLES))
+    return np.asarray(thrice[i, kernel] + thrice[j, kernel] + thrice[k, kernel] - every)
+
+
+def _totals(ready: Sequences, channels: Ints, rows: Ints) -> NDArray[np.float32]:
+    """The sums of every kernel's channels at rows (tap, kernel, step) of the values."""
+    values, _, _ = ready.buffers()
+    total = values[rows, channels[:, :1]]
+    for slot in channels.T[1:]:
+        used = np.flatnonzero(slot >= 0)
+        total[:, used] += values[rows[:, used], slot[used, None]]
+    return np.asarray(total)
+
+
+def _quantiles(rows: NDArray[np.float32], levels: NDArray[Any]) -> NDArray[np.float32]:
+    """One of each sorted row, linear between its numbers."""
+    place = levels * (rows.shape[1] - 1)
+    below = place.astype(np.int64)
+    share = (place - below).astype(np.float32)
+    low, high = (np.take_along_axis(rows, at[:, None], axis=1)[:, 0] for at in (below, below + 1))
+    return np.asarray(low + share * (high - low))

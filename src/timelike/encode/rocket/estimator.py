@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...align.matrix import threads_of
 from ...models import options
 from ...native.machine import Steps
 from ...native.rocket import Bank, features
@@ -19,21 +20,26 @@ from .drawing import draw
 from .missing import filled
 from .stream import RocketStream
 
+_SOME = 200  # sequences that deviations of features are taken of
+_LEAST = 0.01  # deviation of a feature: one that never changed in these would count for any number
+
 
 class Rocket(Encoder):
     """Vectors of sequences of any length from thousands of convolutions, without training.
 
-    A feature is how often a dilated convolution of the series, or of its differences, exceeds a threshold:
+    For the 84 kernels w of nine taps, three of weight 2 and six of −1, dilations d up to the length of a series, and
+    thresholds b, quantiles of what the kernel makes of a sequence drawn from those fitted on, two features each:
 
-        f(x) = 1/T · #{t : Σ_k w_k x_{t − (8 − k) d} > b},   w three times 2 and six times −1,
+        #{t : Σ_k w_k x_{t − (8 − k) d} > b} / T,   and the longest stretch of such t, over T
 
-    for the 84 such kernels w, dilations d up to the length of a series, and b quantiles of what the kernel makes of a
-    sequence drawn from those fitted on (Dempster, Schmidt and Webb, "MiniRocket", KDD 2021; the differences are from
-    Tan, Dempster, Bergmeir and Webb, "MultiRocket", 2022). With several channels each kernel sees the sum of a few.
+    of the series and of its differences (Dempster, Schmidt and Webb, "MiniRocket", KDD 2021; differences and stretches
+    are from Tan, Dempster, Bergmeir and Webb, "MultiRocket", 2022). Kernels look back only, with 0 before the first
+    step, and of several channels each sees the sum of a few. Distances are of features brought to deviation 1.
 
-    The encoder to begin with: with a linear head (`EmbeddingClassifier`) it is hard to beat on classes that show in
-    shapes, fast on any machine, and there is nothing to tune. Where a few numbers per sequence are wanted, or labels
-    are few and other data plenty, a trained `CausalEncoder` gives 320 in place of ten thousand.
+    The encoder to begin with: with a linear head (`EmbeddingClassifier`) it is hard to beat where classes differ in
+    shapes, it is fast, and there is nothing to tune. Not so where small vectors are wanted, or where sequences mean the
+    same at any speed, which an elastic distance knows and Rocket does not. As a distance without labels it is about as
+    good as DTW.
 
     A value that is missing (NaN) is taken to be the last that is known of its channel, and before the first the mean:
     that needs no future, so a stream gives the same. `Sequences.interpolate` fills in otherwise.
@@ -46,6 +52,13 @@ class Rocket(Encoder):
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
     random_state : int, Generator or None
         Repeats what is drawn: the channels of each kernel, and the sequences that thresholds come from.
+
+    Attributes
+    ----------
+    banks_ : list of Bank
+        The kernels and thresholds for the series, and for its differences.
+    spread_ : array
+        Deviation of every feature in up to 200 of the sequences fitted on, for distances.
 
     Examples
     --------
@@ -66,6 +79,7 @@ class Rocket(Encoder):
 
     moments_: Moments
     banks_: list[Bank]
+    spread_: NDArray[np.float32]
     _records = (Moments, Bank)
 
     def __init__(self, *, n_features: int = 10_000, standardize: bool = True, random_state: RandomState = None) -> None:
@@ -80,12 +94,18 @@ class Rocket(Encoder):
             number = (self.n_features + 1) // 2  # of thresholds: each makes two features
             sizes = (number - number // 2, number // 2)
             self.banks_ = [draw(ready, n, difference=view == 1, rng=rng) for view, n in enumerate(sizes) if n]
+            some = rng.permutation(len(sequences))[:_SOME]
+            self.spread_ = np.maximum(self._encode(sequences[np.sort(some)], threads_of(None)).std(axis=0), _LEAST)
         return self
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         values, starts, lengths = self._ready(sequences, "X").buffers()
         found = features(Steps(np.ascontiguousarray(values), starts, lengths), self.banks_, threads=threads)
         return np.ascontiguousarray(found[:, : self.n_features])
+
+    def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
+        """Features by their deviation: the rare ones tell more, and would hardly count."""
+        return np.asarray(super()._vectors(sequences, threads) / (self.spread_ * np.sqrt(len(self.spread_))))
 
     def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
         """Without gaps, standardized, in float32, with frames of one axis."""

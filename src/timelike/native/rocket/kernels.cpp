@@ -190,6 +190,20 @@ inline int64_t first_step(int64_t steps, int64_t dilation, int64_t number) {
     return number % 2 && steps > reach ? reach : 0;
 }
 
+constexpr uint32_t every_group = (uint32_t(1) << rocket_groups) - 1;
+
+// The first of the groups that are left, and all that see the same channels: with two channels there are three sums of them.
+uint32_t alike(const int64_t* channels, int64_t slots, uint32_t left) {
+    const int first = __builtin_ctz(left);
+    uint32_t found = 0;
+    for (int group = first; group < rocket_groups; group++) {
+        bool same = left >> group & 1;
+        for (int64_t s = 0; s < slots; s++) same &= channels[group * slots + s] == channels[first * slots + s];
+        found |= uint32_t(same) << group;
+    }
+    return found;
+}
+
 int64_t scratch(const RocketBank& bank, int64_t steps, int64_t channels) { return Desk(bank, steps, channels, nullptr).size; }
 
 void features(const RocketBank& bank, const float* x, int64_t steps, int64_t channels, float* shares, float* stretches, float* memory,
@@ -207,15 +221,17 @@ void features(const RocketBank& bank, const float* x, int64_t steps, int64_t cha
         const int64_t all = at[rocket_kernels];
         for (int64_t f = 0; f < all; f++) desk.tallies[f] = {};
         if (one) desk.add_up(dilation);
-        for (int group = 0; group < (one ? 1 : rocket_groups); group++) {
+        for (uint32_t left = every_group, now = left; left; left &= ~now) {
             if (!one) {
-                desk.take(x, channels, bank.channels + (j * rocket_groups + group) * bank.slots, bank.slots, bank.difference);
+                const int64_t* const of_dilation = bank.channels + j * rocket_groups * bank.slots;
+                now = alike(of_dilation, bank.slots, left);
+                desk.take(x, channels, of_dilation + __builtin_ctz(now) * bank.slots, bank.slots, bank.difference);
                 desk.add_up(dilation);
             }
             for (int64_t begin = 0; begin < steps; begin += block)
-                for (int k = group; k < rocket_kernels; k += one ? 1 : rocket_groups) {
+                for (int k = 0; k < rocket_kernels; k++) {
                     const int64_t from = first_step(steps, dilation, j + k) + begin, to = smaller(from + block, steps);
-                    if (from < to && number[k])
+                    if (from < to && number[k] && (now >> k % rocket_groups & 1))
                         compare(desk.read(triples.taps[k], dilation), from, to, thresholds + at[k], number[k], desk.found, desk.tallies + at[k]);
                 }
         }
