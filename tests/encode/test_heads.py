@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifierCV, RidgeCV
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -13,8 +13,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 import timelike as tl
-from timelike.encode import decisions
+from timelike.encode import choosing, decisions, squares
 from timelike.encode.decisions import Linear, Logistic, Nearest, SupportVectors
+from timelike.encode.squares import least_squares
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
 
@@ -89,7 +90,75 @@ def test_ridge_predicts_as_scikit_learn_does():
     np.testing.assert_allclose(Linear.ridge(vectors, targets).predict(asked), theirs.predict(asked), atol=1e-8)
 
 
-@pytest.mark.parametrize("head", ["svm", "1nn", "logistic"])
+@pytest.mark.parametrize(("n_classes", "n_features"), [(2, 4), (4, 4), (3, 70)])
+def test_the_head_of_least_squares_decides_as_scikit_learn_does(n_classes, n_features):
+    vectors, codes, asked = cloud(n_classes)
+    rng = np.random.default_rng(0)
+    turn = rng.standard_normal((4, n_features))
+    vectors, asked = (part @ turn + 0.3 * rng.standard_normal((len(part), n_features)) for part in (vectors, asked))
+    theirs = make_pipeline(StandardScaler(), RidgeClassifierCV(alphas=np.logspace(-4, 4, 17))).fit(vectors, codes)
+    found = Logistic.squares(vectors, codes)
+    np.testing.assert_array_equal(found.predict(asked), theirs.predict(asked))
+    np.testing.assert_allclose(found.proba(asked).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("shape", [(12, 30), (30, 12)])
+def test_what_is_left_out_is_predicted_as_if_it_had_not_been_there(shape):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape)
+    x -= x.mean(axis=0)
+    y = x[:, :2] + rng.standard_normal((len(x), 2))
+    found = least_squares(x, y)
+    penalty = RidgeCV(alphas=np.logspace(-4, 4, 17)).fit(x, y).alpha_
+    rows = np.arange(len(x))
+    alone = [Ridge(alpha=penalty).fit(x[rows != i], y[rows != i]).predict(x[i : i + 1])[0] for i in rows]
+    np.testing.assert_allclose(found.left_out, alone, atol=1e-8)
+    np.testing.assert_allclose(found.weights.T, Ridge(alpha=penalty).fit(x, y).coef_, atol=1e-8)
+
+
+def test_many_vectors_of_many_features_are_solved_with_the_penalty_of_some(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((60, 40))
+    x -= x.mean(axis=0)
+    y = x[:, :1] + 0.1 * rng.standard_normal((60, 1))
+    whole = least_squares(x, y)
+    monkeypatch.setattr(squares, "_MOST", 30)
+    some = least_squares(x, y)
+    assert (len(whole.items), len(some.items)) == (60, 30)
+    assert np.abs(x @ some.weights - y).mean() < 0.5 * np.abs(y).mean()
+    monkeypatch.setattr(squares, "_PENALTIES", np.array([2.0]))
+    np.testing.assert_allclose(least_squares(x, y).weights[:, 0], Ridge(alpha=4.0).fit(x, y).coef_, atol=1e-8)
+
+
+def test_the_head_that_is_better_on_what_is_held_out_is_chosen():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((80, 2))
+    ring = (np.square(x).sum(axis=1) > 1.4).astype(int)
+    assert choosing.compared(x, ring) == "svm"
+    assert choosing.compared(x, (x[:, 0] > 0).astype(int)) == "logistic"  # the usual one of few features
+    wide = np.concatenate([x, rng.standard_normal((80, 2001))], axis=1)
+    assert choosing.compared(wide, (x[:, 0] > 0).astype(int)) == "ridge"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_head_is_chosen_however_few_members_classes_have():
+    rng = np.random.default_rng(0)
+    x, codes = rng.standard_normal((40, 3)), np.arange(40) % 3
+    x += 4 * np.eye(3)[codes]
+    for few in (codes, np.where(np.arange(40) == 7, 3, codes), np.arange(40), np.arange(40) // 2):
+        assert set(choosing.chosen(x, np.unique(few, return_inverse=True)[1]).predict(x)) <= set(few)
+    assert choosing.compared(x[:19], codes[:19]) == "logistic"
+    assert choosing.compared(np.tile(x, (30, 1)), np.tile(codes, 30)) in ("ridge", "logistic", "svm")
+
+
+def test_vectors_are_turned_without_changing_lengths_and_angles():
+    x = np.random.default_rng(0).standard_normal((5, 30))
+    found = choosing.turned(x)
+    assert found.shape == (5, 5)
+    np.testing.assert_allclose(found @ found.T, x @ x.T, atol=1e-10)
+
+
+@pytest.mark.parametrize("head", ["auto", "ridge", "svm", "1nn", "logistic"])
 def test_a_classifier_answers_in_the_callers_words_and_comes_back_from_a_folder(head, waves, tmp_path):
     train, test = waves[:40], waves[40:]
     model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head=head).fit(train)
@@ -178,11 +247,19 @@ def test_options_of_the_encoder_can_be_searched_in_a_pipeline(waves):
     assert search.best_estimator_[1].encoder_.n_negatives in (1, 3)
 
 
-def test_the_default_encoder_is_the_causal_one(waves, monkeypatch):
-    monkeypatch.setattr(tl.CausalEncoder, "fit", lambda self, X: setattr(self, "frame_", X.frame) or self)
-    monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, X, n: np.random.default_rng(0).random((len(X), 3)))
-    model = tl.EmbeddingClassifier(head="1nn", random_state=3).fit(waves)
-    assert (type(model.encoder_), model.encoder_.random_state) == (tl.CausalEncoder, 3)
+@pytest.mark.parametrize("kind", [tl.EmbeddingClassifier, tl.EmbeddingRegressor])
+def test_the_default_encoder_is_rocket(kind, waves):
+    model = kind(random_state=3).fit(waves, np.arange(60) % 2)
+    assert (type(model.encoder_), model.encoder_.random_state) == (tl.Rocket, 3)
+
+
+def test_at_its_defaults_it_takes_what_is_missing(waves):
+    gaps = [np.array(x) for x in waves]
+    for x in gaps[::3]:
+        x[len(x) // 2] = np.nan
+    assert tl.EmbeddingClassifier(random_state=0).fit(gaps, waves.labels).score(gaps, waves.labels) == 1
+    with pytest.raises(ValueError, match="cannot take missing"):
+        tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL)).fit(gaps, waves.labels)
 
 
 def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
@@ -211,7 +288,7 @@ def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
 
 
 def test_an_svm_without_probabilities_names_the_head_that_has_them(waves):
-    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL)).fit(waves[:3])
+    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="svm").fit(waves[:3])
     assert set(model.predict(waves)) <= {"slow", "fast"}
     with pytest.raises(ValueError, match='use head="logistic"'):
         model.predict_proba(waves)

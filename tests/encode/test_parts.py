@@ -133,8 +133,8 @@ def test_a_frozen_encoder_is_used_as_it_is_everywhere(waves, encoder, trainings,
 
 
 def test_the_default_encoder_has_options_too():
-    model = tl.EmbeddingClassifier().set_params(encoder__n_negatives=3)
-    assert model.encoder.n_negatives == 3
+    model = tl.EmbeddingClassifier().set_params(encoder__n_features=300)
+    assert (type(model.encoder), model.encoder.n_features) == (tl.Rocket, 300)
 
 
 def test_an_option_of_the_network_set_after_fit_changes_no_answer(waves, encoder, tmp_path):

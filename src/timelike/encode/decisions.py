@@ -59,6 +59,11 @@ def _scaler(vectors: Floats) -> Any:
     return scaler
 
 
+def scaled(vectors: Floats) -> Floats:
+    """Features with mean 0 and deviation 1, but for those that do not vary."""
+    return np.asarray(_scaler(vectors).transform(vectors))
+
+
 @dataclass(frozen=True)
 class Linear:
     """A linear map, fitted on standardized vectors and written for plain ones."""
@@ -104,7 +109,7 @@ class Logistic(Linear):
     def squares(cls, vectors: Floats, codes: Codes) -> Self:
         """Least squares to 1 for a vector's own class and −1 for the others, made log-odds by one factor.
 
-        The penalty has the least errors by leaving one out, and the factor the most likely classes of what was left out.
+        The penalty has the least errors by leaving one out, the factor the most likely classes of what was left out.
         """
         scaler = _scaler(vectors)
         targets = np.where(codes[:, None] == np.arange(codes.max() + 1), 1.0, -1.0)

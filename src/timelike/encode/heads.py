@@ -16,21 +16,22 @@ from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from .base import Encoder
-from .causal.estimator import CausalEncoder
+from .choosing import HEADS, chosen
 from .decisions import Linear, Logistic, Nearest, SupportVectors
+from .rocket.estimator import Rocket
 
 
 def _encoder(value: Any, name: str) -> Encoder | None:
     given = parts.thawed(value)
     if given is not None and not isinstance(given, Encoder):
-        raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), or None")
+        raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.Rocket(), or None")
     return given
 
 
 class _Embedding(Model):
     """What classifying and regressing by vectors have in common."""
 
-    encoder = options.Option(_encoder, words=lambda word: CausalEncoder() if word is None else word)
+    encoder = options.Option(_encoder, words=lambda word: Rocket() if word is None else word)
     fit_encoder = options.maybe(options.flag("training"))
     random_state = options.seed()
 
@@ -43,11 +44,13 @@ class _Embedding(Model):
 
     @classmethod
     def _small(cls) -> dict[str, Any]:
+        from .causal.estimator import CausalEncoder  # torch, which Rocket does without
+
         return {"encoder": CausalEncoder(n_negatives=2, **CausalEncoder._small())}
 
     def _fit_encoder(self, sequences: Sequences) -> NDArray[np.float64]:
         """Take the encoder as it is, or fit a copy; give the vectors."""
-        default = CausalEncoder(random_state=self.random_state)
+        default = Rocket(random_state=self.random_state)
         encoder = default if self.encoder is None else parts.thawed(self.encoder)
         if self.fit_encoder is False and not parts.has_learned(encoder):
             raise NotFittedError("fit_encoder=False needs an encoder that is fitted: fit it, or use fit_encoder=True")
@@ -55,6 +58,11 @@ class _Embedding(Model):
         self.encoder_ = parts.ready(encoder, sequences, again=again)
         self.encoder_._refuse_frame(sequences.frame, "X")
         return self.encoder_._vectors(sequences, threads_of(None))
+
+    def _takes_missing(self) -> bool:
+        """If the encoder does."""
+        encoder = self._meant("encoder", self.encoder)
+        return isinstance(encoder, Encoder | FrozenEstimator) and bool(parts.thawed(encoder)._takes_missing())
 
     def _vectors(self, X: Any) -> NDArray[np.float64]:
         asked = self._asked(X)
@@ -64,15 +72,19 @@ class _Embedding(Model):
 class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     """Classify sequences by their vectors: an encoder that needs no labels, and a simple classifier that does.
 
-    The head "svm" follows the protocol of T-Loss (Franceschi, Dieuleveut and Jaggi, 2019): an RBF kernel, C from 10⁻⁴
-    to 10⁴ or ∞ by 5-fold search, and ∞ below 50 sequences or 5 per class.
+    At its defaults this is Rocket with a linear head: fitted in seconds, and what to beat before training anything.
 
     Parameters
     ----------
     encoder : Encoder or None
-        None for a `CausalEncoder`. Its parameters are parameters too: `encoder__n_negatives` works in GridSearchCV.
-    head : {"svm", "1nn", "logistic"}
-        What decides about vectors.
+        None for a `Rocket`. Its parameters are parameters too: `encoder__n_features` works in GridSearchCV.
+    head : {"auto", "ridge", "logistic", "svm", "1nn"}
+        What decides about vectors. "ridge": least squares to ±1, the penalty chosen by leaving one out, in closed form.
+        "logistic": logistic regression with scikit-learn's penalty. "svm": the protocol of T-Loss (Franceschi,
+        Dieuleveut and Jaggi, 2019), an RBF kernel, C from 10⁻⁴ to 10⁴ or ∞ by 5-fold search, and ∞ below 50 sequences
+        or 5 per class. "1nn": the nearest vector. "auto" takes "logistic" for up to 2000 features and "ridge" for
+        more, unless another of the first three is better in 5 folds by more than one standard error ("svm" is not
+        tried beyond 2000 features); below 20 sequences, or where no class has two, nothing is compared.
     fit_encoder : bool or None
         None takes an encoder that is fitted as it is, for transfer and for few labels, and fits a copy of one that is
         not. True fits a copy in any case, False refuses an encoder that is not fitted.
@@ -90,12 +102,11 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     --------
     >>> import timelike as tl
     >>> X = tl.Sequences([[0, 1, 0, 1], [0, 1, 0], [5, 5, 5], [5, 5, 5, 5]], labels=["wave", "wave", "flat", "flat"])
-    >>> encoder = tl.CausalEncoder(n_features=8, channels=4, depth=2, max_steps=3, random_state=0)
-    >>> tl.EmbeddingClassifier(encoder, head="1nn").fit(X).predict([[0, 1, 0, 1], [5, 5, 5]])
+    >>> tl.EmbeddingClassifier(random_state=0).fit(X).predict([[0, 1, 0, 1, 0], [5, 5, 5, 5, 5]])
     array(['wave', 'flat'], dtype='<U4')
     """
 
-    _heads: ClassVar[dict[str, Any]] = {"svm": SupportVectors.fit, "1nn": Nearest.fit, "logistic": Logistic.fit}
+    _heads: ClassVar[dict[str, Any]] = {"auto": chosen, **HEADS, "1nn": Nearest.fit}
 
     head = options.one_of(*_heads)
 
@@ -103,7 +114,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         self,
         encoder: Encoder | None = None,
         *,
-        head: Literal["svm", "1nn", "logistic"] = "svm",
+        head: Literal["auto", "ridge", "logistic", "svm", "1nn"] = "auto",
         fit_encoder: bool | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -129,7 +140,8 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of every class, (item, class) in the order of `classes_`.
 
-        Those of an SVM come from sigmoids over its decisions (Platt, 1999) and need not agree with `predict`.
+        Those of an SVM come from sigmoids over its decisions (Platt, 1999) and need not agree with `predict`; those of
+        least squares from one factor, under which what was left out is most likely.
         """
         vectors = self._vectors(X)
         probabilities: NDArray[np.float64] = self.head_.proba(vectors)
@@ -150,8 +162,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
     --------
     >>> import timelike as tl
     >>> X = tl.Sequences([[0, 1, 0, 1], [0, 1, 0], [5, 5, 5], [5, 5, 5, 5]], labels=[1.0, 1.0, 2.0, 2.0])
-    >>> encoder = tl.CausalEncoder(n_features=8, channels=4, depth=2, max_steps=3, random_state=0)
-    >>> tl.EmbeddingRegressor(encoder, head="1nn").fit(X).predict([[0, 1, 0, 1], [5, 5, 5]])
+    >>> tl.EmbeddingRegressor(random_state=0, head="1nn").fit(X).predict([[0, 1, 0, 1], [5, 5, 5]])
     array([1., 2.])
     """
 

@@ -68,7 +68,7 @@ class _Dual:
     def errors(self, penalty: float) -> Floats:
         rest = penalty / (self.values + penalty)
         left = np.square(self.vectors) @ rest - 1 / len(self.x)
-        return (self.vectors @ (rest[:, None] * self.seen)) / np.maximum(left, 1e-12)[:, None]
+        return np.asarray((self.vectors @ (rest[:, None] * self.seen)) / np.maximum(left, 1e-12)[:, None])
 
     def weights(self, penalty: float) -> Floats:
         return np.asarray(self.x.T @ (self.vectors @ (self.seen / (self.values + penalty)[:, None])))
@@ -87,7 +87,8 @@ class _Primal:
     def errors(self, penalty: float) -> Floats:
         rest = penalty / (self.values + penalty)
         left = self.alone + np.square(self.turned) @ rest
-        return (self.never + self.turned @ (rest[:, None] * self.seen)) / np.maximum(left, 1e-12)[:, None]
+        errors = self.never + self.turned @ (rest[:, None] * self.seen)
+        return np.asarray(errors / np.maximum(left, 1e-12)[:, None])
 
     def weights(self, penalty: float) -> Floats:
         shrunk = np.sqrt(self.values) / (self.values + penalty)

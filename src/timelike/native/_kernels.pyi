@@ -397,14 +397,8 @@ def convolve_backward(
 # rocket
 
 def rocket_features(
-    values: _Array,
-    starts: _Ints,
-    lengths: _Ints,
-    difference: bool,
-    dilations: _Ints,
-    channels: _Ints,
-    counts: _Ints,
-    thresholds: _Array,
+    steps: tuple[_Array, _Ints, _Ints],
+    bank: tuple[bool, _Ints, _Ints, _Ints, _Array],  # rocket.Bank
     first: int,
     /,
     *,

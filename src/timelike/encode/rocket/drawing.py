@@ -77,14 +77,14 @@ def subsets(n_channels: int, n_dilations: int, rng: np.random.Generator) -> Ints
 
 
 def _thresholds(ready: Sequences, bank: Bank, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Quantiles of what each kernel makes of a sequence drawn for its group; their levels follow the golden ratio."""
-    ends = bank.counts.reshape(-1).cumsum().reshape(bank.counts.shape)
+    """Quantiles of what each kernel makes of a sequence drawn for it; their levels follow the golden ratio."""
     found = np.empty(len(bank.thresholds), np.float32)
-    for place, group in np.ndindex(bank.channels.shape[:2]):
-        series = ready[int(rng.integers(len(ready)))]
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows = np.sort(twin.outputs(series, bank, place, group), axis=1)
-        for kernel, row in zip(range(group, len(TRIPLES), GROUPS), rows, strict=True):
+    ends = bank.counts.reshape(-1).cumsum().reshape(bank.counts.shape)
+    drawn = rng.integers(len(ready), size=bank.counts.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for place, kernel in np.argwhere(bank.counts > 0).tolist():
+            taps, every = twin.taps(ready[int(drawn[place, kernel])], bank, place, kernel % GROUPS)
+            row = np.sort(twin.output(taps, every, TRIPLES[kernel]))
             end = int(ends[place, kernel])
             features = np.arange(end - bank.counts[place, kernel], end)
             found[features] = _at(row, (features + 1) * _GOLDEN % 1)

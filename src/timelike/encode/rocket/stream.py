@@ -35,7 +35,7 @@ class RocketStream(StandardizedStream):
 
 
 class _Tally:
-    """Steps above every threshold, now in a row and at most in a row, and the past that the next outputs are made of."""
+    """Steps above every threshold, in a row now and at most, and the past that the next outputs are made of."""
 
     def __init__(self, bank: Bank) -> None:
         self.bank, self.n_samples = bank, 0

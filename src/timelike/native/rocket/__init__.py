@@ -42,10 +42,10 @@ class Bank(NamedTuple):
 
 
 def features(steps: Steps, banks: list[Bank], *, threads: int) -> NDArray[np.float32]:
-    """Shares of the steps at which outputs exceed thresholds, then of the longest stretch of such steps: (item, feature).
+    """Shares of the steps at which outputs exceed thresholds, and of the longest stretches of such steps.
 
-    Those of all banks in turn, each with as many shares as it has thresholds, and as many stretches. `steps` are
-    float32 (step, channel) and contiguous, every sequence at least one step long.
+    (item, feature): those of all banks in turn, each with as many shares as it has thresholds, and then as many
+    stretches. `steps` are float32 (step, channel) and contiguous, every sequence at least one step long.
     """
     ends = np.cumsum([2 * len(bank.thresholds) for bank in banks]).tolist()
     out = np.empty((len(steps.lengths), ends[-1]), np.float32)
@@ -56,7 +56,7 @@ def features(steps: Steps, banks: list[Bank], *, threads: int) -> NDArray[np.flo
 
 def _fill(steps: Steps, bank: Bank, out: NDArray[Any], first: int, threads: int) -> None:
     if use_kernels():
-        kernels.rocket_features(*steps, *bank, first, threads=threads, out=out)
+        kernels.rocket_features(steps, bank, first, threads=threads, out=out)
         return
     from . import twin
 

@@ -1,9 +1,12 @@
 // Features of many series: threads, scratch memory, and Python's side of it.
 #include "rocket/table.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include "machine/host.hpp"
@@ -52,11 +55,15 @@ void refuse(bool wrong, const char* what) {
 
 }  // namespace
 
+using Series = std::tuple<Array2<const float>, Ids, Ids>;
+using Given = std::tuple<bool, Ids, Array3<const int64_t>, Array2<const int64_t>, Array1<const float>>;  // Bank in Python
+
 void define_rocket(nb::module_& module) {
     module.def(
         "rocket_features",
-        [](Array2<const float> x, Ids starts, Ids lengths, bool difference, Ids dilations, Array3<const int64_t> channels,
-           Array2<const int64_t> counts, Array1<const float> thresholds, int64_t first, int threads, Array2<float> out, Isa isa) {
+        [](const Series& series, const Given& given, int64_t first, int threads, Array2<float> out, Isa isa) {
+            const auto& [x, starts, lengths] = series;
+            const auto& [difference, dilations, channels, counts, thresholds] = given;
             const RocketTable& kernels = table_for(isa, built);
             const RocketBank bank{difference, int64_t(dilations.size()), int64_t(channels.shape(2)), dilations.data(), channels.data(),
                                   counts.data(), thresholds.data()};
@@ -73,9 +80,7 @@ void define_rocket(nb::module_& module) {
                 features(kernels, bank, all, number, out.data() + first, int64_t(out.shape(1)), steps * number < small ? 0 : threads, poll);
             });
         },
-        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
-        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
-        nb::arg("isa") = nb::none());
+        nb::arg(), nb::arg(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
 }
 
 }  // namespace timelike

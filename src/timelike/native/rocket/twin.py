@@ -16,13 +16,13 @@ def features(series: Floats, bank: Bank) -> Floats:
     """Shares and then longest stretches of one series (time, channel), (feature,)."""
     found, thresholds = [], iter(np.split(bank.thresholds, bank.counts.reshape(-1).cumsum()[:-1]))
     for place, dilation in enumerate(bank.dilations.tolist()):
-        by_group = [outputs(series, bank, place, group) for group in range(GROUPS)]
-        for kernel, bounds in zip(range(len(TRIPLES)), thresholds, strict=False):
-            row = by_group[kernel % GROUPS][kernel // GROUPS]
-            above = row[first_step(len(series), dilation, place + kernel) :] > bounds[:, None]
+        by_group = [taps(series, bank, place, group) for group in range(GROUPS)]
+        for kernel, triple in enumerate(TRIPLES):
+            row = output(*by_group[kernel % GROUPS], triple)
+            above = row[first_step(len(series), dilation, place + kernel) :] > next(thresholds)[:, None]
             counts = np.stack([np.count_nonzero(above, axis=1), longest(above)])
             found.append(counts.astype(np.float32) / np.float32(above.shape[1]))
-    return np.concatenate(found, axis=1).reshape(-1)
+    return np.asarray(np.concatenate(found, axis=1).reshape(-1))
 
 
 def longest(above: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -38,17 +38,20 @@ def first_step(length: int, dilation: int, number: int) -> int:
     return reach if number % 2 and length > reach else 0
 
 
-def outputs(series: Floats, bank: Bank, place: int, group: int) -> Floats:
-    """What the kernels of a group make of a series at a dilation, (kernel, time)."""
+def taps(series: Floats, bank: Bank, place: int, group: int) -> tuple[Floats, Floats]:
+    """What a group of kernels reads of a series at a dilation: three times every tap, (tap, time), and their sum."""
     summed = total(series, bank.channels[place, group])
     if bank.difference:
         summed = np.diff(summed, prepend=summed[:1])
     dilation, length = int(bank.dilations[place]), len(summed)
     padded = np.concatenate([np.zeros((TAPS - 1) * dilation, np.float32), summed])
-    taps = [padded[tap * dilation : tap * dilation + length] for tap in range(TAPS)]
-    every = _sum(taps)
-    thrice = np.float32(3) * np.stack(taps)
-    i, j, k = np.array(TRIPLES)[group::GROUPS].T
+    seen = [padded[tap * dilation : tap * dilation + length] for tap in range(TAPS)]
+    return np.float32(3) * np.stack(seen), _sum(seen)
+
+
+def output(thrice: Floats, every: Floats, triple: tuple[int, int, int]) -> Floats:
+    """What a kernel makes of it, (time,)."""
+    i, j, k = triple
     return np.asarray(thrice[i] + thrice[j] + thrice[k] - every)
 
 
