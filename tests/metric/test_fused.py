@@ -96,7 +96,7 @@ def test_weights_are_those_of_a_logistic_regression(monkeypatch):
     monkeypatch.setattr(calibration, "PULL", 0.0)
     some = held_out()
     some = some._replace(n_sequences=10**12)
-    found = calibration.calibrated([some])
+    found = calibration.calibrated([some], 5)
     terms = np.log1p(some.distances / found.scales)
     peer = LogisticRegression(C=1e8, class_weight="balanced", tol=1e-10, max_iter=10_000).fit(terms, some.same)
     np.testing.assert_allclose(found.weights, np.maximum(-peer.coef_[0], 0), rtol=0.05, atol=0.05)
@@ -104,13 +104,21 @@ def test_weights_are_those_of_a_logistic_regression(monkeypatch):
 
 
 def test_a_metric_that_knows_nothing_counts_little():
-    weights = calibration.calibrated([held_out()]).weights
+    weights = calibration.calibrated([held_out()], 10).weights
     assert weights[1] < 0.15 * weights[0]
+
+
+def test_weights_of_few_classes_are_nearer_to_each_other():
+    """In shares of what each would weigh alone."""
+    some = held_out()._replace(distances=held_out().distances[:, :1] ** np.array([1.0, 0.2]) + [0.0, 0.3])
+    alone = [calibration.calibrated([some._replace(distances=some.distances[:, [m]])], 5).weights[0] for m in (0, 1)]
+    few, many = (calibration.calibrated([some], n).weights / alone for n in (2, 1000))
+    assert abs(few[0] - few[1]) < abs(many[0] - many[1])
 
 
 def test_metrics_that_never_err_have_weights_that_end():
     same = np.arange(40) % 2 == 0
-    found = calibration.calibrated([calibration.HeldOut(np.where(same, 0.1, 3.0)[:, None], same, 20)])
+    found = calibration.calibrated([calibration.HeldOut(np.where(same, 0.1, 3.0)[:, None], same, 20)], 5)
     assert 0 < found.weights[0] < 50
     odds = found.offset - found.weights[0] * np.log1p(np.array([0.1, 3.0]) / found.scales[0])
     np.testing.assert_allclose(1 / (1 + np.exp(-odds)), [1 - 1 / 22, 1 / 22], atol=0.01)  # as sure as 20 can make it
@@ -121,7 +129,7 @@ def test_metrics_that_know_nothing_are_added_up():
     backwards = calibration.HeldOut(
         np.where(np.arange(40) % 2 == 0, 3.0, 0.1)[:, None] + rng.random((40, 2)) / 9, np.arange(40) % 2 == 0, 20
     )
-    assert (calibration.calibrated([backwards]).weights > 0).all()
+    assert (calibration.calibrated([backwards], 5).weights > 0).all()
 
 
 def test_what_is_held_out_is_not_learned_from():

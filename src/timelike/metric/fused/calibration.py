@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 Floats = NDArray[np.float64]
 
-PULL = 0.01  # towards equal weights; the loss of a guess is log 2
+PULL = 0.4  # towards equal weights, divided by the number of pairs of classes; the loss of a guess is log 2
 
 
 class HeldOut(NamedTuple):
@@ -30,23 +30,25 @@ class Calibration(NamedTuple):
     offset: float
 
 
-def calibrated(rounds: list[HeldOut]) -> Calibration:
+def calibrated(rounds: list[HeldOut], n_classes: int) -> Calibration:
     """First each metric alone, then weights v_m ≥ 0 of their log-odds, drawn to each other: + κ Σ (v_m − v̄)².
 
-    Rounds count the same, and in each what is alike and what is not. Certainty ends with the number of sequences N: no
-    pair counts as alike with more than 1 − 1/(N + 2) (Platt, 1999).
+    What is known of new classes comes from pairs of classes, so κ is the smaller the more of these there are. Rounds
+    count the same, and in each what is alike and what is not. Certainty ends with the number of sequences N: no pair
+    counts as alike with more than 1 − 1/(N + 2) (Platt, 1999).
     """
     distances = np.concatenate([one.distances for one in rounds])
     same = np.concatenate([one.same for one in rounds])
     counts = np.concatenate([_balanced(one.same) for one in rounds]) / len(rounds)
     doubt = 1 / (2 + sum(one.n_sequences for one in rounds))
+    pull = 2 * PULL / (n_classes * (n_classes - 1))
     scales = np.median(distances, axis=0)
     scales[scales <= 0] = 1.0
     terms = np.log1p(distances / scales)
-    alone = np.array([_logistic(term[:, None], same, counts, doubt)[1][0] for term in terms.T])
+    alone = np.array([_logistic(term[:, None], same, counts, doubt, 0.0)[1][0] for term in terms.T])
     if not alone.any():  # no metric knows anything
         alone[:] = 1.0
-    offset, shares = _logistic(terms * alone, same, counts, doubt)
+    offset, shares = _logistic(terms * alone, same, counts, doubt, pull)
     weights = alone * shares
     return Calibration(scales, weights if weights.any() else alone / len(alone), offset)
 
@@ -55,16 +57,18 @@ def _balanced(same: NDArray[np.bool_]) -> Floats:
     return np.where(same, 0.5 / max(same.sum(), 1), 0.5 / max((~same).sum(), 1))
 
 
-def _logistic(terms: Floats, same: NDArray[np.bool_], counts: Floats, doubt: float) -> tuple[float, Floats]:
+def _logistic(
+    terms: Floats, same: NDArray[np.bool_], counts: Floats, doubt: float, pull: float
+) -> tuple[float, Floats]:
     """Offset and weights, none negative, of log-odds b − Σ v_m t_m."""
     sure = np.where(same, 1 - doubt, doubt)
 
     def loss(at: Floats) -> tuple[float, Floats]:
         odds = at[0] - terms @ at[1:]
         apart = at[1:] - at[1:].mean()
-        value = counts @ (np.logaddexp(0, odds) - sure * odds) + PULL * apart @ apart
+        value = counts @ (np.logaddexp(0, odds) - sure * odds) + pull * apart @ apart
         slope = counts * (np.exp(-np.logaddexp(0, -odds)) - sure)
-        return float(value), np.concatenate([[slope.sum()], 2 * PULL * apart - terms.T @ slope])
+        return float(value), np.concatenate([[slope.sum()], 2 * pull * apart - terms.T @ slope])
 
     n = terms.shape[1]
     start = np.concatenate([[np.median(terms.mean(axis=1))], np.full(n, 1 / n)])

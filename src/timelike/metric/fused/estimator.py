@@ -17,7 +17,7 @@ from ...sequences.arguments import generator, store
 from ...sequences.sampling import RandomState
 from ..positions import checked_pairs
 from .calibration import Calibration, Floats, HeldOut, calibrated
-from .rounds import Ids, of_labels, of_pairs
+from .rounds import Ids, n_groups, of_labels, of_pairs
 from .searching import Known, nearest
 
 _ASKED = 1 << 8  # queries whose cheap distances to everything are there at a time
@@ -35,9 +35,10 @@ class Fused(FittedMetric):
         d(x, y) = Σ_m w_m log(1 + d_m(x, y) / s_m),   P(alike) = 1 / (1 + exp(d − b)) where half of the pairs are
 
     s_m is the median of the held-out distances of metric m; the weights w_m ≥ 0 and b are those of a logistic
-    regression (Platt, 1999), drawn towards equal shares for every metric. A metric that learns is fitted 9 times on
-    parts of the sequences and judged by pairs of the rest: two classes held out, six times, and a third of every class,
-    three times (with less than four classes, only these); then once on everything. A sum of metrics is a metric.
+    regression (Platt, 1999), drawn towards equal shares for every metric, the more the fewer classes there are. A
+    metric that learns is fitted 9 times on parts of the sequences and judged by pairs of the rest: two classes held
+    out, six times, and a third of every class, three times (with less than four classes, only these); then once on
+    everything. A sum of metrics is a metric.
 
     For classes that were not learned, where a learned metric and an elastic one err differently: `Fused([tl.DTW(
     normalize="length"), tl.Discriminant(classes="open")])`. Among known classes `Discriminant` alone is as good, and
@@ -109,7 +110,9 @@ class Fused(FittedMetric):
             for known, held, repeats in rounds:
                 made = [_learned(one, sequences[known], labels[known]) for one in self._given()]
                 found += [_held_out(made, sequences[held], codes[held])] * repeats
-            self._keep(calibrated(found), [named.ready(one, sequences, labels) for one in self._given()])
+            self._keep(
+                calibrated(found, int(codes.max()) + 1), [named.ready(one, sequences, labels) for one in self._given()]
+            )
         return self
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
@@ -127,7 +130,10 @@ class Fused(FittedMetric):
                 found.append(_held_pairs(made, sequences, given[held], alike[held]))
             if not found:
                 raise ValueError(f"{len(given)} pairs are too few to hold some out: expected several of either kind")
-            self._keep(calibrated(found), [_paired(one, sequences, given, alike) for one in self._given()])
+            self._keep(
+                calibrated(found, n_groups(given, alike)),
+                [_paired(one, sequences, given, alike) for one in self._given()],
+            )
         return self
 
     def _given(self) -> list[Metric]:

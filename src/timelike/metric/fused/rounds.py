@@ -73,9 +73,7 @@ def of_pairs(pairs: Ids, same: NDArray[np.bool_], rng: np.random.Generator) -> l
 
     Where alike pairs fall into groups, whole groups are held out; otherwise a third of the pairs.
     """
-    n = int(pairs.max()) + 1
-    links = coo_array((np.ones(int(same.sum())), tuple(pairs[same].T)), shape=(n, n))
-    group = connected_components(links, directed=False)[1]
+    group = _groups(pairs, same)
     fold = rng.permutation(group.max() + 1)[group] % OF_MEMBERS
     first, second = fold[pairs[:, 0]], fold[pairs[:, 1]]
     whole = [((first != k) & (second != k), (first == k) & (second == k)) for k in range(OF_MEMBERS)]
@@ -89,3 +87,19 @@ def of_pairs(pairs: Ids, same: NDArray[np.bool_], rng: np.random.Generator) -> l
         if found:
             return found
     return []
+
+
+def n_groups(pairs: Ids, same: NDArray[np.bool_]) -> int:
+    """How many groups of sequences that are alike there are among the pairs, at least two: what stands for classes.
+
+    >>> n_groups(np.array([[0, 1], [1, 2], [3, 4], [0, 3]]), np.array([True, True, True, False]))
+    2
+    """
+    return max(2, len(np.unique(_groups(pairs, same)[pairs])))
+
+
+def _groups(pairs: Ids, same: NDArray[np.bool_]) -> Ids:
+    """The group of every position up to the last that is in a pair: those that alike pairs connect."""
+    n = int(pairs.max()) + 1
+    links = coo_array((np.ones(int(same.sum())), tuple(pairs[same].T)), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], np.int64)
