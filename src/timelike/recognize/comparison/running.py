@@ -21,7 +21,10 @@ from .stopping import OutOfTime, ended_after, interrupted_at_once
 
 _TOLD = 10.0  # seconds from which on it is said how long a comparison will take
 _SHARE = 0.25  # of the time that a training would like: with less it would say little about the method
-_REST = 0.9  # of what is left goes into training, the remainder into answers
+_LONGEST = (
+    120.0  # seconds of one training: as long as learned metrics take for themselves, so that they stay as they are
+)
+_REST = 0.7  # of what is left goes into training, the remainder into answers
 
 
 def compare(
@@ -120,6 +123,7 @@ class Run:
         self.end = None if minutes is None else self.began + 60 * minutes
         self.minutes, self.speed, self.notes = minutes, Speed(), list(problem.notes)
         self.rows: list[Row] = []
+        self.limits: dict[str, str] = {}  # in words
 
     def comparison(self) -> Comparison:
         """Everything that was finished."""
@@ -173,18 +177,27 @@ class Run:
             return _Ended("failed", _said(error, fold, len(self.problem.folds)))
 
     def _finished(self, method: Method, state: str, why: str, judged: list[Judged]) -> Row:
-        if method.learned and judged:
-            why = "; ".join(filter(None, [why, "came fitted, and was used as it is"]))
-        return row_of(method.name, state, why, judged, self.problem)
+        fitted = "came fitted, and was used as it is" if method.learned and judged else ""
+        said = filter(None, [why, fitted, self.limits.get(method.name, "") if judged else ""])
+        return row_of(method.name, state, "; ".join(said), judged, self.problem)
 
     def _judged(self, method: Method, fold: int) -> Judged:
         left = None if self.end is None else self.end - time.monotonic()
-        limit = max(_REST * left / (len(self.problem.folds) - fold), 1.0) if left and method.limited else None
+        limit = self._share(method, left) / (len(self.problem.folds) - fold) if left is not None else None
+        limit = None if limit is None else min(max(limit, 1.0), _LONGEST)
         fresh = method.fresh((self.seed + fold) % 2**31, limit)
+        if limit is not None and limit < _LONGEST and method.limited:
+            self.limits[method.name] = f"had {_duration(limit)} to train"
         with ended_after(None if left is None or self._is_cheapest(method) else left + self._grace):
             found = judge(fresh, self.problem, fold)
         self.kept.keep(method, fold, found)
         return found
+
+    def _share(self, method: Method, left: float) -> float:
+        """Seconds of what is left that the method may train: as much of it as of what is still to be done."""
+        done = {row.method for row in self.rows}
+        waiting = {one.name: self.guesses[one.name] for one in self.methods if one.name not in done}
+        return _REST * left * waiting[method.name] / sum(waiting.values())
 
     def _is_cheapest(self, method: Method) -> bool:
         """Which runs whatever the budget."""
