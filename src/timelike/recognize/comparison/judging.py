@@ -138,8 +138,7 @@ def _score_pairs(found: Judged, distances: NDArray[Any], problem: Problem, test:
         found.lacks["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
         return
     found.values["eer"] = score.equal_error_rate(far, same)
-    groups = None if problem.X.groups is None else problem.X.groups[test]
-    groups = None if groups is None or len(np.unique(groups)) < 5 else groups  # too few to draw from
+    groups = problem.units(test)
     draws = score.resampled_error_rates(
         (distances + distances.T) / 2, labels, groups=groups, n_resamples=_RESAMPLES, random_state=fold
     )

@@ -21,9 +21,7 @@ from .stopping import OutOfTime, ended_after, interrupted_at_once
 
 _TOLD = 10.0  # seconds from which on it is said how long a comparison will take
 _SHARE = 0.25  # of the time that a training would like: with less it would say little about the method
-_LONGEST = (
-    120.0  # seconds of one training: as long as learned metrics take for themselves, so that they stay as they are
-)
+_LONGEST = 120.0  # seconds of one training: what learned metrics take for themselves, so that they stay as they are
 _REST = 0.7  # of what is left goes into training, the remainder into answers
 
 
@@ -124,6 +122,7 @@ class Run:
         self.minutes, self.speed, self.notes = minutes, Speed(), list(problem.notes)
         self.rows: list[Row] = []
         self.limits: dict[str, str] = {}  # in words
+        self.current: tuple[Method, list[Judged]] = self.methods[0], []
 
     def comparison(self) -> Comparison:
         """Everything that was finished."""
@@ -133,14 +132,13 @@ class Run:
                     self.rows.append(self._row(method, bar))
             except KeyboardInterrupt:
                 self._end_early()
-        test = self.problem.folds[0][1]
-        groups = self.problem.X.groups
+        units = self.problem.units(self.problem.folds[0][1]) if len(self.problem.folds) == 1 else None
         return Comparison(
             scores=self.problem.scores,
             rows=tuple(self.rows),
             design=self.problem.design,
             overlap=self.problem.overlap,
-            groups=None if groups is None or len(self.problem.folds) > 1 else tuple(map(str, groups[test].tolist())),
+            groups=None if units is None else tuple(map(str, units.tolist())),
             notes=tuple(self.notes),
             seconds=time.monotonic() - self.began,
             problem=self.problem,
