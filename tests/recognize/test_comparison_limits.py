@@ -263,6 +263,14 @@ def test_groups_of_an_official_split_are_drawn_whole():
     assert "groups" in found.tested_by()
 
 
+def test_of_many_test_sequences_some_are_compared_with_each_other(monkeypatch):
+    monkeypatch.setattr("timelike.recognize.comparison.judging.MOST_PAIRED", 10)
+    monkeypatch.setattr("timelike.recognize.comparison.running.MOST_PAIRED", 10)
+    found = compared(waves(), ["dtw"], test=(waves(40, seed=1), None), metric="eer")
+    assert "all pairs of 10 test sequences" in str(found)
+    assert found.rows[0].state == "finished"
+
+
 def test_one_fold_of_a_splitter_is_judged_by_its_items():
     X = waves()
     split = next(iter(GroupKFold(2).split(np.zeros((24, 1)), X.labels, X.groups)))

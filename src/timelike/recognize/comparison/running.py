@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...sequences.arguments import RandomState, flag, generator, real
 from .expecting import Size, Speed, seconds
-from .judging import Judged, judge
+from .judging import MOST_PAIRED, Judged, judge
 from .keeping import Kept
 from .methods import Method, read_methods
 from .problem import Problem, read_problem
@@ -120,6 +120,8 @@ class Run:
         self.began = time.monotonic()
         self.end = None if minutes is None else self.began + 60 * minutes
         self.minutes, self.speed, self.notes = minutes, Speed(), list(problem.notes)
+        if "eer" in problem.scores and max(len(test) for _, test in problem.folds) > MOST_PAIRED:
+            self.notes.append(f"equal error rates are of all pairs of {MOST_PAIRED} test sequences, drawn at random")
         self.rows: list[Row] = []
         self.limits: dict[str, str] = {}  # in words
         self.current: tuple[Method, list[Judged]] = self.methods[0], []
