@@ -56,6 +56,7 @@ for name, model, target, verbs in (
     ("means", tl.KMeans(2, random_state=0), None, ("predict",)),
     ("medoids", tl.KMedoids(2, metric=tl.ERP(gap=0.5), random_state=0), None, ("predict",)),
     ("kernel", tl.ElasticKernel("dtw"), None, ("transform",)),
+    ("statistics", tl.StatisticsEncoder(), None, ("encode", "pairwise")),
     ("pipeline", make_pipeline(tl.ElasticKernel("dtw"), tl.Neighbors("euclidean")), X.labels, ("predict",)),
 ):
     model.fit(X, target)

@@ -140,4 +140,4 @@ def test_a_classifier_over_statistics_takes_missing_values():
     model = tl.EmbeddingClassifier(tl.StatisticsEncoder(), head="forest").fit(X, ["a", "a", "b", "b"])
     assert model.predict([[np.nan, 5.0, 5.0]]).tolist() == ["b"]
     with pytest.raises(ValueError, match="sequence 0 is missing"):
-        tl.EmbeddingClassifier().fit(X, ["a", "a", "b", "b"])
+        tl.EmbeddingClassifier(tl.CausalEncoder()).fit(X, ["a", "a", "b", "b"])

@@ -33,8 +33,11 @@ def test_a_budget_too_small_for_any_method_runs_the_cheapest_and_says_so():
 
 
 def test_methods_that_can_be_limited_train_within_the_budget():
-    compared(waves(), {"limited": Limited()}, budget=1.0, cv=2)
-    assert 20 < Limited.told[0] < 60
+    found = compared(waves(), {"limited": Limited()}, budget=1.0, cv=2)
+    assert 15 < Limited.told[0] < 60
+    assert found.rows[0].why.startswith("had ")
+    compared(waves(), {"limited": Limited()}, budget=60.0, cv=2)
+    assert Limited.told[0] == 120.0
     compared(waves(), {"limited": Limited(max_time=3.0, random_state=7)}, budget=1.0, cv=2)
     assert Limited.told == (3.0, 7)
     compared(waves(), {"limited": Limited()}, cv=2)
@@ -60,6 +63,7 @@ def test_the_cheapest_comes_first_whatever_the_order():
     size = Size(500, 500, 300, 1)
     order = sorted(given, key=lambda name: seconds(given[name], size))
     assert order == ["e", "statistics", "window"]
+    assert seconds(tl.Neighbors(tl.TAP()), size) > seconds(tl.SiameseGRU(), size) > 5
     assert compared(waves(), given, cv=2).rows[0].method == "e"
 
 
@@ -257,6 +261,14 @@ def test_groups_of_an_official_split_are_drawn_whole():
     found = compared(X, ["dtw"], test=(test, None), metric=("accuracy", "eer"))
     assert found.groups == tuple(map(str, test.groups))
     assert "groups" in found.tested_by()
+
+
+def test_of_many_test_sequences_some_are_compared_with_each_other(monkeypatch):
+    monkeypatch.setattr("timelike.recognize.comparison.judging.MOST_PAIRED", 10)
+    monkeypatch.setattr("timelike.recognize.comparison.running.MOST_PAIRED", 10)
+    found = compared(waves(), ["dtw"], test=(waves(40, seed=1), None), metric="eer")
+    assert "all pairs of 10 test sequences" in str(found)
+    assert found.rows[0].state == "finished"
 
 
 def test_one_fold_of_a_splitter_is_judged_by_its_items():

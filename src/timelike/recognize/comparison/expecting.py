@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from ...align import DTW, Aligner, Euclidean, named
+from ...align import DTW, Aligner, named
 from ...models import parts
 from .problem import Problem
 
@@ -42,7 +42,6 @@ def seconds(model: Any, size: Size) -> float:
     1.0
     """
     inside = _inside(model)
-    kind = "elastic" if isinstance(inside, Aligner) and not isinstance(inside, Euclidean) else type(inside).__name__
     values, cell = size.steps * size.channels, _CELL[isinstance(inside, DTW)]
     guesses = {
         "Euclidean": 0.01 + 1e-9 * size.n * size.m * values,
@@ -55,7 +54,8 @@ def seconds(model: Any, size: Size) -> float:
         "CoupledGRU": 15 * (0.3 + min(size.steps, 500) / 250) + 1e-6 * size.n * size.m * min(size.steps, 500),
         "TAP": 40 * (0.3 + min(size.steps, 500) / 250) + 1e-6 * size.n * size.m * min(size.steps, 500),
     }
-    return guesses.get(kind, 1.0)
+    kind = type(inside).__name__
+    return guesses[kind] if kind in guesses else guesses["elastic"] if isinstance(inside, Aligner) else 1.0
 
 
 def _inside(model: Any) -> Any:

@@ -24,7 +24,9 @@ T = TypeVar("T")
 Floats = list[float]
 
 _STATUS, _SWITCH = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-_RESAMPLES = 300  # for an equal error rate, whose pairs are many
+MOST_PAIRED = 2000  # test sequences of which all pairs are compared
+_RESAMPLES = 300  # for an equal error rate, at most: its pairs are many
+_DRAWN = 100_000_000  # pairs in all of them
 _NO_DISTANCES = "it classifies without distances: give a metric or an encoder for this score"
 
 
@@ -127,7 +129,10 @@ def _score_distances(found: Judged, fitted: Any, problem: Problem, fold: int) ->
         else:
             found.items["map"], found.values["map"] = items.tolist(), float(np.nanmean(items))
     if "eer" in problem.scores:
-        _score_pairs(found, metric.pairwise(problem.X[test]), problem, test, fold)
+        some = (
+            test if len(test) <= MOST_PAIRED else np.random.default_rng(fold).choice(test, MOST_PAIRED, replace=False)
+        )
+        _score_pairs(found, metric.pairwise(problem.X[some]), problem, some, fold)
 
 
 def _score_pairs(found: Judged, distances: NDArray[Any], problem: Problem, test: NDArray[Any], fold: int) -> None:
@@ -138,10 +143,13 @@ def _score_pairs(found: Judged, distances: NDArray[Any], problem: Problem, test:
         found.lacks["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
         return
     found.values["eer"] = score.equal_error_rate(far, same)
-    groups = None if problem.X.groups is None else problem.X.groups[test]
-    groups = None if groups is None or len(np.unique(groups)) < 5 else groups  # too few to draw from
+    groups = problem.units(test)
     draws = score.resampled_error_rates(
-        (distances + distances.T) / 2, labels, groups=groups, n_resamples=_RESAMPLES, random_state=fold
+        (distances + distances.T) / 2,
+        labels,
+        groups=groups,
+        n_resamples=max(50, min(_RESAMPLES, _DRAWN // len(far))),
+        random_state=fold,
     )
     found.draws["eer"] = draws.tolist()
 

@@ -23,6 +23,7 @@ SCORES: dict[str, bool] = {"accuracy": True, "map": True, "eer": False, "mse": F
 """Whether more is better."""
 
 Rows = NDArray[np.int64]
+_FEWEST = 5  # groups, to learn from them how much groups differ
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ class Problem:
 
     def part(self, rows: Rows) -> tuple[Sequences, NDArray[Any]]:
         return self.X[rows], self.y[rows]
+
+    def units(self, rows: Rows) -> NDArray[Any] | None:
+        """The groups of rows, to be drawn whole; None where there are none, or too few to draw from."""
+        groups = None if self.X.groups is None else self.X.groups[rows]
+        return None if groups is None or len(np.unique(groups)) < _FEWEST else groups
 
     def identity(self) -> str:
         """Sixteen letters that are others for other data, targets, parts or scores."""

@@ -78,10 +78,8 @@ def _interval(judged: list[Judged], name: str, problem: Problem) -> Interval:
     elif name == "eer":
         found = Interval(values[0], *quantiles(np.array(judged[0].draws[name])))
     else:
-        groups = problem.X.groups
-        test = problem.folds[0][1]
-        known = None if groups is None else groups[test]
-        found = score.bootstrap(judged[0].items[name], groups=known, random_state=0)
+        groups = problem.units(problem.folds[0][1])
+        found = score.bootstrap(judged[0].items[name], groups=groups, random_state=0)
     low, high = _BOUNDS[name]
     return Interval(found.mean, max(found.low, low), min(found.high, high))
 

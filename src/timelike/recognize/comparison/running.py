@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...sequences.arguments import RandomState, flag, generator, real
 from .expecting import Size, Speed, seconds
-from .judging import Judged, judge
+from .judging import MOST_PAIRED, Judged, judge
 from .keeping import Kept
 from .methods import Method, read_methods
 from .problem import Problem, read_problem
@@ -21,7 +21,8 @@ from .stopping import OutOfTime, ended_after, interrupted_at_once
 
 _TOLD = 10.0  # seconds from which on it is said how long a comparison will take
 _SHARE = 0.25  # of the time that a training would like: with less it would say little about the method
-_REST = 0.9  # of what is left goes into training, the remainder into answers
+_LONGEST = 120.0  # seconds of one training: what learned metrics take for themselves, so that they stay as they are
+_REST = 0.7  # of what is left goes into training, the remainder into answers
 
 
 def compare(
@@ -119,7 +120,11 @@ class Run:
         self.began = time.monotonic()
         self.end = None if minutes is None else self.began + 60 * minutes
         self.minutes, self.speed, self.notes = minutes, Speed(), list(problem.notes)
+        if "eer" in problem.scores and max(len(test) for _, test in problem.folds) > MOST_PAIRED:
+            self.notes.append(f"equal error rates are of all pairs of {MOST_PAIRED} test sequences, drawn at random")
         self.rows: list[Row] = []
+        self.limits: dict[str, str] = {}  # in words
+        self.current: tuple[Method, list[Judged]] = self.methods[0], []
 
     def comparison(self) -> Comparison:
         """Everything that was finished."""
@@ -129,14 +134,13 @@ class Run:
                     self.rows.append(self._row(method, bar))
             except KeyboardInterrupt:
                 self._end_early()
-        test = self.problem.folds[0][1]
-        groups = self.problem.X.groups
+        units = self.problem.units(self.problem.folds[0][1]) if len(self.problem.folds) == 1 else None
         return Comparison(
             scores=self.problem.scores,
             rows=tuple(self.rows),
             design=self.problem.design,
             overlap=self.problem.overlap,
-            groups=None if groups is None or len(self.problem.folds) > 1 else tuple(map(str, groups[test].tolist())),
+            groups=None if units is None else tuple(map(str, units.tolist())),
             notes=tuple(self.notes),
             seconds=time.monotonic() - self.began,
             problem=self.problem,
@@ -173,18 +177,27 @@ class Run:
             return _Ended("failed", _said(error, fold, len(self.problem.folds)))
 
     def _finished(self, method: Method, state: str, why: str, judged: list[Judged]) -> Row:
-        if method.learned and judged:
-            why = "; ".join(filter(None, [why, "came fitted, and was used as it is"]))
-        return row_of(method.name, state, why, judged, self.problem)
+        fitted = "came fitted, and was used as it is" if method.learned and judged else ""
+        said = filter(None, [why, fitted, self.limits.get(method.name, "") if judged else ""])
+        return row_of(method.name, state, "; ".join(said), judged, self.problem)
 
     def _judged(self, method: Method, fold: int) -> Judged:
         left = None if self.end is None else self.end - time.monotonic()
-        limit = max(_REST * left / (len(self.problem.folds) - fold), 1.0) if left and method.limited else None
+        limit = self._share(method, left) / (len(self.problem.folds) - fold) if left is not None else None
+        limit = None if limit is None else min(max(limit, 1.0), _LONGEST)
         fresh = method.fresh((self.seed + fold) % 2**31, limit)
+        if limit is not None and limit < _LONGEST and method.limited:
+            self.limits[method.name] = f"had {_duration(limit)} to train"
         with ended_after(None if left is None or self._is_cheapest(method) else left + self._grace):
             found = judge(fresh, self.problem, fold)
         self.kept.keep(method, fold, found)
         return found
+
+    def _share(self, method: Method, left: float) -> float:
+        """Seconds of what is left that the method may train: as much of it as of what is still to be done."""
+        done = {row.method for row in self.rows}
+        waiting = {one.name: self.guesses[one.name] for one in self.methods if one.name not in done}
+        return _REST * left * waiting[method.name] / sum(waiting.values())
 
     def _is_cheapest(self, method: Method) -> bool:
         """Which runs whatever the budget."""
