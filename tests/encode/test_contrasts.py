@@ -1,11 +1,13 @@
 """Losses of two crops of every series, what is held out to judge a training by, and budgets."""
 
+import json
 import math
 import time
 
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import cdist
 from torch import nn
 
 import timelike as tl
@@ -249,6 +251,35 @@ def test_the_thesis_is_a_preset_in_which_options_may_change():
         tl.CausalEncoder.preset("paper")
     with pytest.raises(ValueError, match="preset 'thesis': Neighbors has none"):
         tl.Neighbors.preset("thesis")
+
+
+def test_a_folder_from_before_there_were_options_answers_as_it_did(ragged, tmp_path):
+    thesis = tl.CausalEncoder.preset("thesis", **SMALL).fit(ragged)
+    thesis.save(tmp_path / "model")
+    config = json.loads((tmp_path / "model/config.json").read_text())
+    later = ("loss", "temperature", "min_crop", "augment", "schedule", "max_time", "validation", "patience")
+    for name in (*later, "vectors", "geometry"):
+        del config["parameters"][name]
+    (tmp_path / "model/config.json").write_text(json.dumps(config))
+    again = tl.load_model(tmp_path / "model")
+    assert (again.loss, again.schedule, again.vectors) == ("logistic", "constant", "plain")
+    np.testing.assert_array_equal(again.pairwise(ragged), thesis.pairwise(ragged))
+    vectors = thesis.encode(ragged).astype(float)
+    np.testing.assert_allclose(again.pairwise(ragged), cdist(vectors, vectors), atol=1e-5)
+
+
+def test_other_networks_take_a_few_crops_at_a_time_where_memory_is_short(monkeypatch):
+    seen = []
+    monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms))
+    cells, long = tl.RecurrentEncoder(hidden=64, layers=1, vectors="plain"), np.zeros((1, 8000, 1), np.float32)
+    cells.fit(long)  # 120 crops with 10 kB or more for each of their steps, if nothing bounds them
+    monkeypatch.setenv("TIMELIKE_NATIVE", "0")
+    cells.fit(long)
+    cells.fit(long[:, :100])
+    large, small = (np.zeros((1, 40, 1, size, size), np.float32) for size in (256, 16))
+    for images in (large, small):  # 70 crops of 40 frames of 256 × 256 numbers are 730 MB before any of them is seen
+        tl.FrameEncoder(depth=0).fit(images)
+    assert seen == [tl.native.machine.kernels is None, True, False, True, False]
 
 
 def test_what_torch_keeps_for_every_step_is_measured():

@@ -16,7 +16,8 @@ from sklearn.svm import SVC
 import timelike as tl
 from timelike.align import gallery
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5, "n_negatives": 2, "max_steps": 3, "random_state": 0}
+SMALL = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5, "max_steps": 3, "random_state": 0}
+SMALL |= {"geometry": "euclidean"}  # as that of the peers
 HOLDERS = [tl.Neighbors, tl.NeighborsRegressor, lambda metric: tl.KMedoids(2, metric=metric), tl.ElasticKernel]
 
 
@@ -191,7 +192,9 @@ def test_what_cannot_be_is_said(waves, encoder, tmp_path):
         tl.Neighbors(FrozenEstimator(tl.CausalEncoder(**SMALL))).fit(waves)
     with pytest.raises(ValueError, match="metric is frozen, so its option 'n_features' cannot change"):
         tl.Neighbors(FrozenEstimator(encoder)).set_params(metric__n_features=3)
-    with pytest.raises(ValueError, match="metric has no option 'wibble': CausalEncoder has accelerator, batch_size, "):
+    with pytest.raises(
+        ValueError, match="metric has no option 'wibble': CausalEncoder has accelerator, augment, batch_size, "
+    ):
         tl.Neighbors(encoder).set_params(metric__wibble=3)
     with pytest.raises(ValueError, match="metric has no option 'window__x': DTW has window, "):
         tl.Neighbors().set_params(metric__window__x=3)

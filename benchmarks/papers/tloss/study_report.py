@@ -20,7 +20,8 @@ others used too."""
 def body(rows: Rows, development: Sequence[str], confirming: Sequence[str], settings: Sequence[str]) -> str:
     parts = [ABOUT]
     for title, sets in (("Chosen on these", development), ("Looked at once, after the choice", confirming)):
-        parts += [f"## {title}", f"Means of {', '.join(sets)}.", _means(rows, sets, settings)]
+        means = f"Means of {', '.join(sets)}, for settings of which all rows are finished."
+        parts += [f"## {title}", means, _means(rows, sets, settings)]
     parts += [
         "## Set by set",
         _each(rows, (*development, *confirming)),
@@ -30,11 +31,11 @@ def body(rows: Rows, development: Sequence[str], confirming: Sequence[str], sett
 
 
 def _means(rows: Rows, sets: Sequence[str], settings: Sequence[str]) -> str:
-    head = ["setting", "sets", *HEADS, *(f"MAP, {name}" for name in PRECISIONS), "steps", "cpu"]
+    head = ["setting", *HEADS, *(f"MAP, {name}" for name in PRECISIONS), "steps", "cpu"]
     lines = []
     for setting in settings:
         some = [row for name in sets for row in having(rows, dataset=name, method=setting)]
-        if some:
+        if {row["dataset"] for row in some} == set(sets):  # means of other sets could not be compared
             numbers = [f"{_mean(some, name):.3f}" for name in (*HEADS, *PRECISIONS)]
             lines.append(
                 [setting, str(len(some)), *numbers, f"{_mean(some, 'steps'):.0f}", f"{_mean(some, 'cpu'):.0f}"]
