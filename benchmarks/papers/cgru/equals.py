@@ -14,7 +14,7 @@ import timelike as tl
 from timelike.score import mean_average_precision, nearest_accuracy
 
 STEPS, FRAMES, PER_CLASS = 200, 64, 4
-RATES = (3e-3, 1e-2, 3e-2)
+RATES = (1e-2, 3e-2, 1e-1)
 SCORES = ("accuracy", "map", "auc")
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "siamese": ("SiameseGRU", {}),

@@ -22,8 +22,8 @@ SETS = ("HAR", "NATOPS", "JapaneseVowels", "ArticularyWordRecognition")
 NETWORKS = ("plain", "front")
 GATES = ("own", "zero", "mean", "shuffled")
 CONDITIONS = ("clean", "noise ½", "noise 1", "crop", "shift")
-SEARCHED, ASKED = 90, 120  # sequences, so that a rollout in torch takes a second or two
-RATE, KEPT = 1e-2, 0.7  # of the plain networks; of a crop
+SEARCHED, ASKED = 60, 90  # sequences, so that a rollout in torch takes a second
+RATE, KEPT = 3e-2, 0.7  # of the plain networks; of a crop
 LABELS = 100  # of every class of UCI HAR
 
 

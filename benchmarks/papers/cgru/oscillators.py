@@ -58,8 +58,8 @@ def chaotic_maps(height: float, n: int, rng: np.random.Generator) -> Floats:
 
 
 SYSTEMS: dict[str, tuple[Callable[[float, int, np.random.Generator], Floats], tuple[float, ...]]] = {
-    "pendulums": (pendulums, (0.5, 0.65, 0.85, 1.1)),
-    "cycles": (limit_cycles, (0.3, 0.6, 1.0, 1.5)),
+    "pendulums": (pendulums, (0.5, 0.7, 1.0, 1.4)),
+    "cycles": (limit_cycles, (0.2, 1.0, 2.5, 5.0)),
     "maps": (chaotic_maps, (3.6, 3.7, 3.8, 3.9)),
 }
 CASES = [f"{system}-{units}-{start}" for start in STARTS for system in SYSTEMS for units in UNITS]
