@@ -20,7 +20,7 @@ def waves():
 
 @pytest.fixture(scope="module", params=[None, "strided"])
 def metric(request, waves):
-    return tl.CoupledGRU(hidden=5, front=request.param, max_steps=3, random_state=0, progress=False).fit(waves)
+    return tl.CoupledGRU(hidden=5, front=request.param, sync="last", max_steps=3, random_state=0).fit(waves)
 
 
 def test_the_rollout_with_the_gates_as_they_are_is_the_metric(metric, waves):
@@ -126,7 +126,7 @@ def test_both_networks_begin_with_the_same_chaotic_gru():
     X = tl.Sequences(np.random.default_rng(0).standard_normal((4, 6, 1)), labels=[0, 0, 1, 1])
     shared = {"hidden": 4, "front": None, "learning_rate": 1e-12, "weight_decay": 0.0, "max_steps": 1}
     one = oscillators.SiameseFrom(readout="last", n_outputs=None, normalize=False, random_state=0, **shared)
-    two = oscillators.CoupledFrom(coupling_bias=-100.0, random_state=0, **shared)
+    two = oscillators.CoupledFrom(coupling_bias=-100.0, sync="last", random_state=0, **shared)
     one.start = two.start = gru
     np.testing.assert_allclose(one.fit(X).pairwise(X), two.fit(X).pairwise(X), atol=1e-4)
 

@@ -29,7 +29,9 @@ def test_it_tells_kinds_of_series_apart_that_it_was_never_told(waves):
 
 def test_steps_follow_the_paper_in_its_preset_unless_given(ragged, monkeypatch):
     asked = []
-    monkeypatch.setattr(train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps))
+    monkeypatch.setattr(
+        train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History()
+    )
     for n_negatives in (1, 5, 10, 20):
         tl.CausalEncoder.preset("thesis", n_negatives=n_negatives).fit(ragged)
     assert asked == [1500, 1500, 2000, 2000]
@@ -79,7 +81,7 @@ def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_ter
     """By the sizes of the network: 40 channels in ten blocks and 160 in the last make about 7 kB a step."""
     seen = []
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms))
+    monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
     thesis = tl.CausalEncoder.preset("thesis")
     steps = (2 << 30) / (120 * 4 * (10 * 3 * 40 + 4 * 160))  # that 2 GiB hold, of 120 crops
     for length, by_terms in ((0.7 * steps, None), (1.4 * steps, None), (1.4 * steps, False), (5, True)):

@@ -194,6 +194,7 @@ def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_bes
         assert objective.validate() == pytest.approx(history.best_score, rel=1e-4)  # the same crops, the best weights
 
 
+@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # which is what is staged here
 def test_a_training_whose_score_no_longer_falls_ends_after_so_many_steps(waves):
     options = SMALL | {"max_steps": 400, "learning_rate": 1.0, "schedule": "constant"}
     history = tl.CausalEncoder(loss="softmax", validation=0.2, patience=60, **options).fit(waves).history_
@@ -229,13 +230,16 @@ def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path
 )
 def test_steps_follow_the_size_of_the_data_unless_given(count, length, expected, monkeypatch):
     asked = []
-    monkeypatch.setattr(train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps))
+    monkeypatch.setattr(
+        train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History()
+    )
     data = np.zeros((count, length, 1), np.float32)
     for max_steps in (None, 7):
         tl.CausalEncoder(channels=1, depth=1, vectors="plain", max_steps=max_steps).fit(data)
     assert asked == [expected, 7]
 
 
+@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # of noise, and so soon
 def test_a_stated_time_bounds_a_fit(waves):
     begun = time.monotonic()
     history = tl.CausalEncoder(**SMALL | {"max_steps": 10**6, "max_time": 0.5}).fit(waves).history_
@@ -270,7 +274,7 @@ def test_a_folder_from_before_there_were_options_answers_as_it_did(ragged, tmp_p
 
 def test_other_networks_take_a_few_crops_at_a_time_where_memory_is_short(monkeypatch):
     seen = []
-    monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms))
+    monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
     cells, long = tl.RecurrentEncoder(hidden=64, layers=1, vectors="plain"), np.zeros((1, 8000, 1), np.float32)
     cells.fit(long)  # 120 crops with 10 kB or more for each of their steps, if nothing bounds them
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")

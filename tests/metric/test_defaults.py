@@ -16,7 +16,7 @@ BUDGET = {"max_steps": None, "max_epochs": None, "max_time": None, "patience": N
 TRAINED = BUDGET | {"front": "strided", "optimizer": "adamw", "schedule": "cycle", "standardize": True}
 LEARNED = TRAINED | {"learning_rate": 0.001, "weight_decay": 0.0001, "max_frames": 128}
 TASKS = {"per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": None, "perturb": False}
-SMALLER = {"hidden": 256, "n_outputs": 32, "kernels": 8, "batch_size": 24}
+SMALLER = {"hidden": 256, "n_outputs": None, "kernels": 8, "batch_size": 24}
 TWINS = TRAINED | {"per_class": 6, "learning_rate": 0.003, "weight_decay": 0.001, "max_frames": 256, "perturb": True}
 PUBLISHED = {
     "TAPNetwork": FRAMES | {"kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},

@@ -118,7 +118,7 @@ def test_learned_distances_cluster_and_make_kernels(name, fitted, train):
     ("name", "changed"),
     [
         ("siamese", {"hidden": 5}),
-        ("coupled", {"sync": "mean"}),
+        ("coupled", {"sync": "last"}),
         ("tap", {"symmetrize": True}),
         ("tap", {"normalize": False}),
         ("rvsml", {"aligner": "opw"}),
@@ -160,7 +160,7 @@ def test_options_of_values_are_parameters():
     assert (metric.aligner.gamma, metric.loss.margin) == (0.1, 0.2)
     with pytest.raises(ValueError, match="aligner has no option 'delta': SoftDTW has gamma"):
         metric.set_params(aligner__delta=1)
-    with pytest.raises(ValueError, match="loss='triplet' is a word"):
+    with pytest.raises(ValueError, match="loss='supervised-contrastive' is a word"):
         tl.TAP().set_params(loss__margin=1.0)
     assert clone(metric).get_params()["loss__margin"] == 0.2
     neighbors = tl.Neighbors(metric).set_params(metric__aligner__gamma=0.7)

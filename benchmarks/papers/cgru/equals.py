@@ -18,8 +18,8 @@ RATES = (1e-2, 3e-2, 1e-1)
 SCORES = ("accuracy", "map", "auc")
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "siamese": ("SiameseGRU", {}),
-    "coupled": ("CoupledGRU", {"coupling_bias": 0.0}),
-    "coupled-2": ("CoupledGRU", {"coupling_bias": -2.0}),
+    "coupled": ("CoupledGRU", {"coupling_bias": 0.0, "sync": "last"}),
+    "coupled-2": ("CoupledGRU", {"coupling_bias": -2.0, "sync": "last"}),
 }
 
 

@@ -86,13 +86,13 @@ class LearnedMetric(MetricEstimator):
     per_class = options.maybe(options.whole(2, "training"))
     learning_rate = options.real(above=0, role="free")
     weight_decay = options.real(0, role="free")
-    optimizer = options.one_of("adamw", "adam", role="training")
-    schedule = options.one_of("cycle", "plateau", "constant", role="free")
-    perturb = options.Option(checked_perturb, "training")
-    max_frames = options.maybe(options.whole(4))
-    max_steps = options.maybe(options.whole(1, "free"))
+    optimizer = options.otherwise(options.one_of("adamw", "adam", role="training"), "adam")
+    schedule = options.otherwise(options.one_of("cycle", "plateau", "constant", role="free"), "plateau")
+    perturb = options.otherwise(options.Option(checked_perturb, "training"), False)
+    max_frames = options.otherwise(options.maybe(options.whole(4)), None)
+    max_steps = options.otherwise(options.maybe(options.whole(1, "free")), None)
     max_epochs = options.maybe(options.whole(1, "free"))
-    max_time = options.maybe(options.real(above=0, role="free"))
+    max_time = options.otherwise(options.maybe(options.real(above=0, role="free")), None)
     patience = options.maybe(options.whole(1, "free"))
     validation = options.maybe(options.real(0, 0.9, role="free"))  # a checkpoint knows which sequences were held out
 
@@ -150,9 +150,9 @@ class LearnedMetric(MetricEstimator):
     def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
         return self.coarse_.applied(super()._ready(sequences, name))
 
-    @abc.abstractmethod
     def _front(self) -> Strided | None:
         """What of the network reads sequences first, and leaves some steps out."""
+        return None
 
     def _shares(self, length: int) -> NDArray[np.float64]:
         """Of which steps of a sequence so long, in which shares, the network's frames are made: (frame, step)."""

@@ -14,6 +14,8 @@ from ..sequences.arguments import flag, whole
 from ..sequences.padding import valid
 from .strided import front_of
 
+_READ = 32  # outputs after convolutions, whose many channels are not those of the sequences
+
 Between = Callable[[Tensor, Tensor], Tensor]
 """How sequences of x meet those of y: `rowwise` or `crosswise`."""
 
@@ -138,7 +140,8 @@ class Transformation(nn.Module):
         if n_outputs is not None and not transform and n_outputs != n_channels:
             raise ValueError(f"n_outputs={n_outputs} with transform=False: the frames keep their {n_channels} channels")
         least = 2 if normalize and transform else 1
-        self.n_outputs = max(n_channels, least) if n_outputs is None else whole(n_outputs, "n_outputs", 1)
+        usual = max(n_channels, least) if self.front is None else _READ
+        self.n_outputs = usual if n_outputs is None else whole(n_outputs, "n_outputs", 1)
         if self_attention and self.n_outputs == 1:
             raise ValueError("self_attention=True normalises frames of one number to zero: use n_outputs=2 or more")
         self.normalize = normalize and (transform or self_attention)

@@ -49,6 +49,8 @@ class Option(Generic[T]):
         optional: bool = False,
     ) -> None:
         self.check, self.role, self.said, self.optional = check, role, said, optional
+        self.absent: tuple[T] | None = None
+        """What it is in an estimator whose constructor does not take it, see `otherwise`."""
         self.words = words
         """What a word, or None, stands for, where these have options: `metric="dtw"` has `metric__window`."""
 
@@ -62,6 +64,8 @@ class Option(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> Self | T:
         if instance is None:
             return self
+        if self.absent is not None:
+            return self.absent[0]
         raise AttributeError(f"{owner.__name__} has not stored {self.name!r}: its constructor must keep every argument")
 
 
@@ -100,6 +104,18 @@ def seed(role: Role = "free") -> Option[RandomState]:
 def maybe(option: Option[S]) -> Option[S | None]:
     """The same, or None."""
     return Option(option.check, option.role, words=option.words, said=option.said, optional=True)
+
+
+def otherwise(option: Option[S], value: S) -> Option[S]:
+    """The same; where a constructor does not take it, it is this value: a class may be older than the option.
+
+    >>> class Older:
+    ...     frames = otherwise(whole(1), 7)
+    >>> Older().frames
+    7
+    """
+    option.absent = (value,)
+    return option
 
 
 def anything(role: Role = "model") -> Option[Any]:

@@ -122,7 +122,9 @@ class Unpacker:
         """A model or a value, found by its name; what it learned is put back."""
         kind = registry.find(words["method"])
         given = {name: self._entry(f"parameters.{name}", value) for name, value in words["parameters"].items()}
-        model = kind(**{**getattr(kind, "_before", {}), **given})
+        before = getattr(kind, "_before", {})
+        taken = {name: before[name] for name in before if name in kind.options()}
+        model = kind(**{**taken, **given})
         if isinstance(model, _model()):
             model._refuse_options()
         if words.get("learned") is not None:
