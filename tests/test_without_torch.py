@@ -56,6 +56,9 @@ for name, model, target, verbs in (
     ("means", tl.KMeans(2, random_state=0), None, ("predict",)),
     ("medoids", tl.KMedoids(2, metric=tl.ERP(gap=0.5), random_state=0), None, ("predict",)),
     ("kernel", tl.ElasticKernel("dtw"), None, ("transform",)),
+    ("rocket", tl.Rocket(n_features=200, random_state=0), None, ("encode", "pairwise")),
+    ("classifier", tl.EmbeddingClassifier(random_state=0), None, ("predict", "predict_proba")),
+    ("numbers", tl.EmbeddingRegressor(random_state=0), np.arange(8) / 4, ("predict",)),
     ("statistics", tl.StatisticsEncoder(), None, ("encode", "pairwise")),
     ("pipeline", make_pipeline(tl.ElasticKernel("dtw"), tl.Neighbors("euclidean")), X.labels, ("predict",)),
 ):
