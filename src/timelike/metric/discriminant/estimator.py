@@ -44,7 +44,7 @@ class Discriminant(Projected):
     Use it wherever there are labels: to search, to verify, to classify by neighbours. Class directions are best for
     classes that were learned, and know little of others, for which all directions are needed: say with `classes` what
     will be asked. Where alignment in time tells new classes apart, `Fused([tl.DTW(normalize="length"),
-    tl.Discriminant(classes="open")])` is better than either. A deep metric is worth its time only with many labels.
+    tl.Discriminant(classes="open")])` is better than either on the mean, and not with every data set.
 
     Parameters
     ----------
