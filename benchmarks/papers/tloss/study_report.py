@@ -37,9 +37,7 @@ def _means(rows: Rows, sets: Sequence[str], settings: Sequence[str]) -> str:
         some = [row for name in sets for row in having(rows, dataset=name, method=setting)]
         if {row["dataset"] for row in some} == set(sets):  # means of other sets could not be compared
             numbers = [f"{_mean(some, name):.3f}" for name in (*HEADS, *PRECISIONS)]
-            lines.append(
-                [setting, str(len(some)), *numbers, f"{_mean(some, 'steps'):.0f}", f"{_mean(some, 'cpu'):.0f}"]
-            )
+            lines.append([setting, *numbers, f"{_mean(some, 'steps'):.0f}", f"{_mean(some, 'cpu'):.0f}"])
     return markdown.table(head, lines)
 
 
