@@ -13,6 +13,10 @@ from benchmarks.papers.results import Found, Rows, having, told
 
 from timelike.score import interval
 
+WORDS = {
+    "labels": ("all {}", "all {} units", "all {} labels per class"),
+    "oscillators": ("all {}", "all {} units", "all {} starts"),
+}
 TITLES = {"accuracy": "1-NN accuracy", "map": "MAP", "auc": "AUC"}
 
 
@@ -101,7 +105,7 @@ for. Users and labels are drawn anew with every seed.
 
 {on_cases(rows, "labels", few_users.CASES)}
 
-{other_start(rows)}
+{rates(rows, "labels")} {other_start(rows)}
 
 ## Shared parameters, other starts
 
@@ -114,6 +118,8 @@ from the same GRU. `chaotic`: its recurrent weights are larger (gates × {oscill
 rate, {oscillators.ASKED} are asked for.
 
 {on_cases(rows, "oscillators", oscillators.CASES)}
+
+{rates(rows, "oscillators")}
 
 {exponents(rows)}
 
@@ -132,20 +138,34 @@ and seeds that are finished; `siamese` is a SiameseGRU with the same training.
 
 
 def on_cases(rows: Rows, part: str, cases: list[str]) -> str:
-    """A line for each case, and one for all."""
-    head = [
-        "case",
-        "pairs",
-        "SiameseGRU, 1-NN",
-        "CoupledGRU",
-        "difference",
-        "SiameseGRU, MAP",
-        "CoupledGRU ",
-        "difference ",
-    ]
-    lines = [line for case in cases if (line := _line(rows, part, case, [case])) is not None]
-    whole = _line(rows, part, "all", cases)
-    return table(head, [*lines, *([whole] if whole else [])]) if lines else "No pair of rows yet."
+    """A line for each case, one for all that share a word, and one for all."""
+    both = ["SiameseGRU", "CoupledGRU", "difference"]
+    head = ["case", "pairs", *(f"{name}, {TITLES[score]}" for score in ("accuracy", "map") for name in both)]
+    named = {case: [case] for case in cases} | sharing(cases, WORDS[part]) | {"all": cases}
+    lines = [line for name, some in named.items() if (line := _line(rows, part, name, some)) is not None]
+    return table(head, lines) if lines else "No pair of rows yet."
+
+
+def sharing(cases: list[str], forms: tuple[str, ...]) -> dict[str, list[str]]:
+    """Cases by each word of their names, in whole words.
+
+    >>> sharing(["raw-4", "raw-8"], ("all {}", "all {} units"))
+    {'all raw': ['raw-4', 'raw-8'], 'all 4 units': ['raw-4'], 'all 8 units': ['raw-8']}
+    """
+    found: dict[str, list[str]] = {}
+    for case in cases:
+        for word, form in zip(case.split("-"), forms, strict=True):
+            found.setdefault(form.format(word), []).append(case)
+    return found
+
+
+def rates(rows: Rows, part: str) -> str:
+    """How often each learning rate was chosen."""
+    said = []
+    for method, title in (("siamese", "SiameseGRU"), ("coupled", "CoupledGRU")):
+        chosen = [row["rate"] for row in of(rows, part, method)]
+        said.append(f"{title} {', '.join(f'{rate:g} {chosen.count(rate)} ×' for rate in RATES)}")
+    return f"Learning rates chosen: {'; '.join(said)}."
 
 
 def _line(rows: Rows, part: str, name: str, cases: list[str]) -> list[str] | None:
@@ -174,7 +194,8 @@ def exponents(rows: Rows) -> str:
                 lines.append(
                     [case, method, *(spread([row[name] for row in some]) for name in ("exponent before", "exponent"))]
                 )
-    return table(["case", "network", "largest exponent before", "after"], lines) if lines else "No row yet."
+    shown_lines = [[cell.replace("-0.", "−0.") for cell in line] for line in lines]
+    return table(["case", "network", "largest exponent before", "after"], shown_lines) if lines else "No row yet."
 
 
 def on_gates(rows: Rows) -> str:
@@ -188,7 +209,7 @@ def _of_network(rows: Rows, network: str) -> str:
         return f"**{network}**: no row yet."
     moved = f"mean gate {spread([row['gate'] for row in some])}, deviation over pairs and steps "
     moved += spread([row["gate deviation"] for row in some])
-    which = ", ".join(f"{row['case']} ({row['seed']})" for row in some)
+    which = ", ".join(f"{name} × {sum(row['case'] == name for row in some)}" for name in gates.SETS)
     lines = [
         [f"{gate}, {TITLES[score]}", *(_cell(some, gate, condition, score) for condition in gates.CONDITIONS)]
         for score in SCORES

@@ -53,7 +53,7 @@ with the best MAP of a fifth of the training users, who take no part in the trai
 
 **Tuned on the siamese twin only.** The settings of the loss are the best of nine, and channels are standardised,
 because of trials with SiameseGRU (20 units, three training users left out); none was made with CoupledGRU. So the
-coupled network runs with what suits its rival; what it does with settings of its own is not known.
+coupled network runs with what suits its rival; [Does coupling help?](cgru_coupling.md) tunes both alike.
 
 {targets(rows)}
 
