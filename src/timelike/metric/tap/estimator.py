@@ -37,6 +37,10 @@ class TAP(AlignedFrames):
     Supervised Representation Learning and Few-Shot Sequence Classification", ICLR 2022). From x to y is not from y to
     x, and a sequence is not at distance 0 from itself. `metric.AlignedFrames` has an aligner in the network's place.
 
+    Use it where the alignment is wanted as much as the distance, to order again what a cheaper metric has found
+    (`neighbors(…, among=…)`), or in few-shot tasks. A pair costs a small convolution, so all pairs of thousands of
+    sequences take minutes; where only distances count, `Discriminant` and `SiameseGRU` are cheaper and no worse.
+
     Parameters
     ----------
     loss : str or loss of `timelike.metric.losses`
