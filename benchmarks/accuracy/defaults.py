@@ -100,6 +100,8 @@ class Defaults(Program[Trial]):
                 random_state=row.seed,
                 progress=False,
             )
+        if "stopped by Ctrl-C" in found.notes:  # a comparison ends with what it has, and that is no row
+            raise KeyboardInterrupt
         return summary(found)
 
     def lacks(self, row: Trial) -> str:

@@ -1,6 +1,7 @@
 """The program and the page about methods at their defaults: its rows, its words about targets, its groups of sets."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -50,6 +51,14 @@ def test_rows_are_asked_for_by_set_method_and_seed(monkeypatch):
     program = defaults.Defaults(command.parsed(defaults.Defaults, asked))
     keys = [row.key for row in program.planned()]
     assert keys == ["GunPoint/1-NN DTW/0", "GunPoint/TAP/0", "Ham/1-NN DTW/0", "Ham/TAP/0"]
+
+
+def test_a_comparison_that_was_stopped_makes_no_row(program, monkeypatch):
+    stopped = SimpleNamespace(notes=("stopped by Ctrl-C",), rows=())
+    monkeypatch.setattr(defaults, "loaded", lambda *_: ([], [], ([], [])))
+    monkeypatch.setattr(defaults.tl, "compare", lambda *_, **__: stopped)
+    with pytest.raises(KeyboardInterrupt):
+        program.work(next(program.planned()))
 
 
 def test_a_target_is_met_not_met_or_not_measured_in_words():
