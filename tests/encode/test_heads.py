@@ -328,3 +328,16 @@ def test_two_of_every_class_are_enough_to_search_for_c(monkeypatch):
     codes[:2] = 1
     assert decisions._penalty(np.zeros((60, 2)), codes) == 7.0
     assert searched == [5]
+
+
+def test_one_of_a_class_against_many_of_another_is_no_failure():
+    X = np.random.default_rng(0).standard_normal((21, 30))
+    model = tl.EmbeddingClassifier(tl.Rocket(n_features=100, random_state=0)).fit(X, [0] * 20 + [1])
+    assert set(model.predict(X)) <= {0, 1}
+
+
+def test_an_encoder_that_learns_from_classes_gets_them():
+    X = np.sin(np.arange(40) * np.repeat([0.3, 0.9], 6)[:, None] + np.arange(12)[:, None])
+    encoder = tl.Discriminant(tl.Rocket(n_features=200, random_state=0), random_state=0)
+    model = tl.EmbeddingClassifier(encoder, head="1nn").fit(X, np.repeat([0, 1], 6))
+    assert model.encoder_.classes_.tolist() == [0, 1]

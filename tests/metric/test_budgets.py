@@ -7,6 +7,7 @@ import torch
 import timelike as tl
 from timelike.metric import losses
 from timelike.sequences.augment import Jitter
+from timelike.train import LearnedNothing
 
 SMALL = {"hidden": 4, "random_state": 0}
 
@@ -152,3 +153,29 @@ def test_the_supervised_contrastive_loss_is_the_published_one():
         expected.append(-sum(torch.log(torch.exp(z[i] @ z[p] / 0.1) / total) for p in own) / len(own))
     found = losses.SupervisedContrastive()(torch.cdist(z, z), labels)
     torch.testing.assert_close(found, torch.stack(expected).mean())
+
+
+@pytest.mark.parametrize("n_classes", [2, 13])
+def test_a_cycle_over_epochs_ends_with_the_last_of_them(n_classes):
+    X, _ = toy(26)
+    rates = tl.SiameseGRU(**SMALL, max_epochs=6).fit(X, np.arange(26) % n_classes).history_["rate"]
+    assert rates[-1] > 0
+    assert rates[-1] < 0.25 * rates.max()
+
+
+def test_patience_holds_something_out_to_be_patient_about():
+    X, y = toy(40)
+    assert len(tl.SiameseGRU(**SMALL, max_steps=20, patience=20).fit(X, y).history_.scores) > 0
+
+
+def test_a_training_without_time_for_a_step_says_so():
+    with pytest.warns(LearnedNothing, match="made no step"):
+        tl.SiameseGRU(**SMALL, max_time=1e-9).fit(*toy())
+
+
+def test_given_pairs_are_perturbed_too():
+    X = toy()[0]
+    pairs, same = [[0, 2], [0, 1], [1, 3], [2, 5]], [True, False, True, False]
+    how = SMALL | {"loss": "contrastive", "max_steps": 2}
+    one, other = (tl.SiameseGRU(**how, perturb=perturb).fit_pairs(X, pairs, same) for perturb in (True, False))
+    assert one.history_.losses[0] != other.history_.losses[0]

@@ -199,3 +199,14 @@ def test_too_few_members_to_hold_out_is_told(waves):
 def test_negative_distances_are_refused(waves):
     with pytest.raises(ValueError, match=r"SoftDTW.*negative.*divergence=True"):
         tl.Fused([tl.SoftDTW()]).fit(waves)
+
+
+def test_of_many_classes_those_judged_by_have_pairs_that_are_alike():
+    codes = np.tile(np.arange(250), 6)
+    for one in rounds.of_labels(codes, np.random.default_rng(0)):
+        assert np.bincount(codes[one.held]).max() > 1
+
+
+def test_a_sum_is_symmetric_where_all_its_parts_are():
+    assert tl.Fused(["dtw", tl.SoftDTW()]).symmetric
+    assert not tl.Fused(["dtw", tl.TAP()]).symmetric

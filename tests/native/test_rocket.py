@@ -119,3 +119,14 @@ def test_arrays_that_do_not_belong_together_are_refused():
             compiled(steps, one._replace(**nonsense))
     with pytest.raises(ValueError, match="out is too small"):
         kernels.rocket_features(steps, one, 5, threads=1, out=np.empty((2, len(one.thresholds)), np.float32))
+
+
+def test_counts_that_wrap_around_and_slots_that_there_are_not_are_refused():
+    steps, one = series([5, 9]), bank()
+    wild = one.counts.copy()
+    wild.flat[:4], wild.flat[4] = 1 << 62, one.counts.sum()  # four times 2⁶² is 0 in 64 bits
+    wild.flat[5:] = 0
+    twice = np.zeros((*one.channels.shape[:2], 2), np.int64)
+    for wrong in (one._replace(counts=wild), one._replace(channels=twice)):
+        with pytest.raises(ValueError, match="expected dilations of at least 1, channels that there are"):
+            compiled(steps, wrong)

@@ -204,3 +204,17 @@ def test_methods_without_a_score_on_every_set_are_left_out_by_name():
         rank_table({"a": {"x": 1.0}, "b": {"y": 0.3}})
     lower = rank_table({"a": {"x": 1.0, "y": 0.5}, "b": {"x": 0.3, "y": 0.2}}, higher=False)
     assert lower.mean_ranks.tolist() == [2.0, 1.0]
+
+
+def test_given_folds_may_not_split_a_group():
+    X, y = np.random.default_rng(0).standard_normal((12, 5)), np.arange(12) % 2
+    halves = [(np.arange(0, 12, 2), np.arange(1, 12, 2))]
+    with pytest.raises(ValueError, match="fold 0 learns from group 0 and is tested on it"):
+        tl.compare(X, y, ["euclidean"], groups=np.arange(12) // 2, cv=halves, progress=False)
+
+
+@pytest.mark.parametrize("n_classes", [4, 5, 9])
+def test_strangers_are_compared_where_groups_are_the_classes(n_classes):
+    X, y = np.random.default_rng(0).standard_normal((6 * n_classes, 5)), np.repeat(np.arange(n_classes), 6)
+    found = tl.compare(X, y, ["euclidean"], groups=y, metric="eer", progress=False, random_state=0)
+    assert found.rows[0].state == "finished"

@@ -206,3 +206,12 @@ def test_a_selection_with_a_step_is_compared_like_any_other(metric):
     for key in (slice(None, None, 3), slice(None, None, -2)):
         chosen = np.arange(len(data))[key]
         np.testing.assert_array_equal(metric.pairwise(data[key]), metric.pairwise(data[chosen]))
+
+
+def test_missing_values_are_for_metrics_that_take_them():
+    X = np.sin(np.arange(30) * np.repeat([0.3, 0.9], 5)[:, None])
+    X[2, 4] = np.nan
+    y = np.repeat([0, 1], 5)
+    assert tl.Neighbors(tl.Rocket(n_features=200, random_state=0)).fit(X, y).score(X, y) == 1
+    with pytest.raises(ValueError, match="Neighbors cannot take missing values"):
+        tl.Neighbors("dtw").fit(X, y)

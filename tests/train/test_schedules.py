@@ -157,3 +157,24 @@ def test_a_schedule_complains_before_the_first_step():
 
 def test_a_cosine_stays_where_it_ended():
     assert [Cosine(steps=4, final=0.1).factor(step, None, History()) for step in (4, 5, 6, 8, 20)] == [0.1] * 5
+
+
+class Stumbling(Line):
+    """The first step takes long, as it does where libraries are still loading."""
+
+    def __init__(self, pause, **more):
+        super().__init__(**more)
+        self.pause = pause
+
+    def loss(self, batch):
+        time.sleep(self.pause)
+        self.pause = 0.0
+        return super().loss(batch)
+
+
+def test_a_slow_first_step_changes_no_rate_of_a_training_that_time_does_not_end():
+    found = [
+        fit(Stumbling(pause), max_steps=40, max_time=20, schedule=OneCycle(), random_state=0) for pause in (0, 0.6)
+    ]
+    np.testing.assert_array_equal(found[0]["rate"], found[1]["rate"])
+    assert found[1].stopped == "max_steps"

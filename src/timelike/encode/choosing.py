@@ -67,6 +67,8 @@ def compared(vectors: Floats, codes: Codes) -> str:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         for known, held in folds.split(points, codes):
+            if len(np.unique(codes[known])) < 2:  # all of the others are of one class, and there is nothing to tell
+                continue
             for name, rule in candidates.items():
                 right[name][held] = rule(points[known], codes[known], points[held]) == codes[held]
     best = max(right, key=lambda name: int(right[name].sum()))

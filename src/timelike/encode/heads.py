@@ -49,20 +49,20 @@ class _Embedding(Model):
 
         return {"encoder": CausalEncoder(n_negatives=2, **CausalEncoder._small())}
 
-    def _fit_encoder(self, sequences: Sequences) -> NDArray[np.float64]:
+    def _fit_encoder(self, sequences: Sequences, targets: Any) -> NDArray[np.float64]:
         """Take the encoder as it is, or fit a copy; give the vectors."""
         default = Rocket(random_state=self.random_state)
         encoder = default if self.encoder is None else parts.thawed(self.encoder)
         if self.fit_encoder is False and not parts.has_learned(encoder):
             raise NotFittedError("fit_encoder=False needs an encoder that is fitted: fit it, or use fit_encoder=True")
         again = self.fit_encoder is True and not isinstance(self.encoder, FrozenEstimator)
-        self.encoder_ = parts.ready(encoder, sequences, again=again)
+        self.encoder_ = parts.ready(encoder, sequences, targets, again=again)
         self.encoder_._refuse_frame(sequences.frame, "X")
         return self.encoder_._vectors(sequences, threads_of(None))
 
     def _takes_missing(self) -> bool:
         """If the encoder does."""
-        encoder = self._meant("encoder", self.encoder)
+        encoder = getattr(self, "encoder_", None) or self._meant("encoder", self.encoder)
         return isinstance(encoder, Encoder | FrozenEstimator) and bool(parts.thawed(encoder)._takes_missing())
 
     def _vectors(self, X: Any) -> NDArray[np.float64]:
@@ -129,7 +129,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
             labels = self._classes(sequences, y, "EmbeddingRegressor")
             if len(np.unique(labels)) < 2:  # before anything is trained
                 raise ValueError(f"y holds one class, {np.unique(labels).tolist()}: expected at least two classes")
-            vectors = self._fit_encoder(sequences)
+            vectors = self._fit_encoder(sequences, labels)
             self.classes_, codes = np.unique(labels, return_inverse=True)
             self.head_ = self._heads[self.head](vectors, codes.astype(np.int64))
         return self
@@ -188,7 +188,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         with self._fitting():
             sequences = self._learn_from(X)
             targets = self._numbers(sequences, y, "EmbeddingClassifier")
-            self.head_ = self._heads[self.head](self._fit_encoder(sequences), targets)
+            self.head_ = self._heads[self.head](self._fit_encoder(sequences, targets), targets)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -135,7 +135,8 @@ class LearnedMetric(MetricEstimator):
             if type(criterion).pairs is losses.Loss.pairs:
                 criterion.pairs(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
             ready = self._begin(sequences)
-            self._train(ByPairs(self.network_, ready, given, alike, criterion, **self._rates()), sequences)
+            how = {"change": self._change(), **self._rates()}
+            self._train(ByPairs(self.network_, ready, given, alike, criterion, **how), sequences)
         return self
 
     def _begin(self, sequences: Sequences) -> Sequences:
@@ -183,7 +184,9 @@ class LearnedMetric(MetricEstimator):
         """What is done to the sequences of a batch before it is learned from."""
         if isinstance(self.perturb, Augmentation):
             return OneByOne(self.perturb)
-        return Perturbation() if self.perturb else None
+        if not self.perturb:
+            return None
+        return Perturbation() if self.standardize else Perturbation(jitter=0.0)  # noise needs a unit
 
     def _limits(self, objective: Objective) -> dict[str, Any]:
         counted = self._by_epochs() if self._counts_epochs() else self._by_steps(objective)
@@ -226,7 +229,9 @@ class LearnedMetric(MetricEstimator):
         """Which part of so many sequences is held out: a few are too many to lose where there are few."""
         if self.validation is not None:
             return self.validation
-        return 0.2 if self._counts_epochs() else 0.1 if count >= _MANY else 0.0
+        if self._counts_epochs() or self.patience is not None:  # there is something to be patient about
+            return 0.2
+        return 0.1 if count >= _MANY else 0.0
 
     def _held_out(
         self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator, *, stay: int = 2

@@ -38,6 +38,11 @@ class _Nearest(Model):
             )
         return sequences
 
+    def _takes_missing(self) -> bool:
+        """If the metric does."""
+        metric = getattr(self, "metric_", None) or self._meant("metric", self.metric)
+        return isinstance(metric, Metric) and metric._takes_missing()
+
     def _keep(self, sequences: Sequences, targets: NDArray[Any]) -> None:
         """Keep the sequences and the metric; one that has yet to learn does so now, when everything is checked."""
         self.metric_, self.sequences_ = named.ready(self.metric, sequences, targets), sequences

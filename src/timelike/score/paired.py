@@ -58,6 +58,8 @@ def permutation(
     apart = a - b
     counted = ~np.isnan(apart)
     known = np.arange(len(apart)) if groups is None else read_labels(groups, "groups", "group")
+    if len(known) != len(apart):
+        raise ValueError(f"groups has {len(known)} entries for {len(apart)} items: expected one for each")
     unit = np.unique(known[counted], return_inverse=True)[1]
     sums = np.bincount(unit, apart[counted])
     rng, observed = generator(random_state), abs(sums.sum())

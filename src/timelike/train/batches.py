@@ -135,10 +135,19 @@ def per_class(
         raise ValueError(f"n_classes={n_classes}: there are only {len(counts)} classes")
     width = len(counts) if n_classes is None else n_classes
     members = [_endless(np.flatnonzero(codes == code), rng) for code in range(len(counts))]
-    shown = np.minimum(counts, size).mean() * width  # sequences of a batch, on average over draws of classes
-    for _ in range(int(np.ceil(len(codes) / shown))):
+    for _ in range(epoch_of(codes, size, width)):
         chosen = rng.permutation(len(counts))[:width]
         yield np.array([next(members[code]) for code in chosen for _ in range(min(size, counts[code]))])
+
+
+def epoch_of(codes: NDArray[np.int64], size: int, width: int) -> int:
+    """How many batches of `size` of each of `width` classes show about as many sequences as there are.
+
+    >>> epoch_of(np.array([0, 0, 0, 1, 1, 1, 2]), 2, 3)
+    2
+    """
+    shown = np.minimum(np.bincount(codes), size).mean() * width  # of a batch, on average over draws of classes
+    return int(np.ceil(len(codes) / shown))
 
 
 def _endless(members: NDArray[np.intp], rng: np.random.Generator) -> Iterator[int]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .fitting import Limits
 
 
+_PACE = 0.1  # share of the time after which it is known how many steps fit into it
+
+
 class Run:
     """Where a training is: its objective, its optimisers, `step` and `epoch` done, and the history."""
 
@@ -102,7 +105,8 @@ class Loop:
             history.stopped = run.stopping
             if self.checkpoints is not None and not self.checkpoints.current(run):
                 self._save()
-            if run.stopping == "max_steps":  # judged, but not in the checkpoint: a longer run would not be judged here
+            if run.stopping in ("max_steps", "max_time"):
+                # judged, but not in the checkpoint: a longer run would not be judged here
                 self._judge_the_end()
             if self.limits.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
@@ -234,12 +238,14 @@ class Loop:
 
     def _horizon(self) -> int | None:
         """How many steps there will be: as many as were asked for, or as the time allows at the pace so far."""
-        run, most, seconds = self.run, self.limits.max_steps, self.limits.max_seconds
-        if seconds is None or run.step == 0:
+        run, most, limit = self.run, self.limits.max_steps, self.limits.max_seconds
+        if limit is None or run.step == 0:
             return most
-        # clocks differ between processes, and all must have one learning rate
-        fits: int = self.processes.agreed(max(run.step + 1, int(run.step * seconds / max(self._seconds(), 1e-9))))
-        return fits if most is None else min(most, fits)
+        # a moment says little of the pace, and a training that will not be ended must not depend on the clock
+        known = most is None or self._seconds() > _PACE * limit
+        fits = max(run.step + 1, int(run.step * limit / max(self._seconds(), 1e-9))) if known else 0
+        agreed: int = self.processes.agreed(fits)  # clocks differ, and all processes must have one learning rate
+        return most if agreed == 0 or (most is not None and agreed > most) else agreed
 
     def _note(self, rates: dict[str, float], numbers: Mapping[str, Number]) -> None:
         run = self.run

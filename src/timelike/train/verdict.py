@@ -18,6 +18,10 @@ class LearnedNothing(UserWarning):
 
 def judge(history: History, objective: Objective) -> None:
     """Warn where the training was long enough to learn something and has not."""
+    if history.n_steps == 0 and history.stopped == "max_time":
+        name = objective.owner or type(objective).__name__
+        warnings.warn(f"{name} made no step: max_time was over before the first", LearnedNothing, stacklevel=outside())
+        return
     perfect = history.higher_is_better and history.best_score >= 1
     if history.n_steps < _ENOUGH or history.stopped == "Ctrl-C" or perfect:
         return
@@ -33,7 +37,7 @@ def _scores(history: History) -> str | None:
         return None
     return (
         f"its best score, {history.best_score:.3g}, was the first, after step {history.best_step} of "
-        f"{history.n_steps}, and all that came later was worse; lower learning_rate, or give it more sequences"
+        f"{history.n_steps}, and nothing that came later was better; lower learning_rate, or give it more sequences"
     )
 
 

@@ -20,14 +20,15 @@ class RocketStream(StandardizedStream):
         super().__init__(mean, scale)
         self._tallies = [_Tally(bank) for bank in banks]
         self._n_features = n_features
-        self._last = mean  # what stands for what is missing
+        self._last = self._next = mean  # what stands for what is missing, now and after this sample
 
     def _complete(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
         """What is missing is as it was."""
-        self._last = super()._complete(np.where(np.isnan(given), self._last, given))
-        return self._last
+        self._next = super()._complete(np.where(np.isnan(given), self._last, given))
+        return self._next
 
     def _advance(self, x: Floats) -> Floats:
+        self._last = self._next  # a sample that was refused on the way is not remembered
         frame = x.reshape(-1)
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.concatenate([part for tally in self._tallies for part in tally.push(frame)])

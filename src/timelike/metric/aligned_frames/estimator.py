@@ -211,8 +211,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
             "joint": self._jointly(),
             "distance": 1.0 if self.supervision == "augmentation" else 0.0,
             "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-            "weight_decay": self.weight_decay,
+            **self._rates(),
         }
         if len(held_out):
             return JudgedAugmentations(self.network_, ready, held_out, rng, **how)
@@ -227,8 +226,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
             "k_shot": self.k_shot,
             "n_query": self.n_query,
             "n_episodes": self.n_episodes,
-            "learning_rate": self.learning_rate,
-            "weight_decay": self.weight_decay,
+            **self._rates(),
         }
         if len(np.unique(targets[held_out])) > 1:  # a task needs two classes to tell apart
             return JudgedEpisodes(self.network_, ready, targets, held_out, rng, **how)

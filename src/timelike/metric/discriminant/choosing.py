@@ -86,12 +86,12 @@ def _judged(
 
 
 def _few(codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Positions of at most so many, the first of each class before the second of any."""
+    """Positions of at most so many, two of each class before the third of any: there must be pairs that are alike."""
     rank = np.empty(len(codes), np.int64)
     for kind in np.unique(codes):
         members = np.flatnonzero(codes == kind)
-        rank[members] = np.arange(len(members))
-    return np.sort(np.argsort(rank, kind="stable")[:most])
+        rank[members] = np.arange(len(members)) // 2
+    return np.sort(np.lexsort((codes, rank))[:most])
 
 
 def _turned(known: Floats, others: Floats) -> tuple[Floats, Floats]:

@@ -38,7 +38,7 @@ class Fused(FittedMetric):
     regression (Platt, 1999), drawn towards equal shares for every metric, the more the fewer classes there are. A
     metric that learns is fitted 9 times on parts of the sequences and judged by pairs of the rest: two classes held
     out, six times, and a third of every class, three times (with less than four classes, only these); then once on
-    everything. A sum of metrics is a metric.
+    everything. A sum of metrics is a metric, and symmetric where all of them are.
 
     For classes that were not learned, where a learned metric and an elastic one err differently: `Fused([tl.DTW(
     normalize="length"), tl.Discriminant(classes="open")])`. Among known classes `Discriminant` alone is as good, and
@@ -86,6 +86,11 @@ class Fused(FittedMetric):
 
     def __init__(self, metrics: Sequence[Metric | str], *, random_state: RandomState = None) -> None:
         store(self, locals())
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Whether exchanging two sequences changes nothing: as with all of its parts."""
+        return all(one.symmetric for one in getattr(self, "metrics_", None) or _metrics(self.metrics, "metrics"))
 
     @classmethod
     def _small(cls) -> dict[str, Any]:

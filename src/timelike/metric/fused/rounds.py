@@ -60,12 +60,12 @@ def _members(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids]]:
 
 
 def few(held: Ids, codes: Ids) -> Ids:
-    """At most so many of them, the first of each class before the second of any."""
+    """At most so many of them, two of each class before the third of any: there must be pairs that are alike."""
     order = np.empty(len(held), np.int64)
     for kind in np.unique(codes[held]):
         own = np.flatnonzero(codes[held] == kind)
-        order[own] = np.arange(len(own))
-    return np.sort(held[np.argsort(order, kind="stable")[:_MOST]])
+        order[own] = np.arange(len(own)) // 2
+    return np.sort(held[np.lexsort((codes[held], order))[:_MOST]])
 
 
 def of_pairs(pairs: Ids, same: NDArray[np.bool_], rng: np.random.Generator) -> list[tuple[Ids, Ids]]:

@@ -16,7 +16,7 @@ from ...sequences.augment import Augmentation, Blur, Choice, Merge, choose
 from ...sequences.sampling import RandomState, generator
 from ...train import Batch, shuffled
 from ..comparer import Aligning, Comparer, Features
-from .base import JUDGED, Comparing, mean_of, some_of
+from .base import JUDGED, Comparing, OptimizerName, mean_of, some_of
 
 BLUR_OR_MERGE: Choice = choose([Blur(), Merge()])
 """TAP's augmentation: one of the two, drawn anew for every sequence (Su & Wen, ICLR 2022, appendix A.1)."""
@@ -45,10 +45,10 @@ class SelfSupervised(Comparing):
         batch_size: int = 64,
         learning_rate: float = 1e-4,
         weight_decay: float = 1e-4,
+        optimizer: OptimizerName = "adam",
     ) -> None:
-        super().__init__(
-            module, sequences, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay
-        )
+        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
+        super().__init__(module, sequences, batch_size=batch_size, **rates)
         self.augmentation, self.joint = augmentation, joint
         self.weights: dict[str, Any] = {"distance": distance, "alignment": alignment, "dual": dual}
 

@@ -41,7 +41,7 @@ class Episodes(Comparing):
         n_query: int = 5,
         n_episodes: int = 100,
         dual: bool = True,
-        optimizer: Literal["adam", "sgd"] = "adam",
+        optimizer: Literal["adam", "adamw", "sgd"] = "adam",
         learning_rate: float = 1e-3,
         weight_decay: float = 0.0,
     ) -> None:
@@ -63,8 +63,8 @@ class Episodes(Comparing):
         return self.n_episodes
 
     def optimizers(self) -> Optimizer:
-        """Adam, or SGD as in the paper."""
-        if self.optimizer == "adam":
+        """Adam or AdamW, or SGD as in the paper."""
+        if self.optimizer != "sgd":
             return super().optimizers()
         return torch.optim.SGD(self._parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
 

@@ -16,6 +16,7 @@ from ..comparer import Comparer
 from ..losses import Loss
 from ..losses.finding import said
 from .base import Comparing, OptimizerName
+from .perturbation import Change
 
 
 class ByPairs(Comparing):
@@ -35,13 +36,16 @@ class ByPairs(Comparing):
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         optimizer: OptimizerName = "adam",
+        change: Change | None = None,
     ) -> None:
         rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
         super().__init__(module, sequences, batch_size=batch_size, **rates)
-        self.pairs, self.same, self.metric_loss = pairs, same, loss
+        self.pairs, self.same, self.metric_loss, self.change = pairs, same, loss, change
 
     def _more(self) -> dict[str, str | int]:
-        return {"pairs": fingerprint(self.pairs, self.same), "loss": said(self.metric_loss)}
+        known = self.change is None or "perturb" in self.settings  # an estimator says it in the words of its options
+        changed = {} if known else {"change": repr(self.change)}
+        return {"pairs": fingerprint(self.pairs, self.same), "loss": said(self.metric_loss), **changed}
 
     def n_batches(self) -> float:
         """About how many batches show every pair once."""
@@ -51,6 +55,8 @@ class ByPairs(Comparing):
         """Every pair once."""
         for chosen in shuffled(len(self.pairs), self.batch_size, rng):
             first, second = (self.sequences[side].tensor() for side in self.pairs[chosen].T)
+            if self.change is not None:
+                first, second = (self.change(x, lengths, rng) for x, lengths in (first, second))
             sides = {"x": first[0], "lengths": first[1], "other": second[0], "other_lengths": second[1]}
             yield Batch(chosen, **sides, same=self.same[chosen])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from ...sequences import Sequences
 from ...sequences.arguments import real
 from ...sequences.augment import Augmentation
 from ...train import Batch, per_class, shuffled
+from ...train.batches import epoch_of
 from ...train.descent import NotFinite
 from ..comparer import Comparer
 from ..losses import Loss
@@ -105,10 +107,19 @@ class Supervised(Comparing):
                 batch = Batch(batch.ids, **(batch.tensors | {"x": x, "lengths": lengths}))
             yield batch if self.augmentation is None else with_augmentation(batch, self.augmentation, rng)
 
+    def n_batches(self) -> float:
+        """As many as are drawn in an epoch."""
+        if self.n_per_class is None:
+            return math.ceil(super().n_batches())
+        width = min(max(1, self.batch_size // self.n_per_class), len(self.classes))
+        return epoch_of(self.codes, self.n_per_class, width)
+
     def _more(self) -> dict[str, str | int]:
         size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
         augmented = {"augmentation": repr(self.augmentation), "consistency": repr(self.consistency)}
-        augmented |= {} if self.change is None else {"change": repr(self.change)}
+        # an estimator says it in the words of its options
+        known_by_owner = self.change is None or "perturb" in self.settings
+        augmented |= {} if known_by_owner else {"change": repr(self.change)}
         augmented |= {"dual": repr(self.terms["dual"]), "loss": said(self.metric_loss)}
         known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
         return {**known, **augmented, **size}

@@ -57,8 +57,8 @@ class SiameseGRU(Twins):
     per_class : int
         Members of each class in a batch, of up to 64 sequences in all.
     perturb : bool or augmentation
-        Whether sequences are changed a little before every step (stretches, sizes, noise), or by which of
-        `timelike.sequences.augment`.
+        Whether sequences are changed a little before every step (stretches, sizes, and noise if channels are
+        standardized), or by which of `timelike.sequences.augment`.
     max_frames : int or None
         Longer sequences are averaged over stretches of time, the same for all, until nine in ten have so many frames;
         None leaves them as they are.
@@ -77,7 +77,8 @@ class SiameseGRU(Twins):
         Steps without a better score before training stops; epochs, where `max_epochs` is the budget.
     validation : float or None
         Share of the sequences, or of their groups, by which the weights to keep are chosen; 0 keeps the last. None:
-        a tenth of 400 sequences or more, nothing of fewer; a fifth where `max_epochs` is the budget.
+        a tenth of 400 sequences or more, nothing of fewer; a fifth where `max_epochs` is the budget, or `patience` is
+        given.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
     checkpoint : path or None

@@ -39,13 +39,13 @@ void features(const RocketTable& kernels, const RocketBank& bank, const Collecti
 }
 
 // What would read elsewhere: a bank may come from a file.
-bool sensible(const RocketBank& bank, int64_t channels) {
+bool sensible(const RocketBank& bank, int64_t channels, int64_t thresholds) {
     const int64_t groups = bank.dilations * rocket_groups;
-    bool good = bank.slots > 0;
+    bool good = bank.slots > 0 && bank.slots <= std::max<int64_t>(channels, 1);
     for (int64_t j = 0; j < bank.dilations; j++) good &= bank.dilation[j] >= 1 && bank.dilation[j] < int64_t(1) << 40;
     for (int64_t g = 0; g < groups * bank.slots; g++) good &= bank.channels[g] < channels;
     for (int64_t g = 0; good && g < groups; g++) good &= bank.channels[g * bank.slots] >= 0;
-    for (int64_t k = 0; k < bank.dilations * rocket_kernels; k++) good &= bank.counts[k] >= 0;
+    for (int64_t k = 0; k < bank.dilations * rocket_kernels; k++) good &= bank.counts[k] >= 0 && bank.counts[k] <= thresholds;
     return good;
 }
 
@@ -69,10 +69,12 @@ void define_rocket(nb::module_& module) {
                                   counts.data(), thresholds.data()};
             refuse(counts.shape(0) != dilations.size() || counts.shape(1) != size_t(rocket_kernels), "expected counts (dilation, 84)");
             refuse(channels.shape(0) != dilations.size() || channels.shape(1) != size_t(rocket_groups), "expected channels (dilation, 21, slot)");
+            // before they are added up: sums of large counts wrap around
+            refuse(!sensible(bank, int64_t(x.shape(1)), int64_t(thresholds.size())),
+                   "expected dilations of at least 1, channels that there are, and counts of at least 0 and at most the thresholds");
             const int64_t number = std::accumulate(counts.data(), counts.data() + counts.size(), int64_t(0));
             refuse(number != int64_t(thresholds.size()), "expected as many thresholds as are counted");
             refuse(first < 0 || first + 2 * number > int64_t(out.shape(1)) || out.shape(0) != lengths.size(), "out is too small");
-            refuse(!sensible(bank, int64_t(x.shape(1))), "expected dilations of at least 1, channels that there are, and counts of at least 0");
             if (lengths.size() == 0 || number == 0) return;
             const Collection<float> all = collection(x, starts, lengths);
             const int64_t steps = std::accumulate(all.lengths, all.lengths + all.count, int64_t(0));

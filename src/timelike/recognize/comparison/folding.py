@@ -58,6 +58,8 @@ def _of_groups(
             "use groups=False to split inside it"
         )
     k = _count(cv, len(names), "groups")
+    if cv is None and set(scores) == {"eer"}:  # a fold of one class has no pair of two
+        k = max(2, min(k, len(np.unique(y)) // 2))
     places = Sequences(np.zeros((len(y), 1)), groups=member, ids=np.arange(len(y)))
     stratify = False if "mse" in scores else _stratified(y, member, scores)
     found = places.folds(k, stratify=stratify, random_state=rng)
@@ -103,7 +105,19 @@ def given_folds(cv: Any, X: Sequences, y: NDArray[Any], groups: NDArray[Any] | N
     folds = tuple(_fold(pair, i, len(X)) for i, pair in enumerate(pairs))
     if not folds:
         raise ValueError("cv gives no folds: expected pairs of rows (train, test)")
+    if groups is not None:
+        _refuse_shared(folds, groups)
     return folds, said, ()
+
+
+def _refuse_shared(folds: Folds, groups: NDArray[Any]) -> None:
+    for i, (train, test) in enumerate(folds):
+        shared = np.intersect1d(groups[train], groups[test])
+        if len(shared):
+            raise ValueError(
+                f"cv: fold {i} learns from group {shared.tolist()[0]!r} and is tested on it: use a splitter of groups, "
+                "such as GroupKFold, or groups=False to leave them out"
+            )
 
 
 def _fold(pair: Any, i: int, n: int) -> tuple[Rows, Rows]:
@@ -112,7 +126,7 @@ def _fold(pair: Any, i: int, n: int) -> tuple[Rows, Rows]:
     train, test = (np.flatnonzero(side) if np.asarray(side).dtype == bool else np.asarray(side) for side in pair)
     for side, name in ((train, "to learn from"), (test, "to test")):
         if side.ndim != 1 or not len(side) or side.dtype.kind not in "iu" or side.min() < 0 or side.max() >= n:
-            raise ValueError(f"cv: fold {i} has no rows {name} among 0 to {n - 1}: a fold may not be empty")
+            raise ValueError(f"cv: fold {i}, rows {name}: expected some, all of them from 0 to {n - 1}")
     if len(np.intersect1d(train, test)):
         raise ValueError(f"cv: fold {i} is tested on row {np.intersect1d(train, test)[0]}, which it learned from")
     return train.astype(np.int64), test.astype(np.int64)

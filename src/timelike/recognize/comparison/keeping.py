@@ -38,8 +38,8 @@ class Kept:
                 f"checkpoint={str(folder)!r} is of a comparison with {what}: repeat its call, or give another folder"
             )
 
-    def find(self, method: Method, fold: int) -> Judged | None:
-        """What was finished before."""
+    def find(self, method: Method, fold: int, limit: float | None) -> tuple[Judged, float | None] | None:
+        """What was finished before, and the seconds it had; not what had fewer than there are now."""
         if self.folder is None or not (file := self._file(method, fold)).exists():
             return None
         held = json.loads(file.read_text(encoding="utf-8"))
@@ -48,12 +48,21 @@ class Kept:
                 f"checkpoint: {method.name!r} was {held['model']:.200}, and is {_said(method):.200} now: give it "
                 "another name, or the comparison another folder"
             )
-        return Judged.of(held["judged"])
+        had = held.get("limit")
+        if had is not None and (limit is None or limit > had):
+            return None
+        return Judged.of(held["judged"]), had
 
-    def keep(self, method: Method, fold: int, judged: Judged) -> None:
+    def keep(self, method: Method, fold: int, judged: Judged, limit: float | None) -> None:
         """At once, so that whatever comes next costs nothing that is finished."""
         if self.folder is not None:
-            held = {"method": method.name, "model": _said(method), "fold": fold, "judged": judged.words()}
+            held = {
+                "method": method.name,
+                "model": _said(method),
+                "fold": fold,
+                "judged": judged.words(),
+                "limit": limit,
+            }
             atomic.write_text(self._file(method, fold), iter([json.dumps(held)]))
 
     def _file(self, method: Method, fold: int) -> Path:

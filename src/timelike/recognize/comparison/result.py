@@ -39,7 +39,7 @@ class Difference:
     corrected: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Methods compared on one collection, in the order in which they ran: see `compare`."""
 
@@ -153,6 +153,10 @@ class Comparison:
         memory = "" if row.memory is None else f"{row.memory / 2**20:.0f}"
         remarks = "; ".join(filter(None, [row.why, *_lacks(row), *_said(row)]))
         return [row.method, *(_shown(row, name) for name in self.scores), p, *times, memory, remarks.replace("|", "/")]
+
+    def __repr__(self) -> str:
+        """The table: at the prompt it is what was asked for."""
+        return str(self)
 
     def __str__(self) -> str:
         """The table, how it was made, and what has to be said."""

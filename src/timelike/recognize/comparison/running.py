@@ -154,7 +154,7 @@ class Run:
         judged: list[Judged] = []
         self.current, ended = (method, judged), _Ended("finished", "")
         for fold in range(len(self.problem.folds)):
-            found = self.kept.find(method, fold) or self._tried(method, fold, begun=bool(judged))
+            found = self._found(method, fold) or self._tried(method, fold, begun=bool(judged))
             if isinstance(found, _Ended):
                 ended = found
                 break
@@ -163,6 +163,25 @@ class Run:
             bar.update(self.guesses[method.name])
         bar.update(self.guesses[method.name] * (len(self.problem.folds) - len(judged)))
         return self._finished(method, *ended, judged)
+
+    def _found(self, method: Method, fold: int) -> Judged | None:
+        """What a run before this one finished, if it had as much time."""
+        known = self.kept.find(method, fold, self._limit(method, fold))
+        if known is None:
+            return None
+        self._note_limit(method, known[1])
+        return known[0]
+
+    def _limit(self, method: Method, fold: int) -> float | None:
+        """Seconds that the method may train on this fold, None where it is not told."""
+        if self.end is None or not method.limited:
+            return None
+        left = self._share(method, self.end - time.monotonic()) / (len(self.problem.folds) - fold)
+        return min(max(left, 1.0), _LONGEST)
+
+    def _note_limit(self, method: Method, limit: float | None) -> None:
+        if limit is not None and limit < _LONGEST:
+            self.limits[method.name] = f"had {_duration(limit)} to train"
 
     def _tried(self, method: Method, fold: int, *, begun: bool) -> Judged | _Ended:
         """A fold, or why it is not there."""
@@ -183,14 +202,12 @@ class Run:
 
     def _judged(self, method: Method, fold: int) -> Judged:
         left = None if self.end is None else self.end - time.monotonic()
-        limit = self._share(method, left) / (len(self.problem.folds) - fold) if left is not None else None
-        limit = None if limit is None else min(max(limit, 1.0), _LONGEST)
+        limit = self._limit(method, fold)
         fresh = method.fresh((self.seed + fold) % 2**31, limit)
-        if limit is not None and limit < _LONGEST and method.limited:
-            self.limits[method.name] = f"had {_duration(limit)} to train"
+        self._note_limit(method, limit)
         with ended_after(None if left is None or self._is_cheapest(method) else left + self._grace):
             found = judge(fresh, self.problem, fold)
-        self.kept.keep(method, fold, found)
+        self.kept.keep(method, fold, found, limit)
         return found
 
     def _share(self, method: Method, left: float) -> float:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_AGAIN = 1.0  # seconds after which it rings again, where somebody has caught the first
 
-class OutOfTime(Exception):
-    """The budget was spent while a method was at work."""
+
+class OutOfTime(BaseException):
+    """The budget was spent while a method was at work; no `Exception`, after which a search would go on."""
 
 
 def _in_main_thread() -> bool:
@@ -54,7 +56,7 @@ def ended_after(seconds: float | None) -> Iterator[None]:
         raise OutOfTime
 
     signal.signal(alarm, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
     try:
         yield
     finally:
