@@ -179,3 +179,10 @@ def test_given_pairs_are_perturbed_too():
     how = SMALL | {"loss": "contrastive", "max_steps": 2}
     one, other = (tl.SiameseGRU(**how, perturb=perturb).fit_pairs(X, pairs, same) for perturb in (True, False))
     assert one.history_.losses[0] != other.history_.losses[0]
+
+
+def test_classes_that_the_sequences_do_not_show_are_not_learned_and_it_is_said():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 12)), np.arange(120) % 4
+    with pytest.warns(LearnedNothing, match="any order it would be 0.25"):
+        tl.SiameseGRU(**SMALL, max_steps=60, validation=0.3).fit(X, y)

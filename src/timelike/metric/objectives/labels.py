@@ -28,6 +28,7 @@ from .base import JUDGED, Comparing, OptimizerName, some_of
 from .perturbation import Change
 
 Weight = float | Literal["paper"]
+_ABOVE = 0.1  # of what there is between chance and 1, which is not much
 
 
 def checked_weight(value: Any, name: str) -> Weight:
@@ -174,6 +175,20 @@ class Judged(Supervised):
 
     def _more(self) -> dict[str, str | int]:
         return super()._more() | {"score": "map"}
+
+    def complaint(self) -> str | None:
+        """Also a precision that is hardly better than that of any order."""
+        seen = super().complaint()
+        if seen is not None:
+            return seen
+        score, shares = self.validate(), np.bincount(self.gallery_classes, minlength=int(self.labels.max()) + 1)
+        chance = float(shares[self.query_classes].mean() / len(self.gallery_classes))
+        if score - chance > _ABOVE * (1 - chance):
+            return None
+        return (
+            f"sequences held out find those of their class with a mean average precision of {score:.2f}, and without "
+            f"any order it would be {chance:.2f}; look whether classes say what sequences show, or give it more steps"
+        )
 
     def validate(self) -> float:
         """Mean average precision of those held out among the others.
