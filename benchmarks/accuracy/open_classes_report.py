@@ -41,9 +41,9 @@ labels, the others are random. ± is half of the 95 % interval over draws of the
 
 `Rocket` is the Euclidean distance of its features; `Discriminant` alone stands for `classes="both"`, its default;
 `Fused` for `Fused([DTW(normalize="length"), Discriminant(classes="open")])`. Options were chosen on CricketX,
-Lightning7 and NATOPS, which is among these five. Two constants, the floor of all directions and how far weights are drawn
-together where classes are few, were set on these three after rows of the five had been seen: the table is somewhat
-optimistic.
+Lightning7 and NATOPS, which is among these five. Two constants, the floor of all directions and how far weights are
+drawn together where classes are few, were set on these three after rows of the five had been seen: the table is
+somewhat optimistic.
 
 {_verdict(rows, sets)}
 
