@@ -1,4 +1,4 @@
-"""What crops are to learn: the T-Loss of the thesis, a softmax over the series of a batch, decorrelated features."""
+"""Objectives over crops: the T-Loss of the thesis, a softmax over the series of a batch, decorrelated features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is missing in sequences, filled in with the last value that is known: the only way that needs no future."""
+"""Missing values filled in with the last one that is known of their channel, which needs no future."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What methods are compared on: sequences, targets, which are learned from and which are tested, and by what score."""
+"""Problem, on which methods are compared: sequences, targets, parts to learn from and to test on, and scores."""
 
 from __future__ import annotations
 

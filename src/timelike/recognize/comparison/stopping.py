@@ -1,4 +1,4 @@
-"""What ends a method before it ends itself: Ctrl-C, and a budget that is spent."""
+"""Interrupts of a comparison: Ctrl-C, and the alarm of a budget that is spent."""
 
 from __future__ import annotations
 
