@@ -27,12 +27,19 @@ if TYPE_CHECKING:  # the public names, a line each
         nearest_accuracy as nearest_accuracy,
         nearest_correct as nearest_correct,
     )
+    from .subjects import (
+        equal_error_interval as equal_error_interval,
+        error_band as error_band,
+        errors_interval as errors_interval,
+        item_pairs as item_pairs,
+        minimum_cost_interval as minimum_cost_interval,
+        resampled_error_rates as resampled_error_rates,
+        resampled_errors as resampled_errors,
+    )
     from .verification import (
         Errors as Errors,
-        equal_error_interval as equal_error_interval,
         equal_error_rate as equal_error_rate,
-        item_pairs as item_pairs,
-        resampled_error_rates as resampled_error_rates,
+        minimum_cost as minimum_cost,
         verification_errors as verification_errors,
     )
 
