@@ -5,12 +5,24 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
-    from .classification import accuracy as accuracy, correct as correct
+    from .classification import (
+        Classification as Classification,
+        ClassScores as ClassScores,
+        accuracy as accuracy,
+        balanced_accuracy as balanced_accuracy,
+        classification_scores as classification_scores,
+        confusion as confusion,
+        correct as correct,
+        macro_f1 as macro_f1,
+    )
     from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval
     from .paired import (
+        Paired as Paired,
         corrected_t as corrected_t,
         holm as holm,
         mcnemar as mcnemar,
+        p_of_draws as p_of_draws,
+        paired_bootstrap as paired_bootstrap,
         permutation as permutation,
     )
     from .ranking import (

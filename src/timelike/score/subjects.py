@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.doors import plain_array, read_labels
-from .intervals import Interval, quantiles
+from .intervals import Interval, quantiles, units as drawn_units
 from .verification import Errors, Floats, opened_pairs, sorted_errors
 
 Statistic = Callable[[Errors], Any]
@@ -214,7 +214,7 @@ def _resampled_items(
     distances: Any, labels: Any, groups: Any, statistic: Statistic, n_resamples: int, random_state: RandomState
 ) -> Floats:
     far, alike, pairs = item_pairs(distances, labels)
-    units = _units(groups, len(labels))
+    units = drawn_units(groups, len(labels))
     opened_pairs(far, alike, None)  # says what cannot be scored
     both = np.stack([units[side] for side in pairs], axis=1)
     return _drawn(far, alike, both, units.max() + 1, statistic, n_resamples, random_state)
@@ -244,13 +244,3 @@ def _drawn(
 def _of_pairs(far: Floats, alike: NDArray[np.bool_]) -> Errors:
     order = np.argsort(far, kind="stable")
     return sorted_errors(far[order], alike[order], np.ones(len(far)))
-
-
-def _units(groups: Any, n_items: int) -> NDArray[np.int64]:
-    """What is drawn: every item for itself, or its group."""
-    if groups is None:
-        return np.arange(n_items)
-    known = read_labels(groups, "groups", "group")
-    if len(known) != n_items:
-        raise ValueError(f"groups has {len(known)} entries for {n_items} items: expected one each")
-    return np.asarray(np.unique(known, return_inverse=True)[1], np.int64)
