@@ -18,4 +18,6 @@ if TYPE_CHECKING:  # the public names, a line each
     from .prototypes.thresholds import Thresholds as Thresholds
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, inner=("Difference", "PrototypeNetwork", "Ranking", "Retrieved", "Row", "Thresholds", "rank_table"))
+    __all__, __getattr__, __dir__ = contents(
+        __name__, inner=("Difference", "PrototypeNetwork", "Ranking", "Retrieved", "Row", "Thresholds", "rank_table")
+    )

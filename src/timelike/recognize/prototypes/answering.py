@@ -241,7 +241,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         vectors = reading.vectors(self.encoder_, sequences)
         pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
         self.thresholds_ = Thresholds(
-            temperature=temperature(self._scored(vectors), codes),
+            temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
             pair=accepting(pairs, same, shares[0]),
             novelty=rejecting(self._novelty(vectors), strange, shares[1]),
         )
@@ -249,7 +249,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
 
     def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Which of the known classes each label is."""
-        self._refuse_kind(labels)
+        self._refuse_mixture(labels)
         places = np.searchsorted(self.classes_, labels)
         missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
         if len(missing):
@@ -259,7 +259,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
             )
         return places.astype(np.int64)
 
-    def _refuse_kind(self, labels: NDArray[Any]) -> None:
+    def _refuse_mixture(self, labels: NDArray[Any]) -> None:
         if (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):  # as text, 1 would be "1"
             known, other = self.classes_.tolist()[0], labels.tolist()[0]
             raise TypeError(f"y holds {other!r}, and the classes so far are like {known!r}: expected the same kind")

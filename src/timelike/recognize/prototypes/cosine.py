@@ -66,7 +66,9 @@ class Fused(nn.Module):
 
     def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """The same of arrays, without gradients."""
-        learned, cosine = (torch.from_numpy(part.astype(np.float64)) for part in (self.learned.scores(u, v), cosines(u, v)))
+        learned, cosine = (
+            torch.from_numpy(part.astype(np.float64)) for part in (self.learned.scores(u, v), cosines(u, v))
+        )
         return _log_odds(learned, cosine).numpy().astype(np.result_type(u, v), copy=False)
 
     def _fused(self, learned: Tensor, cosine: Tensor) -> Tensor:

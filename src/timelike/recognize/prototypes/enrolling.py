@@ -54,7 +54,7 @@ class Enrolling(Answering):
         count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is nothing to enroll")
-        self._refuse_kind(labels)
+        self._refuse_mixture(labels)
         self._refuse_known(labels, extend)
         vectors = reading.vectors(self.encoder_, sequences)
         classes, members, touched = self._joined(labels, vectors, count)
@@ -151,9 +151,7 @@ class Enrolling(Answering):
             raise ValueError(f"adapt_rate={rate:g}: prototypes are not finite after {steps} steps; use a smaller one")
         return found
 
-    def _settle(
-        self, classes: NDArray[Any], members: Members, prototypes: Floats, owners: NDArray[np.int64]
-    ) -> None:
+    def _settle(self, classes: NDArray[Any], members: Members, prototypes: Floats, owners: NDArray[np.int64]) -> None:
         """From now on these: everything was computed before."""
         self.classes_, self.members_, self.prototypes_, self.owners_ = classes, members, prototypes, owners
         self.enrolled_ = True
