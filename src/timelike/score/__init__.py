@@ -5,6 +5,14 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
+    from .calibration import (
+        Reliability as Reliability,
+        brier_score as brier_score,
+        expected_calibration_error as expected_calibration_error,
+        negative_log_likelihood as negative_log_likelihood,
+        reliability as reliability,
+        temperature as temperature,
+    )
     from .classification import (
         Classification as Classification,
         ClassScores as ClassScores,
@@ -16,6 +24,13 @@ if TYPE_CHECKING:  # the public names, a line each
         macro_f1 as macro_f1,
     )
     from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval
+    from .novelty import (
+        OpenSet as OpenSet,
+        novelty_auroc as novelty_auroc,
+        novelty_errors as novelty_errors,
+        open_set_curve as open_set_curve,
+        unknowns_accepted as unknowns_accepted,
+    )
     from .paired import (
         Paired as Paired,
         corrected_t as corrected_t,
