@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the public names, a line each
         correct as correct,
         macro_f1 as macro_f1,
     )
+    from .clustering import adjusted_rand as adjusted_rand, mutual_information as mutual_information, purity as purity
     from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval
     from .novelty import (
         OpenSet as OpenSet,
@@ -53,6 +54,9 @@ if TYPE_CHECKING:  # the public names, a line each
         mean_average_precision as mean_average_precision,
         nearest_accuracy as nearest_accuracy,
         nearest_correct as nearest_correct,
+        precision_at as precision_at,
+        r_precision as r_precision,
+        recall_at as recall_at,
     )
     from .subjects import (
         equal_error_interval as equal_error_interval,
