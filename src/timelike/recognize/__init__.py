@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
+    from . import attacks as attacks
     from .clustering import KMeans as KMeans, KMedoids as KMedoids
     from .comparison.result import Comparison as Comparison, Difference as Difference
     from .comparison.rows import Row as Row
@@ -14,4 +15,4 @@ if TYPE_CHECKING:  # the public names, a line each
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, inner=("Difference", "Ranking", "Row", "rank_table"))
+    __all__, __getattr__, __dir__ = contents(__name__, inner=("attacks", "Difference", "Ranking", "Row", "rank_table"))
