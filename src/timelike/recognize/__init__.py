@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
+    from . import attacks as attacks
     from .clustering import KMeans as KMeans, KMedoids as KMedoids
     from .comparison.result import Comparison as Comparison, Difference as Difference
     from .comparison.rows import Row as Row
@@ -19,5 +20,15 @@ if TYPE_CHECKING:  # the public names, a line each
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
-        __name__, inner=("Difference", "PrototypeNetwork", "Ranking", "Retrieved", "Row", "Thresholds", "rank_table")
+        __name__,
+        inner=(
+            "Difference",
+            "PrototypeNetwork",
+            "Ranking",
+            "Retrieved",
+            "Row",
+            "Thresholds",
+            "attacks",
+            "rank_table",
+        ),
     )
