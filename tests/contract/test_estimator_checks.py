@@ -31,8 +31,9 @@ def expected(estimator):
     kind = type(estimator)
     tags = estimator.__sklearn_tags__()
     found = EVERY | MORE.get(tags.estimator_type or "", {})
+    asked = any(hasattr(kind, verb) for verb in ("predict", "transform"))  # by the check: a Verifier has none of them
     if kind.__mro__[1] not in LEARNED_METRICS and (kind not in LEARNED_METRICS or isinstance(estimator, Encoder)):
-        found = found | PREDICTING  # distances have no verb that the check would ask
+        found = found | PREDICTING if asked else found  # nor have distances
     return found | (MORE["transformer"] if hasattr(kind, "transform") else {})
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .comparison.rows import Row as Row
     from .comparison.running import compare as compare
     from .comparison.several import Ranking as Ranking, rank_table as rank_table
+    from .decision import Decision as Decision
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
     from .prototypes.answering import Retrieved as Retrieved
@@ -22,6 +23,7 @@ if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
         __name__,
         inner=(
+            "Decision",
             "Difference",
             "PrototypeNetwork",
             "Ranking",
