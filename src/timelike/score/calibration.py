@@ -145,8 +145,8 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
     where q is 1 for the true class, but for a share ε that is spread evenly over all classes: where every answer is
     right the likelihood would rise for ever as T falls to 0, and with ε = 1/(n + 2), in the manner of Platt (1999),
     T is as small as n items can tell. The function is convex in 1/T, so that bisection of its slope over log T finds
-    the minimum; T never leaves [10⁻⁶, 10⁶] times the largest difference of two logits of an item, where it would be 0 or
-    infinite (answers no better than chance). Logits that are all the same have the temperature 1.
+    the minimum; T never leaves [10⁻⁶, 10⁶] times the largest difference of two logits of an item, where it would be 0
+    or infinite (answers no better than chance). Logits that are all the same have the temperature 1.
 
     Parameters
     ----------

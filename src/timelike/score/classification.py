@@ -264,12 +264,19 @@ def _shown(found: Interval) -> str:
     return "–" if np.isnan(found.mean) else f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def _opened(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    known, given = (read_labels(side, name, "class") for side, name in ((truth, "truth"), (answer, "answer")))
+def opened_classes(truth: Any, answer: Any, names: tuple[str, str] = ("truth", "answer")) -> tuple[NDArray[Any], ...]:
+    """Two arrays with an entry for every item, as many and not none."""
+    known, given = (read_labels(side, name, "class") for side, name in zip((truth, answer), names, strict=True))
     if known.ndim != 1 or known.shape != given.shape or not len(known):
         raise ValueError(
-            f"truth has shape {known.shape} and answer {given.shape}: expected (item,) in both, as many, and not none"
+            f"{names[0]} has shape {known.shape} and {names[1]} {given.shape}: expected (item,) in both, as many, and "
+            "not none"
         )
+    return known, given
+
+
+def _opened(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    known, given = opened_classes(truth, answer)
     if (known.dtype.kind == "U") != (given.dtype.kind == "U"):  # as text, 0 would be right where "0" is
         raise TypeError(
             f"truth and answer mix numbers and text, {known.tolist()[0]!r} and {given.tolist()[0]!r}: expected the "

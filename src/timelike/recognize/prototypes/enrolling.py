@@ -144,7 +144,7 @@ class Enrolling(Answering):
             empty = each.new_full((len(given), int(owners.max()) + 1), -torch.inf)
             loss = F.cross_entropy(empty.scatter_reduce(1, classes, each, "amax"), targets)
             descent.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             descent.step()
         found: Floats = all_of.masked_scatter(moving[:, None], own).detach().numpy()
         if not np.isfinite(found).all():

@@ -22,7 +22,7 @@ from . import reading
 from .cosine import Cosine, Fused
 from .enrolling import Enrolling
 from .members import Members, centres, in_order
-from .network import Averaging, Dense, Head, PrototypeNetwork
+from .network import AnySimilarity, Averaging, Dense, Head, PrototypeNetwork
 from .objective import Learning, Recipe
 from .similarity import Similarity
 from .verb import Kind
@@ -246,7 +246,7 @@ class Prototypes(Enrolling):
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         learned = Similarity(self.n_vector_, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
-        kinds: dict[Kind, nn.Module] = {"learned": learned, "cosine": Cosine(), "fused": Fused(learned)}
+        kinds: dict[Kind, AnySimilarity] = {"learned": learned, "cosine": Cosine(), "fused": Fused(learned)}
         return PrototypeNetwork(
             reading.module_of(self.encoder_),
             kinds[self.similarity.kind],

@@ -49,7 +49,7 @@ def centres(vectors: Floats, count: int) -> Floats:
     """
     given = vectors.astype(np.float64)
     if count == 1:
-        return np.float32(given.mean(axis=0, keepdims=True))
+        return np.asarray(given.mean(axis=0, keepdims=True), np.float32)
     found = given[_far_apart(given, count)]
     nearest = np.full(len(given), -1)
     for _ in range(_ROUNDS):
@@ -59,7 +59,7 @@ def centres(vectors: Floats, count: int) -> Floats:
         nearest = now
         taken = [given[nearest == k].mean(axis=0) for k in range(len(found)) if (nearest == k).any()]
         found = np.array(taken)
-    return np.float32(found)
+    return found.astype(np.float32)
 
 
 def _far_apart(given: NDArray[np.float64], count: int) -> list[int]:

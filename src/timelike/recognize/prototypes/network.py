@@ -9,7 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ...sequences.arguments import one_of
+from .cosine import Cosine, Fused
 from .similarity import Similarity
+
+AnySimilarity = Similarity | Cosine | Fused
 
 Head = Literal["similarity", "dense", "both"]
 Dense = Literal["plain", "margin"]
@@ -32,11 +35,12 @@ class PrototypeNetwork(nn.Module):
     seen: Tensor
     prototypes: Tensor
     owners: Tensor
+    similarity: AnySimilarity
 
     def __init__(
         self,
         encoder: nn.Module,
-        similarity: nn.Module,
+        similarity: AnySimilarity,
         n_features: int,
         n_classes: int,
         *,
@@ -45,8 +49,8 @@ class PrototypeNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder, self.similarity = encoder, similarity
-        heads = {"plain": nn.Linear(n_features, n_classes), "margin": Angles(n_features, n_classes)}
-        self.dense = None if dense is None else heads[dense]
+        kinds: dict[Dense, type[nn.Linear | Angles]] = {"plain": nn.Linear, "margin": Angles}
+        self.dense = None if dense is None else kinds[dense](n_features, n_classes)
         first = torch.zeros(n_classes, n_features)
         if learned:
             self.averages = nn.Parameter(torch.randn_like(first))
@@ -90,7 +94,7 @@ class PrototypeNetwork(nn.Module):
     @torch.no_grad()
     def average(self, vectors: Tensor, labels: Tensor, keep: float) -> None:
         """Move the averages of the classes that are present: C ← λ C + (1 − λ) mean, the first time the mean itself."""
-        present, place = labels.unique(return_inverse=True)
+        present, place = torch.unique(labels, return_inverse=True)
         sums = torch.zeros(len(present), vectors.shape[1], device=vectors.device, dtype=vectors.dtype)
         means = sums.index_add(0, place, vectors.detach()) / place.bincount()[:, None]
         kept = torch.where(self.seen[present], keep, 0.0)[:, None].to(means.dtype)

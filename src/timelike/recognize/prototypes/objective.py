@@ -126,7 +126,8 @@ class Learning(Objective):
         x, lengths = batch["x"], batch["lengths"]
         if self.recipe.adversary is not None:
             x = self._attacked(x, lengths, batch["labels"])
-        return self.module(x, lengths)
+        found: Tensor = self.module(x, lengths)
+        return found
 
     def _attacked(self, x: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
         raise NotImplementedError

@@ -18,7 +18,7 @@ from ...metric.comparer import Comparer
 from ...metric.discriminant.whitened import Whitened
 from ...models import parts
 from ...sequences import Sequences
-from ...sequences.moments import Moments, flat
+from ...sequences.moments import Moments
 from ...sequences.sampling import RandomState
 from ...train import Trained
 
@@ -88,12 +88,15 @@ def vectors(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> ND
 class Reading(nn.Module):
     """The network of an encoder as (x, lengths) → vectors, and what the encoder does to vectors afterwards."""
 
+    center: Tensor | None
+    turn: Tensor
+
     def __init__(self, network: nn.Module, spread: Any = None) -> None:
         super().__init__()
         self.network = network
-        if spread is not None:
-            self.register_buffer("center", torch.as_tensor(spread.center, dtype=torch.float32))
-            self.register_buffer("turn", torch.as_tensor(spread.turn, dtype=torch.float32))
+        known = None if spread is None else [torch.as_tensor(part, dtype=torch.float32) for part in spread]
+        self.register_buffer("center", None if known is None else known[0])
+        self.register_buffer("turn", None if known is None else known[1])
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(item, time, channel) → (item, feature)."""
@@ -102,7 +105,7 @@ class Reading(nn.Module):
             found: Tensor = self.network.features(x, known).values[:, 0]
         else:
             found = self.network(x, lengths)
-        return (found - self.center) @ self.turn if hasattr(self, "center") else found
+        return found if self.center is None else (found - self.center) @ self.turn
 
 
 class Opaque(nn.Module):

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 class Thresholds(NamedTuple):
-    """A temperature of class scores, the least similarity of a pair that is accepted, the most novelty that is known."""
+    """A temperature of class scores, the least similarity of a pair to accept, the most novelty of what is known."""
 
     temperature: float
     pair: float

@@ -19,7 +19,7 @@ class SimilarityOption(options.Option[Any]):
     def __set__(self, instance: Any, value: Any) -> None:
         vars(instance)["_similarity"] = value.given if isinstance(value, SimilarityVerb) else value
 
-    def __get__(self, instance: Any, owner: type) -> Any:  # type: ignore[override]
+    def __get__(self, instance: Any, owner: type) -> Any:
         return self if instance is None else SimilarityVerb(instance)
 
 
@@ -51,6 +51,6 @@ class SimilarityVerb:
         return repr(self.given)
 
 
-def _checked(value: Any, name: str) -> Kind | None:
+def _checked(value: Any, name: str) -> str | None:
     given = value.given if isinstance(value, SimilarityVerb) else value
     return None if given is None else one_of(given, name, get_args(Kind))
