@@ -10,10 +10,11 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ... import native
 from ...sequences.arguments import flag, real, whole
 from ...sequences.padding import plain
-
-_AT_ONCE = 1 << 24  # numbers between the layers of a block of pairs, without gradients
+from . import scoring
+from .scoring import Known, Weights
 
 
 class Sides(NamedTuple):
@@ -95,21 +96,47 @@ class Similarity(nn.Module):
         sides = self.sides(u, v)
         return self._joined(sides.first[:, None] + sides.second, sides.weight)
 
-    def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    def scores(self, u: NDArray[Any] | Known, v: NDArray[Any], *, threads: int | None = None) -> NDArray[Any]:
         """S of every row of u and every row of v as arrays, (n, m), without dropout and without gradients.
 
-        Computed in the dtype of u and v.
+        In float64 where both are, otherwise in float32. A pair has the same bits in any company.
+
+        >>> import numpy as np
+        >>> similarity = Similarity(3, hidden=8)
+        >>> similarity.scores(np.zeros((2, 3)), np.ones((5, 3))).shape
+        (2, 5)
         """
-        first, second = np.asarray(u), np.asarray(v)
-        with torch.no_grad():
-            dtype = torch.float64 if np.result_type(first, second) == np.float64 else torch.float32
-            sides = Sides(*(side.to(dtype) for side in self.sides(*(self._tensor(x) for x in (first, second)))))
-            out = torch.empty(len(first), len(second), dtype=dtype)
-            rows = max(1, _AT_ONCE // max(1, sides.second.numel()))
-            for begin in range(0, len(first), rows):
-                hidden = sides.first[begin : begin + rows, None] + sides.second
-                out[begin : begin + rows] = F.leaky_relu(hidden, self.slope) @ sides.weight + self.last.bias.to(dtype)
-        return out.numpy()
+        first, second = self._arrays(u, v)
+        return scoring.scores(self._weights(), first, second, threads or native.threads())
+
+    def best(
+        self, u: NDArray[Any] | Known, v: NDArray[Any], k: int = 1, *, threads: int | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """For every row of v the k rows of u that are most alike: their S and their numbers, each (m, k).
+
+        The best comes first, and of equals the earlier row. Memory does not grow with n × m.
+        """
+        first, second = self._arrays(u, v)
+        if not 1 <= whole(k, "k") <= len(first):
+            raise ValueError(f"k={k}: expected at least 1 and at most {len(first)}, the rows of u")
+        return scoring.best(self._weights(), first, second, k, threads or native.threads())
+
+    def maxima(
+        self, u: NDArray[Any] | Known, v: NDArray[Any], starts: NDArray[np.int64], *, threads: int | None = None
+    ) -> NDArray[Any]:
+        """For every row of v the largest S in every group of rows of u, (m, group); group g begins at starts[g]."""
+        first, second = self._arrays(u, v)
+        begin = np.asarray(starts, np.int64)
+        if not len(begin) or begin[0] != 0 or (np.diff(begin, append=len(first)) <= 0).any():
+            raise ValueError(f"starts={starts}: expected numbers that rise from 0 and are below {len(first)}")
+        return scoring.maxima(self._weights(), first, second, begin, threads or native.threads())
+
+    def known(self, u: NDArray[Any], *, threads: int | None = None) -> Known:
+        """Rows of u behind the first layer, which `scores`, `best` and `maxima` take in place of u.
+
+        For those who ask often with few vectors; it has `hidden` numbers for every row.
+        """
+        return scoring.known(self._weights(), self._array(u, "u"), threads or native.threads())
 
     def sides(self, u: Tensor, v: Tensor) -> Sides:
         """The first layer of u and of v; where both orders count, those of the other order beside them, by half."""
@@ -122,11 +149,35 @@ class Similarity(nn.Module):
         return Sides(first, second, torch.cat([weight, weight]) / 2)
 
     def _joined(self, hidden: Tensor, weight: Tensor) -> Tensor:
-        found: Tensor = self.dropout(F.leaky_relu(hidden, self.slope)) @ weight + self.last.bias
+        found: Tensor = self.dropout(F.leaky_relu(hidden, self.slope)) @ weight + self.last.bias[0]
         return found
 
-    def _tensor(self, side: NDArray[Any]) -> Tensor:
-        return torch.as_tensor(side, dtype=self.first.weight.dtype, device=self.first.weight.device)
+    def _weights(self) -> Weights:
+        of_u, of_v = torch.split(self.first.weight.detach().cpu(), self.n_features, 1)
+        bias, last = self.first.bias.detach().cpu(), self.last.weight[0].detach().cpu()
+        biases = torch.zeros_like(bias), bias
+        if self.symmetrize:  # the other order beside it, by half
+            of_u, of_v = torch.cat([of_u, of_v]), torch.cat([of_v, of_u])
+            biases, last = (torch.cat(biases), torch.cat(biases[::-1])), torch.cat([last, last]) / 2
+        sides = of_u.T.contiguous(), of_v.T.contiguous()
+        return Weights(sides, biases, last, self.slope, float(self.last.bias.detach()))
+
+    def _arrays(self, u: NDArray[Any] | Known, v: NDArray[Any]) -> tuple[NDArray[Any] | Known, NDArray[Any]]:
+        second = self._array(v, "v")
+        if isinstance(u, Known):
+            return u, second.astype(u.hidden.dtype, copy=False)
+        first = self._array(u, "u")
+        dtype = np.float64 if first.dtype == second.dtype == np.float64 else np.float32
+        return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
+
+    def _array(self, side: Any, name: str) -> NDArray[Any]:
+        found = np.asarray(side)
+        if found.ndim != 2 or found.shape[1] != self.n_features:
+            raise ValueError(
+                f"{name} has shape {found.shape}: expected (item, {self.n_features}), the features that this "
+                "Similarity was made for"
+            )
+        return found.astype(np.float64 if found.dtype == np.float64 else np.float32, copy=False)
 
     def _refuse(self, side: Tensor, name: str) -> None:
         if not isinstance(side, Tensor) or not side.is_floating_point():
