@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .prototypes.estimator import Prototypes as Prototypes
     from .prototypes.network import PrototypeNetwork as PrototypeNetwork
     from .prototypes.thresholds import Thresholds as Thresholds
+    from .verifier.estimator import Verifier as Verifier
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(

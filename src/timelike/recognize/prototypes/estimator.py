@@ -37,7 +37,9 @@ _DROPS = 200  # epochs after which the paper lowers the learning rate
 
 def _attack(value: Any, name: str) -> Attack:
     if not isinstance(value, Attack):
-        raise TypeError(f"{name}={value!r:.80}: expected an attack such as timelike.recognize.attacks.PGD(0.3), or None")
+        raise TypeError(
+            f"{name}={value!r:.80}: expected an attack such as attacks.PGD(0.3), or None"
+        )
     return value
 
 
