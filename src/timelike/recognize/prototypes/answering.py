@@ -42,11 +42,13 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     classes_: NDArray[Any]
     trained_classes_: NDArray[Any]
     encoder_: Any
+    beside_: list[Any]
     members_: Members
     prototypes_: Floats
     owners_: NDArray[np.int64]
     thresholds_: Thresholds
     enrolled_: bool
+    n_vector_: int
     network_: PrototypeNetwork
     _records: ClassVar[tuple[type[Any], ...]] = (Members, Thresholds)
     _call = "fit(X, y)"
@@ -60,7 +62,11 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     def encode(self, X: Any, *, n_jobs: int | None = None) -> Floats:
         """Vectors (item, feature) of sequences: what is compared."""
         asked = self._asked(X)
-        return reading.vectors(self.encoder_, asked, n_jobs)
+        return self._vectors(asked, n_jobs)
+
+    def _vectors(self, sequences: Sequences, n_jobs: int | None = None) -> Floats:
+        """Vectors of checked sequences, of all encoders together."""
+        return reading.together([reading.vectors(one, sequences, n_jobs) for one in (self.encoder_, *self.beside_)])
 
     def class_scores(self, X: Any) -> NDArray[np.float64]:
         """S of every sequence and the most similar prototype of every class, (item, class); see `inference`."""
@@ -93,7 +99,8 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         with torch.no_grad():
             dense = exact(self.network_.dense) if self.network_.dense is not None else None
             assert dense is not None
-            found: NDArray[np.float64] = dense(torch.from_numpy(vectors.astype(np.float64))).numpy()
+            own = vectors[:, : self.n_vector_].astype(np.float64) / reading.first_length(1 + len(self.beside_))
+            found: NDArray[np.float64] = dense(torch.from_numpy(own)).numpy()
         return found
 
     def _refuse_dense(self) -> None:
@@ -152,7 +159,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         """S of two sequences, or the matrix of collections: what `similarity(x, y)` gives."""
         first, one = self._given(x, "x")
         second, other = self._given(y, "y")
-        found = self._pairs(*(reading.vectors(self.encoder_, side) for side in (first, second)))
+        found = self._pairs(self._vectors(first), self._vectors(second))
         return float(found[0, 0]) if one and other else found
 
     def _pairs(self, first: Floats, second: Floats) -> NDArray[np.float64]:
@@ -178,7 +185,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         among, _ = self._given(gallery, "gallery")
         if whole(k, "k", 1) > len(among):
             raise ValueError(f"k={k}: expected 1 to {len(among)}, the number of sequences in gallery")
-        scores = self._pairs(*(reading.vectors(self.encoder_, side) for side in (asked, among)))
+        scores = self._pairs(self._vectors(asked), self._vectors(among))
         ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         found = np.take_along_axis(scores, ids, axis=1)
         return Retrieved(ids[0], found[0]) if one else Retrieved(ids, found)
@@ -239,7 +246,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         codes = self._codes(labels)
         same = _same_pairs(codes)
         strange = None if unknown is None else self._novelty(self.encode(unknown))
-        vectors = reading.vectors(self.encoder_, sequences)
+        vectors = self._vectors(sequences)
         pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
         self.thresholds_ = Thresholds(
             temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
