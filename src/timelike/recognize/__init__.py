@@ -12,6 +12,12 @@ if TYPE_CHECKING:  # the public names, a line each
     from .comparison.several import Ranking as Ranking, rank_table as rank_table
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+    from .precomputed import (
+        DBSCAN as DBSCAN,
+        HDBSCAN as HDBSCAN,
+        Agglomerative as Agglomerative,
+        Spectral as Spectral,
+    )
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(__name__, inner=("Difference", "Ranking", "Row", "rank_table"))
