@@ -12,8 +12,15 @@ if TYPE_CHECKING:  # the public names, a line each
     from .comparison.running import compare as compare
     from .comparison.several import Ranking as Ranking, rank_table as rank_table
     from .decision import Decision as Decision
+    from .fewshot import FewShot as FewShot, evaluate_episodes as evaluate_episodes
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+    from .precomputed import (
+        DBSCAN as DBSCAN,
+        HDBSCAN as HDBSCAN,
+        Agglomerative as Agglomerative,
+        Spectral as Spectral,
+    )
     from .prototypes.answering import Retrieved as Retrieved
     from .prototypes.estimator import Prototypes as Prototypes
     from .prototypes.network import PrototypeNetwork as PrototypeNetwork
@@ -26,6 +33,7 @@ if not TYPE_CHECKING:
         inner=(
             "Decision",
             "Difference",
+            "FewShot",
             "PrototypeNetwork",
             "Ranking",
             "Retrieved",
