@@ -121,8 +121,9 @@ class Verifier(Streaming):
         false_accept : float
             Between 0 and 1.
         cohort : Sequences, optional
-            Others to normalize by; otherwise X is the cohort. Those whose labels say that they are one of the two that
-            are compared are left out, so that X can be its own cohort if it has three identities or more.
+            Others to normalize by, best of people who will neither be enrolled nor ask. Otherwise X is the cohort, if
+            it has three identities or more: here and for who is enrolled, those of the cohort whose labels say that
+            they are one of the two are left out; but who asks is not known, and must not be one of them.
         within : array (item,), optional
             Only pairs with the same entry count: a password, an activity.
         apart : array (item,), optional

@@ -71,7 +71,7 @@ def _blocks(codes: Ids, size: int, within: Ids | None) -> Ids:
 
 def refuse_one_kind(found: Trials, classes: NDArray[Any], kept: Kept) -> None:
     """An error where there is nobody to reject, or nobody to accept."""
-    narrowed = "" if kept == (None, None) else ", within and apart considered"
+    narrowed = "" if kept.within is None and kept.apart is None else ", within and apart considered"
     if not found.impostor.any():
         held = f"one identity, {classes.tolist()[0]!r}" if len(classes) < 2 else f"no pair of two identities{narrowed}"
         raise ValueError(
