@@ -29,7 +29,10 @@ VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "mean_pool
 
 
 # the torch modules; what all of them must be told, by the name of the argument
-MODULES = [kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module)]
+VECTORS = {"Similarity"}  # modules of vectors, which know neither steps nor lengths: tests of their own
+MODULES = [
+    kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module) and name not in VECTORS
+]
 CHANNELS = 2
 NEEDED = {"n_channels": CHANNELS, "frame": (1, 1, CHANNELS)}
 

@@ -19,6 +19,7 @@ PREDICTING = {"check_n_features_in_after_fitting": LENGTHS}
 MORE = {"classifier": {"check_classifiers_train": LENGTHS}, "transformer": {"check_transformer_general": LENGTHS}}
 # what a check's own data need: its X is a table, and a maximum over time forgets the column, so "ridge" fits too badly
 ONLY = {"EmbeddingRegressor": {"head": "1nn"}, "EmbeddingClassifier": {"head": "logistic"}, "KMeans": {"max_iter": 5}}
+ONLY["Prototypes"] = {"max_steps": 40, "max_epochs": None, "hidden": 32}  # a check asks for classes to be told apart
 IMAGES = [kind for kind in MODELS if kind._axes not in (None, 1)]  # which no check of scikit-learn makes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from ..align.matrix import Report, threads_of
 from ..models import options
 from ..sequences import Sequences
 from ..sequences.arguments import whole
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Floats = NDArray[np.float32]
 Geometry = Literal["euclidean", "cosine"]
@@ -56,6 +59,33 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         cut = _windows(sequences, starts, size)
         offsets = np.concatenate([[0], np.cumsum([len(some) for some in starts])])
         return Sequences.from_packed(self._encode(cut, threads), offsets, labels=sequences.labels, ids=sequences.ids)
+
+    def network(self, frame: int | tuple[int, ...]) -> nn.Module:
+        """A new torch module for frames of this shape, to be trained in another way than `fit` trains it.
+
+        It takes x (item, time, number of a frame), frames of several axes flattened, and lengths (item,) or None where
+        all are as long as x, to vectors (item, feature); what is past a length has no say. Its weights are drawn anew,
+        the same every time where `random_state` is an integer, and `network_` stays as it was fitted. It does not
+        standardize: that is done before, by `Moments`, and what `vectors` makes of the vectors after it.
+
+        >>> import timelike as tl, torch
+        >>> module = tl.CausalEncoder(n_features=8, depth=2, random_state=0).network(3)
+        >>> module(torch.zeros(5, 20, 3), torch.tensor([20, 7, 1, 20, 4])).shape
+        torch.Size([5, 8])
+        >>> tl.Rocket().network(3)
+        Traceback (most recent call last):
+            ...
+        TypeError: Rocket has no torch module that could be trained: it is used frozen, by fit(X) and encode(X)
+        """
+        self._refuse_options()
+        return self._new_network(checked_frame(frame, self._axes))
+
+    def _new_network(self, frame: tuple[int, ...]) -> nn.Module:
+        """A seeded network; what is `Trained` has one, and comes first."""
+        raise TypeError(
+            f"{type(self).__name__} has no torch module that could be trained: it is used frozen, by fit(X) and "
+            "encode(X)"
+        )
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Vectors (item, feature), for pipelines."""
@@ -154,6 +184,20 @@ def directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     lengths = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
     found: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
     return found
+
+
+def checked_frame(frame: Any, axes: int | None = None) -> tuple[int, ...]:
+    """The shape of a frame, of so many axes where it matters; one number stands for channels.
+
+    >>> checked_frame(3), checked_frame([1, 28, 28], 3)
+    ((3,), (1, 28, 28))
+    """
+    given = tuple(frame) if isinstance(frame, tuple | list) else (frame,)
+    sizes = tuple(whole(size, f"frame[{axis}]", 1) for axis, size in enumerate(given))
+    if not sizes or (axes is not None and len(sizes) != axes):
+        expected = "(channel, height, width)" if axes == 3 else "(channel,), or one number"
+        raise ValueError(f"frame={frame!r}: expected the shape of a frame, {expected}")
+    return sizes
 
 
 def _pair(windows: Any) -> tuple[Any, Any]:

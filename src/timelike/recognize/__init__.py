@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
+    from . import attacks as attacks
     from .clustering import KMeans as KMeans, KMedoids as KMedoids
     from .comparison.result import Comparison as Comparison, Difference as Difference
     from .comparison.rows import Row as Row
@@ -13,7 +14,24 @@ if TYPE_CHECKING:  # the public names, a line each
     from .decision import Decision as Decision
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+    from .prototypes.answering import Retrieved as Retrieved
+    from .prototypes.estimator import Prototypes as Prototypes
+    from .prototypes.network import PrototypeNetwork as PrototypeNetwork
+    from .prototypes.thresholds import Thresholds as Thresholds
     from .verifier.estimator import Verifier as Verifier
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, inner=("Decision", "Difference", "Ranking", "Row", "rank_table"))
+    __all__, __getattr__, __dir__ = contents(
+        __name__,
+        inner=(
+            "Decision",
+            "Difference",
+            "PrototypeNetwork",
+            "Ranking",
+            "Retrieved",
+            "Row",
+            "Thresholds",
+            "attacks",
+            "rank_table",
+        ),
+    )
