@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
+from naive.error_rates import equal_error_rate
 from naive.verifier import accepted_at, as_norm, level, normalized_pairs
 from timelike.recognize import Decision
 from timelike.recognize.verifier.thresholds import threshold_at
@@ -367,3 +368,44 @@ class TestBadInput:
         assert gate.calibrate(people).accepts("x", people[0])
         with pytest.raises(ValueError, match=r"metric=MSM\(\) was 'dtw' before: fit"):
             gate.set_params(metric=tl.MSM()).calibrate(people)
+
+
+class TestEvaluation:
+    def test_rates_are_those_of_all_pairs(self, people):
+        gate = tl.Verifier("dtw").calibrate(people[::2], false_accept=0.05)
+        found = gate.evaluate(people[1::2], n_resamples=50, random_state=0)
+        scores, same = pairs_of(tl.DTW().pairwise(people[1::2]), people.labels[1::2])
+        assert found.equal_error_rate.mean == pytest.approx(equal_error_rate((-scores).tolist(), same.tolist()))
+        assert found.false_accept.mean == np.mean(scores[~same] >= gate.threshold_)
+        assert found.false_reject.mean == np.mean(scores[same] < gate.threshold_)
+        costs = [
+            (0.01 * np.mean(scores[same] < t) + 0.99 * np.mean(scores[~same] >= t)) / 0.01 for t in [*scores, np.inf]
+        ]
+        assert found.minimum_cost.mean == pytest.approx(min(costs))
+        assert found.equal_error_rate.low <= found.equal_error_rate.mean <= found.equal_error_rate.high
+        assert (found.n_impostors, found.n_genuine, found.n_subjects) == ((~same).sum(), same.sum(), 6)
+        assert str(found).startswith("equal error rate 0.")
+
+    def test_intervals_are_over_subjects(self, people):
+        """Sequences drawn one by one would know more than six people tell."""
+        gate = tl.Verifier("dtw").fit(people)
+        own = gate.evaluate(people, n_resamples=200, random_state=0).equal_error_rate
+        each = gate.evaluate(people, groups=np.arange(48), n_resamples=200, random_state=0).equal_error_rate
+        assert own.mean == each.mean
+        assert own.half > each.half
+
+    def test_only_pairs_that_count_are_judged(self, people):
+        gate = tl.Verifier("dtw").fit(people)
+        parts = np.arange(48) % 2
+        found = gate.evaluate(people, within=parts, n_resamples=5)
+        assert found.n_impostors + found.n_genuine == 2 * 24 * 23 // 2
+        assert found.false_accept is None
+        with pytest.raises(ValueError, match=r"groups has shape \(3,\)"):
+            gate.evaluate(people, groups=[1, 2, 3])
+        with pytest.raises(ValueError, match="y holds one identity"):
+            gate.evaluate(people, np.zeros(48))
+
+    @pytest.mark.parametrize("kind", ["det", "roc"])
+    def test_it_draws_itself(self, people, kind):
+        figure = tl.Verifier("dtw").fit(people).evaluate(people, n_resamples=5).plot(kind)
+        assert "accepts" in figure.axes[0].get_xlabel()
