@@ -210,6 +210,14 @@ class TestIdentities:
         expected = {"mean": far.mean(), "nearest": far.min(), "center": center}[against]
         assert gate.accepts("a", people[20]).score == pytest.approx(-expected, rel=1e-5)
 
+    def test_examples_are_one_mean_vector_where_there_are_vectors_and_the_nearest_otherwise(self, people, encoder):
+        for metric, usual in ((encoder, "center"), (tl.DTW(), "nearest")):
+            scores = [
+                tl.Verifier(metric, against=one).calibrate(people).enroll("a", people[:3]).accepts("a", people).score
+                for one in (None, usual)
+            ]
+            np.testing.assert_array_equal(*scores)
+
     def test_the_mean_of_directions_is_a_direction(self, people):
         metric = tl.CausalEncoder(n_features=8, channels=4, depth=2, reduced=5, max_steps=2, random_state=0).fit(people)
         assert metric.geometry == "cosine"
@@ -363,9 +371,9 @@ class TestBadInput:
 
     def test_a_threshold_is_no_threshold_of_other_options(self, people):
         gate = tl.Verifier("dtw").calibrate(people).enroll("x", people[:2])
-        with pytest.raises(ValueError, match=r"one of against='mean', normalize=None.* calibrate\(X, y\) again"):
-            gate.set_params(against="nearest").accepts("x", people[0])
-        assert gate.calibrate(people).accepts("x", people[0])
+        with pytest.raises(ValueError, match=r"one of against='nearest', normalize=None.* calibrate\(X, y\) again"):
+            gate.set_params(against="mean").accepts("x", people[0])
+        assert gate.calibrate(people).accepts("x", people[0]).threshold == gate.thresholds_[2]
         with pytest.raises(ValueError, match=r"metric=MSM\(\) was 'dtw' before: fit"):
             gate.set_params(metric=tl.MSM()).calibrate(people)
 

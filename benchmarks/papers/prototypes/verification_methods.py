@@ -15,7 +15,7 @@ import timelike as tl
 
 Distances = dict[str, NDArray[Any]]
 PIECES = 5  # of a person, where pseudo-classes are learned
-FEW = 40  # steps, where training is stopped early
+STEPS, FEW = 200, 40  # of training, and where it is stopped early; not seconds, which a busy machine has fewer of
 
 SECONDS = {"DTW": 1, "DTW per length": 1, "DTW per length, AS-norm": 1, "Rocket": 2, "Whitened": 2, "Discriminant": 3}
 SECONDS |= {"Discriminant, open": 3, "Fused": 15, "Fused, AS-norm": 15, "SiameseGRU": 20, "T-Loss": 20, "TAP": 60}
@@ -61,7 +61,8 @@ def _prototypes(
     *, train: Callable[[Problem, int], NDArray[Any]] | None = None, **options: Any
 ) -> Callable[[Problem, int, bool], Distances]:
     def found(given: Problem, seed: int, quick: bool) -> Distances:
-        made = {name: one(given, seed, quick) if callable(one) else one for name, one in options.items()}
+        made: dict[str, Any] = {"max_steps": STEPS}
+        made |= {name: one(given, seed, quick) if callable(one) else one for name, one in options.items()}
         if quick:
             made["max_steps"] = 2
         labels = given.train.labels if train is None else train(given, seed)

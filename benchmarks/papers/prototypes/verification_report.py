@@ -13,7 +13,7 @@ ALWAYS = ("DTW", "DTW per length", "DTW per length, AS-norm")  # nothing is draw
 METRICS = (*ALWAYS, "Rocket", "Whitened", "Discriminant", "Discriminant, open", "Fused", "Fused, AS-norm")
 NETWORKS = ("SiameseGRU", "T-Loss", "TAP")
 PROTOTYPES = {
-    "Prototypes": "the defaults",
+    "Prototypes": "the defaults, 200 steps as in all others",
     "Prototypes, no L_aux": "without the dense layer",
     "Prototypes, few steps": "40 steps of training",
     "Prototypes, five each": "five prototypes for every person",

@@ -42,8 +42,9 @@ class Verifier(Streaming):
     metric : Metric or str
         Any metric or encoder, or the name of one, as in `Neighbors`. One that is fitted, or has nothing to learn, needs
         no `fit`; of another, `fit(X, y)` fits a copy.
-    against : {"mean", "nearest", "center"}
-        The score against several examples: the mean over them, the highest, or that of their mean vector (encoders).
+    against : {"mean", "nearest", "center"} or None
+        The score against several examples: the mean over them, the highest, or that of their mean vector. None is the
+        mean vector where the metric has vectors, as encoders do, and otherwise the highest.
     normalize : {None, "z-norm", "as-norm"}
         How scores are normalized; z-norm by the first of two sequences, or by the examples, alone.
     n_top : int
@@ -79,7 +80,7 @@ class Verifier(Streaming):
         self,
         metric: Metric | str = "dtw",
         *,
-        against: Against = "mean",
+        against: Against | None = None,
         normalize: Normalization | None = None,
         n_top: int = 100,
     ) -> None:
@@ -225,7 +226,7 @@ class Verifier(Streaming):
     def _scores(self, first: Sequences, second: Sequences) -> Floats:
         if self.normalize is not None and self.others_ is None:
             raise NotFittedError(f"normalize={self.normalize!r} needs a cohort: call calibrate(X, y) first")
-        found = -self.metric_.pairwise(first, second).astype(np.float64)
+        found = self._scorer().pairs(first, second)
         if self.normalize is None:
             return found
         left = Level(*(part[:, None] for part in self._level(first)))
