@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .prototypes.network import PrototypeNetwork as PrototypeNetwork
     from .prototypes.thresholds import Thresholds as Thresholds
     from .verifier.estimator import Verifier as Verifier
+    from .verifier.evaluation import Verification as Verification
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
@@ -39,6 +40,7 @@ if not TYPE_CHECKING:
             "Retrieved",
             "Row",
             "Thresholds",
+            "Verification",
             "attacks",
             "rank_table",
         ),
