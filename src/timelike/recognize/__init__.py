@@ -13,11 +13,26 @@ if TYPE_CHECKING:  # the public names, a line each
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
     from .prototypes.answering import Retrieved as Retrieved
+    from .prototypes.departures import Departures as Departures
     from .prototypes.estimator import Prototypes as Prototypes
+    from .prototypes.gram import Gram as Gram
+    from .prototypes.metric import SimilarityMetric as SimilarityMetric
     from .prototypes.network import PrototypeNetwork as PrototypeNetwork
     from .prototypes.thresholds import Thresholds as Thresholds
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
-        __name__, inner=("Difference", "PrototypeNetwork", "Ranking", "Retrieved", "Row", "Thresholds", "rank_table")
+        __name__,
+        inner=(
+            "Departures",
+            "Difference",
+            "Gram",
+            "PrototypeNetwork",
+            "Ranking",
+            "Retrieved",
+            "Row",
+            "SimilarityMetric",
+            "Thresholds",
+            "rank_table",
+        ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -22,6 +22,9 @@ from .members import Floats, Members
 from .network import HEADS, PrototypeNetwork
 from .thresholds import Thresholds, accepting, rejecting
 from .verb import SimilarityOption
+
+if TYPE_CHECKING:
+    from .metric import SimilarityMetric
 
 _AT_ONCE = 1 << 22  # similarities that are there at a time
 
@@ -181,6 +184,13 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         found = np.take_along_axis(scores, ids, axis=1)
         return Retrieved(ids[0], found[0]) if one else Retrieved(ids, found)
+
+    def metric(self) -> SimilarityMetric:
+        """The similarity as a metric, σ(−S), for everything that takes one, and as a kernel; see `SimilarityMetric`."""
+        from .metric import SimilarityMetric
+
+        self._require_fitted()
+        return SimilarityMetric.of(self)
 
     def _given(self, value: Any, name: str) -> tuple[Sequences, bool]:
         """Checked sequences, and whether it was a single one: (time,) or (time, *frame)."""
