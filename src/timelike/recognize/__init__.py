@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
+    from . import attacks as attacks
     from .clustering import KMeans as KMeans, KMedoids as KMedoids
     from .comparison.result import Comparison as Comparison, Difference as Difference
     from .comparison.rows import Row as Row
     from .comparison.running import compare as compare
     from .comparison.several import Ranking as Ranking, rank_table as rank_table
+    from .decision import Decision as Decision
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
     from .prototypes.answering import Retrieved as Retrieved
@@ -19,11 +21,13 @@ if TYPE_CHECKING:  # the public names, a line each
     from .prototypes.metric import SimilarityMetric as SimilarityMetric
     from .prototypes.network import PrototypeNetwork as PrototypeNetwork
     from .prototypes.thresholds import Thresholds as Thresholds
+    from .verifier.estimator import Verifier as Verifier
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
         __name__,
         inner=(
+            "Decision",
             "Departures",
             "Difference",
             "Gram",
@@ -33,6 +37,7 @@ if not TYPE_CHECKING:
             "Row",
             "SimilarityMetric",
             "Thresholds",
+            "attacks",
             "rank_table",
         ),
     )

@@ -62,7 +62,8 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
 
     def encode(self, X: Any, *, n_jobs: int | None = None) -> Floats:
         """Vectors (item, feature) of sequences: what is compared."""
-        return reading.vectors(self.encoder_, self._asked(X), n_jobs)
+        asked = self._asked(X)
+        return reading.vectors(self.encoder_, asked, n_jobs)
 
     def class_scores(self, X: Any) -> NDArray[np.float64]:
         """S of every sequence and the most similar prototype of every class, (item, class); see `inference`."""

@@ -18,6 +18,7 @@ from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train import Objective, OneCycle, Schedule, Steps
 from ...train.processes import Accelerator, Precision
+from ..attacks.base import Attack
 from . import reading
 from .cosine import Cosine, Fused
 from .enrolling import Enrolling
@@ -32,6 +33,14 @@ Schedules = Literal["cycle", "steps", "constant"]
 _PASSES, _USUAL = 20, (500, 2000)  # through the data, and steps at least and at most, where nothing says how many
 _SECONDS = 120.0  # where nothing says how long
 _DROPS = 200  # epochs after which the paper lowers the learning rate
+
+
+def _attack(value: Any, name: str) -> Attack:
+    if not isinstance(value, Attack):
+        raise TypeError(
+            f"{name}={value!r:.80}: expected an attack such as attacks.PGD(0.3), or None"
+        )
+    return value
 
 
 class Prototypes(Enrolling):
@@ -141,7 +150,7 @@ class Prototypes(Enrolling):
     per_class = options.whole(2, "training")
     batch_size = options.whole(2, "training")
     perturb = options.flag("training")
-    adversary = options.anything("training")
+    adversary = options.maybe(options.Option(_attack, "training"))
     learning_rate = options.real(above=0, role="free")
     weight_decay = options.real(0, role="free")
     optimizer = options.one_of("adamw", "adam", role="training")
@@ -189,7 +198,7 @@ class Prototypes(Enrolling):
         per_class: int = 6,
         batch_size: int = 64,
         perturb: bool = True,
-        adversary: Any = None,
+        adversary: Attack | None = None,
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-3,
         optimizer: Literal["adamw", "adam"] = "adamw",
@@ -263,7 +272,13 @@ class Prototypes(Enrolling):
         ready = sequences if kept else self.encoder_._ready(sequences, "X")
         vectors = reading.vectors(self.encoder_, sequences) if kept else None
         return Learning(
-            self.network_, ready, targets, self._recipe(sequences), vectors=vectors, symmetric=self.symmetrize
+            self.network_,
+            ready,
+            targets,
+            self._recipe(sequences),
+            vectors=vectors,
+            symmetric=self.symmetrize,
+            moments=self.moments_ if self.adversary is not None else None,
         )
 
     def _recipe(self, sequences: Sequences) -> Recipe:
@@ -317,6 +332,16 @@ class Prototypes(Enrolling):
 
     # --- options and saving ------------------------------------------------------------------------------------------
 
+    @property
+    def moments_(self) -> Any:  # type: ignore[override]
+        """How the encoder standardizes; None where it does not say."""
+        return getattr(self.encoder_, "moments_", None)
+
+    @property
+    def _flat(self) -> bool:  # type: ignore[override]
+        """Whether the encoder takes frames of any shape as plain vectors."""
+        return bool(getattr(self.encoder_, "_flat", False))
+
     @classmethod
     def _small(cls) -> dict[str, Any]:
         from ...metric import SiameseGRU
@@ -329,9 +354,6 @@ class Prototypes(Enrolling):
             raise ValueError(
                 f"n_prototypes={self.n_prototypes}: averaging={self.averaging!r} has one for every class; use 'exact'"
             )
-        self._refuse_adversary()
-
-    def _refuse_adversary(self) -> None:
         if self.adversary is not None and self.freeze:
             raise ValueError("adversary needs an encoder that is trained: use freeze=False")
 

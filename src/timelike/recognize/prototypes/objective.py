@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,8 +14,11 @@ from torch.optim import Optimizer
 
 from ...models import fingerprint
 from ...sequences import Sequences
+from ...sequences.moments import Moments
 from ...train import Batch, Objective, per_class
 from ...train.batches import epoch_of
+from ...train.loop import evaluating
+from ..attacks.base import Attack
 from .network import Angles, PrototypeNetwork
 
 _LITTLE = 0.1  # of what there is between chance and 1
@@ -37,7 +39,7 @@ class Recipe:
     smoothing: float = 0.0
     soft_pairs: bool = False
     change: Change | None = None
-    adversary: Any = None
+    adversary: Attack | None = None
 
 
 class Learning(Objective):
@@ -62,9 +64,10 @@ class Learning(Objective):
         *,
         vectors: NDArray[np.float32] | None = None,
         symmetric: bool = True,
+        moments: Moments | None = None,
     ) -> None:
         self.module, self.sequences, self.codes, self.recipe = module, sequences, codes, recipe
-        self.vectors, self.symmetric = vectors, symmetric
+        self.vectors, self.symmetric, self.moments = vectors, symmetric, moments
         self.width = min(max(2, recipe.batch_size // recipe.n_per_class), int(codes.max()) + 1)
 
     def n_batches(self) -> int:
@@ -130,7 +133,20 @@ class Learning(Objective):
         return found
 
     def _attacked(self, x: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-        raise NotImplementedError
+        """The batch as the adversary makes it, against all heads, in evaluation mode: dropout would be its noise."""
+        adversary = self.recipe.adversary
+        assert adversary is not None
+        with evaluating(self.module):
+            if not bool(self.module.seen[labels].all()) and not isinstance(self.module.averages, nn.Parameter):
+                self.module.average(self.module(x, lengths), labels, self.recipe.keep)
+            return adversary.perturbed(x, lengths, labels, self._heads, moments=self.moments)
+
+    def _heads(self, x: Tensor, lengths: Tensor) -> list[Tensor]:
+        """Logits of all heads, over the classes that have an average by now."""
+        vectors, known = self.module(x, lengths), self._known()
+        similar = self.module.similarity.matrix(self.module.averages, vectors).T
+        found = [similar if known is None else similar.masked_fill(~known, -1e9)]
+        return found if self.module.dense is None else [*found, self.module.dense(vectors)]
 
     def _pairs(self, vectors: Tensor, labels: Tensor, order: Tensor) -> Tensor:
         """eq. 3; without symmetry the order of a pair is drawn, by one number for each of the two."""
