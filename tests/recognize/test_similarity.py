@@ -7,7 +7,8 @@ from torch.autograd import gradcheck
 
 import timelike as tl
 from naive import similarity as naive
-from timelike.recognize.prototypes import scoring
+from timelike.recognize.prototypes import blocks, scoring
+from timelike.recognize.prototypes.cosine import Cosine, Fused
 from timelike.recognize.prototypes.similarity import Similarity
 
 FEATURES = 5
@@ -114,6 +115,34 @@ def test_answers_follow_the_weights():
     with torch.no_grad():
         s.last.bias += 1
     np.testing.assert_allclose(s.scores(u, v), before + 1, rtol=1e-5)
+
+
+def test_what_is_remembered_of_prototypes_follows_them_and_every_weight():
+    s, (u, v) = similarity(), vectors(3, 4)
+    before = s.scores(u, v)
+    np.testing.assert_array_equal(s.scores(u, v), before)
+    u[1] += 1  # in place: the same array with other numbers
+    changed = s.scores(u, v)
+    np.testing.assert_array_equal(changed[[0, 2]], before[[0, 2]])
+    assert (changed[1] != before[1]).all()
+    for weight in s.parameters():
+        was = s.scores(u, v)
+        weight.data += 0.1
+        assert (s.scores(u, v) != was).all()
+        np.testing.assert_array_equal(s.scores(u, v), s.scores(s.known(u), v))
+    np.testing.assert_allclose(s.scores(u.astype(np.float64), v.astype(np.float64)), s.scores(u, v), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [Cosine, lambda: Fused(similarity())])
+def test_the_best_of_other_similarities_are_those_of_the_whole_table(monkeypatch, kind):
+    s, (u, v), starts = kind(), vectors(60, 7), np.array([0, 1, 20, 59])
+    whole = s.scores(u, v)
+    monkeypatch.setattr(blocks, "AT_ONCE", 7 * 9)  # blocks that cut groups
+    values, ids = s.best(u, v, 12)
+    np.testing.assert_array_equal(ids, np.argsort(-whole, axis=0, kind="stable")[:12].T)
+    np.testing.assert_allclose(values, np.take_along_axis(whole.T, ids, 1), rtol=1e-6)
+    np.testing.assert_array_equal(s.best(u, v)[1][:, 0], whole.argmax(axis=0))
+    np.testing.assert_allclose(s.maxima(u, v, starts), np.maximum.reduceat(whole, starts, axis=0).T, rtol=1e-6)
 
 
 def test_it_is_listed_among_the_modules():

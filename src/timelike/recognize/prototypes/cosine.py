@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...encode.base import directions
+from .blocks import Blockwise
 from .similarity import Similarity
 
 _SCALE = 10.0  # of cosines in a softmax, to begin with
 
 
-class Cosine(nn.Module):
+class Cosine(Blockwise, nn.Module):
     """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper, and what to beat.
 
     >>> Cosine()(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])).item()
@@ -46,7 +47,7 @@ class Cosine(nn.Module):
         return self.logarithm.exp() * cosines + self.bias
 
 
-class Fused(nn.Module):
+class Fused(Blockwise, nn.Module):
     """The log odds of (σ(S(u, v)) + (1 + cos(u, v)) / 2) / 2; in training S alone.
 
     So the paper fuses both to verify and to retrieve. Both lie between 0 and 1, and where they agree the mean is sure.
