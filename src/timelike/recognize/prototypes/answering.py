@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -50,7 +50,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     thresholds_: Thresholds
     enrolled_: bool
     network_: PrototypeNetwork
-    _records = (Members, Thresholds)
+    _records: ClassVar[tuple[type[Any], ...]] = (Members, Thresholds)
     _call = "fit(X, y)"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
