@@ -86,6 +86,36 @@ def test_the_matrix_has_the_derivatives_of_finite_differences(symmetrize):
     assert gradcheck(lambda one, two: s(one[0], two), (u, v))
 
 
+def test_a_matrix_in_blocks_has_the_same_numbers_and_gradients(monkeypatch):
+    found = []
+    for at_once in (1 << 25, 24 * 4 * 2):
+        monkeypatch.setattr("timelike.recognize.prototypes.similarity._AT_ONCE", at_once)
+        s = similarity()
+        u, v = (torch.tensor(side).requires_grad_() for side in vectors(9, 4))
+        still = s.matrix(u, v)
+        with torch.no_grad():
+            torch.testing.assert_close(s.matrix(u, v), still)
+        still.square().sum().backward()
+        found.append([still, u.grad, v.grad, *(weight.grad for weight in s.parameters())])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_backward_pass_of_blocks_leaves_out_the_same_units(monkeypatch):
+    monkeypatch.setattr("timelike.recognize.prototypes.similarity._AT_ONCE", 24 * 4 * 2)
+    s, (u, v) = similarity(dropout=0.5).double().train(), (torch.tensor(side).double() for side in vectors(9, 4))
+
+    def total(first):
+        torch.manual_seed(5)
+        return s.matrix(first, v).sum()
+
+    total(u.requires_grad_()).backward()
+    step = 1e-6 * torch.randn_like(u)
+    with torch.no_grad():
+        difference = (total(u + step) - total(u - step)) / 2
+        torch.testing.assert_close(difference, (u.grad * step).sum(), rtol=1e-6, atol=0)
+
+
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_blocks_company_threads_and_known_vectors_change_no_bit(monkeypatch, symmetrize):
     s, (u, v) = similarity(symmetrize=symmetrize), vectors(300, 200)
@@ -154,6 +184,10 @@ def test_what_does_not_fit_is_refused_in_words():
     tensors = torch.tensor(u), torch.tensor(v)
     with pytest.raises(ValueError, match=r"v has shape \(4, 3\): expected \(…, 5\), the features"):
         s(tensors[0], tensors[1][:, :3])
+    with pytest.raises(ValueError, match=r"^v is float64 and this Similarity float32: .*double\(\) .*v\.float\(\)"):
+        s(tensors[0], tensors[1].double())
+    with pytest.raises(ValueError, match="^u is on meta and this Similarity on cpu: bring them together"):
+        s(tensors[0].to("meta"), tensors[1])
     with pytest.raises(TypeError, match="u is a ndarray: expected a tensor"):
         s(u, tensors[1])
     with pytest.raises(TypeError, match="u is int64: expected a tensor of floating point"):

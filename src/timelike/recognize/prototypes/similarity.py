@@ -10,13 +10,15 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from ... import native
 from ...sequences.arguments import flag, real, whole
-from ...sequences.padding import plain
+from ...sequences.padding import like_weights, plain
 from . import scoring
 from .scoring import Known, Weights
 
+_AT_ONCE = 1 << 25  # hidden units of pairs with gradients that are there at a time: 128 MB, a few times
 _REMEMBERED = 1 << 22  # hidden units of prototypes that are kept between calls: 16 MB
 
 _last: WeakKeyDictionary[Similarity, tuple[NDArray[Any], list[Tensor], Known]] = WeakKeyDictionary()
@@ -87,19 +89,28 @@ class Similarity(nn.Module):
 
     def forward(self, u: Tensor, v: Tensor) -> Tensor:
         """S of vectors (…, feature) and (…, feature), whose leading axes are broadcast, (…)."""
-        self._refuse(u, "u")
-        self._refuse(v, "v")
-        sides = self.sides(u, v)
+        sides = self.sides(self._checked(u, "u"), self._checked(v, "v"))
         return self._joined(sides.first + sides.second, sides.weight)
 
     def matrix(self, u: Tensor, v: Tensor) -> Tensor:
-        """S of every row of u (n, feature) and every row of v (m, feature), (n, m), with gradients."""
+        """S of every row of u (n, feature) and every row of v (m, feature), (n, m), with gradients.
+
+        Where there are very many pairs, some rows of u at a time, and the backward pass computes them once more.
+        """
         for side, name in ((u, "u"), (v, "v")):
-            self._refuse(side, name)
-            if side.ndim != 2:
+            if self._checked(side, name).ndim != 2:
                 raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, feature)")
-        sides = self.sides(u, v)
-        return self._joined(sides.first[:, None] + sides.second, sides.weight)
+        first, second, weight = self.sides(self._checked(u, "u"), self._checked(v, "v"))
+        rows = max(1, _AT_ONCE // max(1, second.numel()))
+        if len(first) <= rows:
+            return self._beside(first, second, weight)
+        blocks = torch.split(first, rows)
+        if not torch.is_grad_enabled():
+            return torch.cat([self._beside(block, second, weight) for block in blocks])
+        return torch.cat([checkpoint(self._beside, block, second, weight, use_reentrant=False) for block in blocks])
+
+    def _beside(self, first: Tensor, second: Tensor, weight: Tensor) -> Tensor:
+        return self._joined(first[:, None] + second, weight)
 
     def scores(self, u: NDArray[Any] | Known, v: NDArray[Any], *, threads: int | None = None) -> NDArray[Any]:
         """S of every row of u and every row of v as arrays, (n, m), without dropout and without gradients.
@@ -202,7 +213,7 @@ class Similarity(nn.Module):
             )
         return found.astype(np.float64 if found.dtype == np.float64 else np.float32, copy=False)
 
-    def _refuse(self, side: Tensor, name: str) -> None:
+    def _checked(self, side: Tensor, name: str) -> Tensor:
         if not isinstance(side, Tensor) or not side.is_floating_point():
             what = plain(side.dtype) if isinstance(side, Tensor) else f"a {type(side).__name__}"
             raise TypeError(f"{name} is {what}: expected a tensor of floating point numbers (…, feature)")
@@ -211,3 +222,4 @@ class Similarity(nn.Module):
                 f"{name} has shape {tuple(side.shape)}: expected (…, {self.n_features}), the features that this "
                 "Similarity was made for"
             )
+        return like_weights(self, side, name)
