@@ -41,10 +41,12 @@ def losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
     >>> losses("cross-entropy", logits, codes)
     tensor([0.1967])
     """
-    if name == "cross-entropy":
-        return F.cross_entropy(logits, codes, reduction="none")
     own = F.one_hot(codes, logits.shape[1]).bool()
-    return logits.masked_fill(own, -torch.inf).amax(dim=1) - logits[own]
+    others = logits.masked_fill(own, -torch.inf)
+    if name == "margin":
+        return others.amax(dim=1) - logits[own]
+    # log(1 + Σ_others e^z / e^z_y): torch's own takes softmax − 1, of which nothing but rounding is left when it is 1
+    return F.softplus(others.logsumexp(dim=1) - logits[own])
 
 
 def judged(logits_of: Callable[[Tensor], Tensor], name: LossName, point: Tensor, codes: Tensor, steep: bool) -> Judged:
