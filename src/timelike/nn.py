@@ -16,6 +16,7 @@ from .align.layers import (
 )
 from .encode import CausalNetwork, FrameNetwork, RecurrentNetwork
 from .metric import Aligned, CoupledNetwork as CoupledGRU, SiameseNetwork as SiameseGRU, TAPNetwork as TAP
+from .recognize.prototypes.similarity import Similarity
 
 __all__ = [
     "DILATE",
@@ -32,6 +33,7 @@ __all__ = [
     "Positions",
     "RecurrentNetwork",
     "SiameseGRU",
+    "Similarity",
     "Sinkhorn",
     "SoftDTW",
     "TimeDev",

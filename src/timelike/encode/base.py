@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from ..align.matrix import Report, threads_of
 from ..models import options
 from ..sequences import Sequences
 from ..sequences.arguments import whole
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Floats = NDArray[np.float32]
 Geometry = Literal["euclidean", "cosine"]
@@ -57,6 +60,33 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         offsets = np.concatenate([[0], np.cumsum([len(some) for some in starts])])
         return Sequences.from_packed(self._encode(cut, threads), offsets, labels=sequences.labels, ids=sequences.ids)
 
+    def network(self, frame: int | tuple[int, ...]) -> nn.Module:
+        """A new torch module for frames of this shape, to be trained in another way than `fit` trains it.
+
+        It takes x (item, time, number of a frame), frames of several axes flattened, and lengths (item,) or None where
+        all are as long as x, to vectors (item, feature); what is past a length has no say. Its weights are drawn anew,
+        the same every time where `random_state` is an integer, and `network_` stays as it was fitted. It does not
+        standardize: that is done before, by `Moments`, and what `vectors` makes of the vectors after it.
+
+        >>> import timelike as tl, torch
+        >>> module = tl.CausalEncoder(n_features=8, depth=2, random_state=0).network(3)
+        >>> module(torch.zeros(5, 20, 3), torch.tensor([20, 7, 1, 20, 4])).shape
+        torch.Size([5, 8])
+        >>> tl.Rocket().network(3)
+        Traceback (most recent call last):
+            ...
+        TypeError: Rocket has no torch module that could be trained: it is used frozen, by fit(X) and encode(X)
+        """
+        self._refuse_options()
+        return self._new_network(checked_frame(frame, self._axes))
+
+    def _new_network(self, frame: tuple[int, ...]) -> nn.Module:
+        """A seeded network; what is `Trained` has one, and comes first."""
+        raise TypeError(
+            f"{type(self).__name__} has no torch module that could be trained: it is used frozen, by fit(X) and "
+            "encode(X)"
+        )
+
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Vectors (item, feature), for pipelines."""
         vectors: NDArray[np.float32] = self.encode(X)
@@ -76,9 +106,13 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
     def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """Vectors as they are compared."""
-        vectors = self._vectors(sequences, threads)
+        return self._compared(self._encode(sequences, threads))
+
+    def _compared(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        """What `encode` or a stream gave, (item, feature), as it is compared: the distance is the Euclidean one."""
+        weighed = self._weighed(vectors)
         by_direction = vars(self).get("geometry") == "cosine"  # a class without the option has nothing stored
-        return directions(vectors) if by_direction else vectors
+        return directions(weighed) if by_direction else weighed
 
     def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         out[...] = cdist(asked, known)
@@ -88,8 +122,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         self._against(first, first if y is None or y is x else self._known(y, threads), out, threads)
 
     def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
-        """In the precision in which they are compared."""
-        return self._encode(sequences, threads).astype(np.float64)
+        """In the precision, and with the weights, in which they are compared."""
+        return self._weighed(self._encode(sequences, threads))
+
+    def _weighed(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Features by how much they count, in double precision; here all count the same."""
+        return vectors.astype(np.float64)
 
 
 class Stream(abc.ABC):
@@ -146,6 +184,20 @@ def directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     lengths = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
     found: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
     return found
+
+
+def checked_frame(frame: Any, axes: int | None = None) -> tuple[int, ...]:
+    """The shape of a frame, of so many axes where it matters; one number stands for channels.
+
+    >>> checked_frame(3), checked_frame([1, 28, 28], 3)
+    ((3,), (1, 28, 28))
+    """
+    given = tuple(frame) if isinstance(frame, tuple | list) else (frame,)
+    sizes = tuple(whole(size, f"frame[{axis}]", 1) for axis, size in enumerate(given))
+    if not sizes or (axes is not None and len(sizes) != axes):
+        expected = "(channel, height, width)" if axes == 3 else "(channel,), or one number"
+        raise ValueError(f"frame={frame!r}: expected the shape of a frame, {expected}")
+    return sizes
 
 
 def _pair(windows: Any) -> tuple[Any, Any]:

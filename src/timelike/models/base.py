@@ -178,13 +178,22 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
             raise ValueError("X holds no sequences: expected at least one")
         if not self._takes_missing():
             sequences.refuse_missing(type(self).__name__, "X")
-        if self._axes is not None and len(sequences.frame) != self._axes:
-            expected = ("(channel,)", "", "(channel, height, width)")[self._axes - 1]
-            raise ValueError(
-                f"X has frames of shape {sequences.frame}: {type(self).__name__} expected {expected}"
-                + ("; CausalEncoder is for frames of channels" if self._axes > 1 else "")
-            )
+        self._refuse_kind(sequences)
         return sequences
+
+    def _refuse_kind(self, sequences: Sequences) -> None:
+        """An error for frames, or lengths, that it has no use for."""
+        if self._axes is None or len(sequences.frame) == self._axes:
+            return
+        expected = ("(channel,)", "", "(channel, height, width)")[self._axes - 1]
+        way = (
+            "; CausalEncoder is for frames of channels, and an array of single images (item, channel, height, width) "
+            'needs Sequences(X, layout="nchw")'
+        )
+        raise ValueError(
+            f"X has frames of shape {sequences.frame}: {type(self).__name__} expected {expected}"
+            + (way if self._axes > 1 else "")
+        )
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""

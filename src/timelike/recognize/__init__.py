@@ -11,8 +11,27 @@ if TYPE_CHECKING:  # the public names, a line each
     from .comparison.rows import Row as Row
     from .comparison.running import compare as compare
     from .comparison.several import Ranking as Ranking, rank_table as rank_table
+    from .decision import Decision as Decision
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+    from .prototypes.answering import Retrieved as Retrieved
+    from .prototypes.estimator import Prototypes as Prototypes
+    from .prototypes.network import PrototypeNetwork as PrototypeNetwork
+    from .prototypes.thresholds import Thresholds as Thresholds
+    from .verifier.estimator import Verifier as Verifier
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, inner=("attacks", "Difference", "Ranking", "Row", "rank_table"))
+    __all__, __getattr__, __dir__ = contents(
+        __name__,
+        inner=(
+            "Decision",
+            "Difference",
+            "PrototypeNetwork",
+            "Ranking",
+            "Retrieved",
+            "Row",
+            "Thresholds",
+            "attacks",
+            "rank_table",
+        ),
+    )

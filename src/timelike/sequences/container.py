@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import clocks, conversions, doors, entries, grids, sampling, showing, tables, transforms
+from . import clocks, conversions, doors, entries, grids, layouts, sampling, showing, tables, transforms
 from .arguments import whole
 from .foreign import torch_dtype
 
 if TYPE_CHECKING:
     import torch
 
-    from .doors import Layout
+    from .layouts import Layout
 
 PER_ITEM = ("labels", "groups", "ids")
 _FIRST = doors.frozen(np.zeros(1, np.int64))
@@ -55,11 +55,14 @@ class Sequences:
         Strictly increasing timestamps: numbers, datetimes (with a time zone: in UTC), ISO text, or durations (in
         seconds); one array serves all when the lengths are equal.
     channel_names, class_names : list of str, optional
-    layout : {"ntc", "nct"}
-        `"nct"` for arrays in the (item, channel, time) order of aeon and sktime.
+    layout : {"ntc", "nct", "nc", "nchw"}
+        `"nct"` for arrays in the (item, channel, time) order of aeon and sktime. `"nchw"` for single images (item,
+        channel, height, width), or (item, height, width) of one channel, and `"nc"` for vectors (item, channel): every
+        item becomes a sequence of one frame.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import timelike as tl
     >>> s = tl.Sequences([[1.0, 2.0, 3.0], [4.0, 5.0]], labels=["up", "up"])
     >>> s
@@ -69,6 +72,8 @@ class Sequences:
     >>> s.padded().values[:, :, 0]
     array([[1., 2., 3.],
            [4., 5., 0.]])
+    >>> tl.Sequences(np.zeros((3, 1, 28, 28)), layout="nchw")
+    Sequences(3 sequences, length 1, frames (1, 28, 28), float64)
     """
 
     # `_base` holds every step of every sequence and maybe more: a subset shares it and differs in `_starts`/`_lengths`
@@ -90,6 +95,7 @@ class Sequences:
         layout: Layout = "ntc",
     ) -> None:
         if isinstance(data, Sequences):
+            _refuse_read_again(layout)
             given = {"labels": labels, "groups": groups, "times": times, "ids": ids}
             given |= {"channel_names": channel_names, "class_names": class_names}
             self._copy_from(data.replace(**{name: value for name, value in given.items() if value is not None}))
@@ -420,6 +426,15 @@ class Sequences:
     to_frame = tables.to_frame
     from_frame = classmethod(tables.from_frame)
     from_xarray = classmethod(grids.from_xarray)
+
+
+def _refuse_read_again(layout: Layout) -> None:
+    """An error where `Sequences` are given as images or vectors, which they would have to be made of."""
+    if layouts.single(layouts.known_layout(layout)):
+        raise ValueError(
+            f'layout="{layout}" is for arrays, and data are Sequences, whose time is known: give the array that they '
+            "were made of"
+        )
 
 
 def as_sequences(value: Any, name: str) -> Sequences:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import one_of
 from .doors import locked
 
 if TYPE_CHECKING:
     from .container import Sequences
-    from .doors import Layout
 
 
 def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -25,8 +25,9 @@ def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> ND
     return np.array(self.values.reshape(self.shape), dtype=dtype, copy=copy)
 
 
-def to_list(self: Sequences, *, layout: Layout = "ntc") -> list[NDArray[Any]]:
+def to_list(self: Sequences, *, layout: Literal["ntc", "nct"] = "ntc") -> list[NDArray[Any]]:
     """One array per sequence, (time, *frame), or (channel, time) with `layout="nct"`; read-only views."""
+    one_of(layout, "layout", ("ntc", "nct"))
     return [sequence if layout == "ntc" else sequence.swapaxes(0, 1) for sequence in self]
 
 

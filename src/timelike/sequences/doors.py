@@ -8,17 +8,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .foreign import from_objects, from_torch, is_sparse, opened
+from .layouts import Layout, in_order, known_layout, single
 
 if TYPE_CHECKING:
     from .container import Sequences
 
-Layout = Literal["ntc", "nct"]
 _CHUNK = 1 << 20  # values looked at in one go, so that checking 1 GB needs no second gigabyte
 
 
@@ -50,9 +50,10 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
 
 def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Values (total_time, *frame) and the length of every sequence."""
-    if layout not in ("ntc", "nct"):
-        raise ValueError(f'layout={layout!r}: expected "ntc" (item, time, channel) or "nct" (item, channel, time)')
+    known_layout(layout)
     if hasattr(data, "columns"):
+        if single(layout):
+            raise TypeError(f'{name} is a table: give its numbers, Sequences(table.to_numpy(), layout="{layout}")')
         raise TypeError(f"{name} is a table ({type(data).__name__}): use Sequences.from_frame(table, id=..., time=...)")
     if hasattr(data, "dims") and hasattr(data, "coords"):
         raise TypeError(f"{name} is an xarray {type(data).__name__}: use Sequences.from_xarray(data)")
@@ -74,17 +75,14 @@ def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any],
 
 
 def _packed_block(block: NDArray[Any], layout: Layout, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    if block.ndim < 2:
+    if block.ndim < 2 and not single(layout):
         raise ValueError(
             f"{name} has shape {block.shape}: expected (item, time) or (item, time, channel); "
             "for one sequence pass a list: Sequences([x])"
         )
-    if block.shape[0] == 0:
+    if block.ndim and block.shape[0] == 0:
         raise ValueError(f"{name} is empty (shape {block.shape}): expected at least one sequence")
-    if block.ndim == 2:
-        block = block[:, :, None]
-    elif layout == "nct":
-        block = block.swapaxes(1, 2)
+    block = in_order(block, layout, name, leading=1)
     n_items, length, *frame = block.shape
     if length == 0:
         raise ValueError(
@@ -104,9 +102,13 @@ def _packed_list(items: list[Any], layout: Layout, name: str) -> tuple[NDArray[A
     frame = arrays[0].shape[1:]
     for i, array in enumerate(arrays):
         if array.shape[1:] != frame:
+            way = (
+                "size; resize or crop them first"
+                if single(layout)
+                else f'channels; if your arrays are (channel, time), use Sequences({name}, layout="nct")'
+            )
             raise ValueError(
-                f"{name}[{i}] has frames of shape {array.shape[1:]} but {name}[0] has {frame}: all need the same "
-                f'channels; if your arrays are (channel, time), use Sequences({name}, layout="nct")'
+                f"{name}[{i}] has frames of shape {array.shape[1:]} but {name}[0] has {frame}: all need the same {way}"
             )
     lengths = np.array([len(a) for a in arrays], np.int64)
     return np.ascontiguousarray(arrays[0]) if len(arrays) == 1 else locked(np.concatenate(arrays)), lengths
@@ -115,14 +117,11 @@ def _packed_list(items: list[Any], layout: Layout, name: str) -> tuple[NDArray[A
 def one_sequence(value: Any, name: str, layout: Layout = "ntc") -> NDArray[Any]:
     """One sequence as (time, *frame); a plain (time,) gets one channel."""
     array = plain_array(value, name)
-    if array.ndim == 0:
+    if array.ndim == 0 and not single(layout):
         raise TypeError(
             f"{name} is a single number: expected a sequence (time,) or (time, channel); a collection of one is [x]"
         )
-    if array.ndim == 1:
-        array = array[:, None]
-    elif layout == "nct":
-        array = array.swapaxes(0, 1)
+    array = in_order(array, layout, name, leading=0)
     if len(array) == 0:
         raise ValueError(f"{name} has length 0: expected at least one time step; drop it or give it values")
     if 0 in array.shape:

@@ -81,9 +81,12 @@ class Trained(Model):
         return self._ready(sequences)
 
     def _make_network(self) -> None:
+        self.network_ = self._new_network(self.frame_)
+
+    def _new_network(self, frame: tuple[int, ...]) -> nn.Module:
         # torch's own generator for the time of the initial weights only: what the caller draws is not moved
         with seeded(self.random_state):
-            self.network_ = self._network(self.frame_)
+            return self._network(frame)
 
     @torch_threads()
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -9,18 +11,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from ...align.matrix import threads_of
+from ...encode.base import checked_frame
 from ...models import options
 from ...sequences.arguments import store
 from ...sequences.augment import Augmentation
+from ...sequences.padding import read_lengths
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
+from ...train.randomness import seeded
 from ...train.trained import exact
 from ..base import Twins
 from ..comparer import Comparer
 from ..readout import POOLINGS, Pooling
-from .network import SiameseNetwork
+from ..strided import strides_for
+from .network import SiameseNetwork, SiameseVectors
 from .stream import SiameseStream
 
 
@@ -157,8 +164,32 @@ class SiameseGRU(Twins):
         store(self, locals())
 
     def _comparer(self, n_channels: int) -> Comparer:
+        return self._siamese(n_channels, self.strides_)
+
+    def _siamese(self, n_channels: int, strides: tuple[int, int]) -> SiameseNetwork:
         names = ("hidden", "cell", "front", "readout", "n_outputs", "normalize")
-        return SiameseNetwork(n_channels, strides=self.strides_, **{name: getattr(self, name) for name in names})
+        return SiameseNetwork(n_channels, strides=strides, **{name: getattr(self, name) for name in names})
+
+    def network(self, frame: int | tuple[int, ...], *, lengths: Any = None) -> nn.Module:
+        """A new torch module from sequences to the vectors that are compared, as `Encoder.network` gives one.
+
+        How many steps its convolutions leave out depends on the `lengths` of the sequences that it is meant for, in
+        time steps; without them it is as in `fit` where this is fitted, otherwise no step is left out. Longer
+        sequences are not averaged over `max_frames`.
+
+        >>> import timelike as tl, torch
+        >>> module = tl.SiameseGRU(random_state=0).network(3, lengths=[80, 120])
+        >>> module(torch.zeros(5, 100, 3), torch.tensor([100, 7, 1, 20, 4])).shape
+        torch.Size([5, 64])
+        """
+        self._refuse_options()
+        if lengths is None:
+            strides = getattr(self, "strides_", (1, 1))
+        else:
+            known = read_lengths(lengths, (max(1, np.size(lengths)), sys.maxsize), "lengths")
+            strides = strides_for(known.numpy())
+        with seeded(self.random_state):
+            return SiameseVectors(self._siamese(math.prod(checked_frame(frame)), strides))
 
     def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """The vectors (item, feature) whose Euclidean distances are those of the metric."""

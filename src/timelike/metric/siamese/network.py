@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ...align.layers.costs import frame_costs
 from ...native.recurrent import graded as recurrent
 from ...sequences.arguments import flag, one_of, whole
-from ...sequences.padding import valid
+from ...sequences.padding import for_network, read_lengths, valid
 from ..comparer import Comparer, Features
 from ..frames import exact_enough
 from ..readout import POOLINGS, Pooling, Readout
@@ -97,3 +97,22 @@ class SiameseNetwork(Comparer):
     def footprint(self, x_time: int, y_time: int) -> int:
         """One number for a pair, and as much for its gradient."""
         return 2
+
+
+class SiameseVectors(nn.Module):
+    """The half of a siamese network that sees one sequence: sequences to the vectors that it compares.
+
+    >>> import torch
+    >>> vectors = SiameseVectors(SiameseNetwork(3, hidden=8))
+    >>> vectors(torch.randn(4, 10, 3), torch.tensor([10, 7, 1, 9])).shape
+    torch.Size([4, 8])
+    """
+
+    def __init__(self, siamese: SiameseNetwork) -> None:
+        super().__init__()
+        self.siamese = siamese
+
+    def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
+        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        x = for_network(self, x, "x", self.siamese.n_channels)
+        return self.siamese.features(x, read_lengths(lengths, x.shape, "lengths")).values[:, 0]

@@ -80,6 +80,7 @@ def source_of(model: Any, head: Head | None, transfer_from: Any) -> Target | Non
 
 def _fitted(model: Any, network: Any, head: Head) -> Target:
     """As it predicts: standardized, rounded to float32, then computed in double precision."""
+    _refuse_encoder(model)
     twin, moments = exact(network), model.moments_
     mean, scale = (torch.from_numpy(np.asarray(moment)) for moment in moments)
 
@@ -90,6 +91,18 @@ def _fitted(model: Any, network: Any, head: Head) -> Target:
         return found
 
     return Target(logits, type(model).__name__, moments if model.standardize else None, model.classes_, model.frame_)
+
+
+def _refuse_encoder(model: Any) -> None:
+    """An error where no gradient would reach the data, or where frames are means over several steps."""
+    encoder = model.encoder_
+    if model.moments_ is None:
+        raise TypeError(f"{type(encoder).__name__} has no torch module, and an attack follows gradients")
+    if getattr(getattr(encoder, "coarse_", None), "factor", 1) != 1:
+        raise ValueError(
+            "the encoder averages frames over several steps, through which an attack does not go: fit with "
+            "encoder=SiameseGRU(max_frames=None)"
+        )
 
 
 def _in_double(module: nn.Module) -> LogitsOf:
