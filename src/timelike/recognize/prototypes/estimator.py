@@ -21,11 +21,11 @@ from ...train.processes import Accelerator, Precision
 from ..attacks.base import Attack
 from . import reading
 from .cosine import Cosine, Fused
-from .enrolling import Enrolling
 from .members import Members, centres, in_order
 from .network import AnySimilarity, Averaging, Dense, Head, PrototypeNetwork
-from .objective import Learning, Recipe
+from .objective import Change, Learning, Noise, Recipe
 from .similarity import Similarity
+from .streaming import Streaming
 from .verb import Kind
 
 Schedules = Literal["cycle", "steps", "constant"]
@@ -37,13 +37,11 @@ _DROPS = 200  # epochs after which the paper lowers the learning rate
 
 def _attack(value: Any, name: str) -> Attack:
     if not isinstance(value, Attack):
-        raise TypeError(
-            f"{name}={value!r:.80}: expected an attack such as attacks.PGD(0.3), or None"
-        )
+        raise TypeError(f"{name}={value!r:.80}: expected an attack such as attacks.PGD(0.3), or None")
     return value
 
 
-class Prototypes(Enrolling):
+class Prototypes(Streaming):
     """One network for every question about classes: which one, the same one, the most similar, a new one, none.
 
     An encoder E makes vectors of sequences, a perceptron S says how alike two vectors are, and a class is the mean C of
@@ -282,8 +280,6 @@ class Prototypes(Enrolling):
         )
 
     def _recipe(self, sequences: Sequences) -> Recipe:
-        noise = {} if self.standardize else {"jitter": 0.0}  # which needs a unit
-        course = {} if int(sequences.lengths.max()) > 1 else {"crop": 1.0, "scaling": 0.0}
         return Recipe(
             batch_size=self.batch_size,
             n_per_class=self.per_class,
@@ -293,9 +289,17 @@ class Prototypes(Enrolling):
             keep=self.momentum,
             smoothing=self.smoothing,
             soft_pairs=self.soft_pairs,
-            change=Perturbation(**noise, **course) if self.perturb else None,
+            change=self._change(sequences),
             adversary=self.adversary,
         )
+
+    def _change(self, sequences: Sequences) -> Change | None:
+        if not self.perturb:
+            return None
+        standardized = bool(getattr(self.encoder_, "standardize", self.standardize))  # noise needs a unit
+        if int(sequences.lengths.max()) == 1:
+            return Noise() if standardized else None
+        return Perturbation() if standardized else Perturbation(jitter=0.0)
 
     def _limits(self, objective: Objective) -> dict[str, Any]:
         assert isinstance(objective, Learning)
