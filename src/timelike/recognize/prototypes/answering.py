@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -48,7 +48,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     thresholds_: Thresholds
     enrolled_: bool
     network_: PrototypeNetwork
-    _records = (Members, Thresholds)
+    _records: ClassVar[tuple[type[Any], ...]] = (Members, Thresholds)
     _call = "fit(X, y)"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

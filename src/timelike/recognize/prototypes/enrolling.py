@@ -50,7 +50,7 @@ class Enrolling(Answering):
         """
         self._require_fitted()
         flag(extend, "extend")
-        steps, rate = whole(adapt_steps, "adapt_steps", 0), real(adapt_rate, "adapt_rate", above=0)
+        steps, rate = whole(adapt_steps, "adapt_steps", 0), real(adapt_rate, "adapt_rate", above=0, most=1e3)
         count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is nothing to enroll")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class Streaming(Enrolling):
     """Recognition before a sequence is over, where the encoder reads streams."""
 
     bounds_: Bounds
-    _records = (Bounds,)
+    _records: ClassVar[tuple[type[Any], ...]] = (Bounds,)
 
     def calibrate_stream(
         self, X: Any, y: Any = None, *, wrong: float = 0.05, false_reject: float = 0.05, n_looks: int = 8
