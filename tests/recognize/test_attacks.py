@@ -443,3 +443,106 @@ def test_what_cannot_be_attacked_is_refused_in_words(curved):
 def test_the_base_is_no_attack():
     with pytest.raises(TypeError, match="abstract"):
         Attack(0.1)
+
+
+# --- Prototypes ------------------------------------------------------------------------------------------------------
+
+
+class Summary(nn.Module):
+    """Vectors of sequences: the mean over time of a small network."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner = nn.Sequential(nn.Linear(2, 12), nn.Tanh(), nn.Dropout(0.2), nn.Linear(12, 6))
+
+    def forward(self, x, lengths=None):
+        lengths = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+        steps = (torch.arange(x.shape[1]) < lengths[:, None])[..., None]
+        return (self.inner(x) * steps).sum(1) / lengths[:, None]
+
+
+@pytest.fixture(scope="module")
+def recognized():
+    """Three classes that lie apart, in units of a thousand and of a hundredth, and a model that knows them."""
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
+    labels = np.repeat(["a", "b", "c"], 14)
+    items = [
+        (centre + rng.standard_normal((int(n), 2))) * [1000, 0.01] + [5000, 7]
+        for centre, n in zip(np.repeat(centres, 14, axis=0), rng.integers(4, 9, 42), strict=True)
+    ]
+    X = tl.Sequences(items, labels=labels)
+    return tl.Prototypes(encoder=Summary(), max_steps=250, hidden=16, random_state=0).fit(X), X
+
+
+@pytest.mark.parametrize("head", ["similarity", "dense", "both"])
+def test_the_attacked_logits_are_those_the_model_predicts_by(recognized, head):
+    model, X = recognized
+    x, lengths = X.tensor()
+    with torch.no_grad():
+        logits = target_of(model, head)(x, lengths).numpy()
+    with_head = copy.deepcopy(model).set_params(inference=head)
+    np.testing.assert_allclose(logits, with_head.class_scores(X), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(model.classes_[logits.argmax(1)], with_head.predict(X))
+
+
+@pytest.mark.parametrize("head", ["similarity", "dense"])
+def test_prototypes_are_fooled_as_robustness_says(recognized, head):
+    model, X = recognized
+    attack = PGD(1.5, steps=10, loss="margin", per_channel="deviation")
+    moved = attack.attack(model, X, head=head, random_state=0)
+    scale = model.moments_.scale
+    assert (np.abs(moved.values - X.values) <= 1.5 * scale).all()
+    answered = copy.deepcopy(model).set_params(inference=head).predict(moved) == X.labels
+    counted = robustness(model, X, None, {"PGD": attack}, head=head, random_state=0)
+    assert counted.clean.mean > 0.9
+    assert counted.accuracy("PGD").mean < 0.7
+    again = attack.attack(model, X, head=head, random_state=np.random.default_rng(0).integers(2**62))
+    np.testing.assert_array_equal(
+        copy.deepcopy(model).set_params(inference=head).predict(again) == X.labels, counted.correct["PGD"]
+    )
+    assert answered.mean() < 0.7
+
+
+def test_the_other_head_attacks_too(recognized):
+    model, X = recognized
+    found = robustness(
+        model, X, None, {"PGD": PGD(1.0, per_channel="deviation")}, transfer_from="dense", random_state=0
+    )
+    assert list(found.correct) == ["clean", "PGD", "PGD from dense"]
+    assert found.accuracy("PGD from dense").mean < found.clean.mean
+
+
+def test_after_enrolling_only_the_similarity_can_be_attacked(recognized):
+    model, X = copy.deepcopy(recognized[0]), recognized[1]
+    new = tl.Sequences([item + np.array([9000.0, 0.0]) for item in X[:5]])
+    model.enroll(new, ["d"] * 5)
+    moved = FGSM(0.1, per_channel="deviation").attack(model, new, ["d"] * 5)
+    assert len(moved) == 5
+    with pytest.raises(ValueError, match="use head='similarity'"):
+        FGSM(0.1).attack(model, X, head="dense")
+    with pytest.raises(ValueError, match="'z', which is no class"):
+        FGSM(0.1).attack(model, X, ["z"] * len(X))
+
+
+def test_training_against_an_adversary_leaves_what_the_adversary_can_turn():
+    """One channel tells all, by less than the budget; the other a little less, by more."""
+    rng = np.random.default_rng(0)
+    side = np.repeat([-1.0, 1.0], 20)[:, None, None]
+    X = np.concatenate([2 * side + rng.standard_normal((40, 5, 1)), 0.1 * side + np.zeros((40, 5, 1))], axis=2)
+    X[..., 1] += 0.01 * rng.standard_normal((40, 5))
+    models = [
+        tl.Prototypes(
+            encoder=Summary(), max_steps=120, hidden=16, learning_rate=0.01, adversary=adversary, random_state=0
+        )
+        for adversary in (None, PGD(0.5, steps=4, step=0.25))
+    ]
+    strong = {"PGD": PGD(0.5, steps=20, loss="margin", restarts=2)}
+    for head in ("similarity", "dense"):
+        before, after = (
+            robustness(model.fit(X, side.ravel()), X, side.ravel(), strong, head=head, random_state=0)
+            for model in models
+        )
+        assert before.clean.mean == 1
+        assert before.worst.mean < 0.5 < 0.9 < after.worst.mean

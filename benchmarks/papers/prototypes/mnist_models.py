@@ -58,7 +58,9 @@ def encoder() -> tl.ImageEncoder:
     return tl.ImageEncoder(architecture="lenet")
 
 
-def prototypes(train: Digits, steps: int, seed: int, adversary: Attack | None, options: Mapping[str, Any]) -> tl.Prototypes:
+def prototypes(
+    train: Digits, steps: int, seed: int, adversary: Attack | None, options: Mapping[str, Any]
+) -> tl.Prototypes:
     """The trio, trained."""
     model = tl.Prototypes(
         encoder=encoder(),
@@ -80,6 +82,9 @@ def prototypes(train: Digits, steps: int, seed: int, adversary: Attack | None, o
 
 class Plain(nn.Module):
     """The encoder's network and a dense layer: (x, lengths) → logits, of images as they are."""
+
+    mean: Tensor
+    scale: Tensor
 
     def __init__(self, frame: tuple[int, ...], moments: Moments) -> None:
         super().__init__()
@@ -118,5 +123,11 @@ def plain(train: Digits, steps: int, seed: int, adversary: Attack | None) -> Pla
     """The classifier, trained."""
     with seeded(seed):
         module = Plain(train.images.frame, Moments.per_channel(train.images))
-    fit(Classifying(module, train, adversary), max_steps=steps, schedule=OneCycle(), gradient_clip=6.0, random_state=seed)
+    fit(
+        Classifying(module, train, adversary),
+        max_steps=steps,
+        schedule=OneCycle(),
+        gradient_clip=6.0,
+        random_state=seed,
+    )
     return module.eval()

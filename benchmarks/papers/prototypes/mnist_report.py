@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from benchmarks.papers.markdown import spread, table
 from benchmarks.papers.results import Found, Rows, having, told
 
@@ -75,23 +77,19 @@ def _masked(rows: Rows) -> str:
     some = [row["heads"] for row in having(rows, part="table", model="prototypes", training="clean")]
     if not some:
         return ""
-    single, worst, dense = (_mean(some, *at) for at in (("SIM", "PGD-40"), ("SIM", "worst of all"), ("DOL", "worst of all")))
-    start = (
-        f"**Without adversarial training** the paper finds SIM at 23.85 under PGD-40 where DOL has 0.02, and takes it for "
-        f"robustness of similarities. Here one run of PGD-40 leaves SIM {single:.1f}; the worst of all attacks leaves SIM "
-        f"{worst:.1f} and DOL {dense:.1f}."
+    single, worst, dense = (
+        _mean(some, *at) for at in (("SIM", "PGD-40"), ("SIM", "worst of all"), ("DOL", "worst of all"))
     )
+    start = f"""**Without adversarial training** the paper finds SIM at 23.85 under PGD-40 where DOL has 0.02, and takes
+it for robustness of similarities. Here one run of PGD-40 leaves SIM {single:.1f}; the worst of all attacks leaves SIM
+{worst:.1f} and DOL {dense:.1f}."""
     if worst >= 10:
         return f"{start} Part of it stands up to these attacks."
-    masked = single - worst
-    how = (
-        f"The {masked:.1f} points between are gradients that vanish, not images that cannot be moved: the gain of the paper "
-        "is of this kind, as far as these rows tell."
-        if masked >= 3
-        else "There is nothing to be masked: on logits even one run finds almost every image. The paper's attack takes the "
-        "cross-entropy of a softmax twice, whose gradient fades where the network is certain."
-    )
-    return f"{start} {how}"
+    if single - worst >= 3:
+        return f"""{start} The {single - worst:.1f} points between are gradients that vanish, not images that cannot
+be moved: as far as these rows tell, the gain of the paper is of this kind."""
+    return f"""{start} There is nothing to be masked: on logits even one run finds almost every image. The paper's
+attack takes the softmax twice, whose gradient fades where the network is certain."""
 
 
 def _trained(rows: Rows) -> str:
@@ -100,12 +98,11 @@ def _trained(rows: Rows) -> str:
     if not some:
         return ""
     sim, dol = (_mean(some, head, "worst of all") for head in ("SIM", "DOL"))
-    beside = f"; a plain classifier with the same training {_mean(rival, 'dense layer', 'worst of all'):.1f}" if rival else ""
-    return (
-        f"**With adversarial training** (PGD of 7 steps on all heads; the authors: 40 steps on the dense head alone, and "
-        f"a hundred times as long) the worst of all attacks leaves SIM {sim:.1f} and DOL {dol:.1f}{beside}. The paper's "
-        "95 is under one attack on a network that was trained for days."
-    )
+    other = _mean(rival, "dense layer", "worst of all") if rival else None
+    beside = "" if other is None else f"; a plain classifier with the same training {other:.1f}"
+    return f"""**With adversarial training** (PGD of 7 steps on all heads, a few minutes; the authors: 40 steps on the
+dense head alone, up to 500 passes through the data) the worst of all attacks leaves SIM {sim:.1f} and DOL
+{dol:.1f}{beside}. The paper's 93.98 and 93.78 are under a single run of PGD-100."""
 
 
 def _times(rows: Rows) -> str:
@@ -121,7 +118,7 @@ def _cell(some: list[Found], column: str) -> str:
 
 
 def _mean(some: list[Found], head: str, column: str) -> float:
-    return sum(100 * heads[head][column] for heads in some) / len(some)
+    return fmean(100 * heads[head][column] for heads in some)
 
 
 def _attacked(rows: Rows) -> int:
