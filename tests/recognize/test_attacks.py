@@ -535,14 +535,11 @@ def test_training_against_an_adversary_leaves_what_the_adversary_can_turn():
     models = [
         tl.Prototypes(
             encoder=Summary(), max_steps=120, hidden=16, learning_rate=0.01, adversary=adversary, random_state=0
-        )
+        ).fit(X, side.ravel())
         for adversary in (None, PGD(0.5, steps=4, step=0.25))
     ]
     strong = {"PGD": PGD(0.5, steps=20, loss="margin", restarts=2)}
     for head in ("similarity", "dense"):
-        before, after = (
-            robustness(model.fit(X, side.ravel()), X, side.ravel(), strong, head=head, random_state=0)
-            for model in models
-        )
+        before, after = (robustness(model, X, side.ravel(), strong, head=head, random_state=0) for model in models)
         assert before.clean.mean == 1
         assert before.worst.mean < 0.5 < 0.9 < after.worst.mean

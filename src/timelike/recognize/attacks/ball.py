@@ -82,7 +82,7 @@ class Ball:
         assert self.band is not None
         found = torch.zeros_like(moved)
         for length in sorted(set(self.lengths.tolist())):
-            items = self.lengths.to(moved.device) == length
+            items = self.lengths == length
             waves = torch.fft.rfft(moved[items, :length], dim=1)
             waves[:, 1 + math.floor(self.band * (length // 2)) :] = 0
             found[items, :length] = torch.fft.irfft(waves, n=length, dim=1)
@@ -142,7 +142,14 @@ def around(
         low, high = torch.maximum(low, least), torch.minimum(high, most)
     # data that rounding has put a little outside stays where it is
     return Ball(
-        center, torch.minimum(low, center), torch.maximum(high, center), unit, lengths.cpu(), radius, norm, band
+        center,
+        torch.minimum(low, center),
+        torch.maximum(high, center),
+        unit,
+        lengths.to(center.device),
+        radius,
+        norm,
+        band,
     )
 
 

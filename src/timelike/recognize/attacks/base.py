@@ -53,8 +53,8 @@ class Attack(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def _way(self) -> tuple[Norm, int, float]:
-        """The norm, the number of steps, and the length of one."""
+    def _way(self) -> tuple[Norm, Sequence[float]]:
+        """The norm, and the lengths of the steps."""
 
     @property
     @abc.abstractmethod
@@ -128,7 +128,7 @@ class Attack(abc.ABC):
     def _batch(
         self, sequences: Sequences, codes: Tensor, target: Target, source: Target | None, seed: int, stop: bool
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        norm, steps, step = self._way
+        norm, steps = self._way
         x, lengths = sequences.tensor()
         ball = self._ball(x, lengths, target.moments)
         starts = (
@@ -136,7 +136,7 @@ class Attack(abc.ABC):
             for run, random in enumerate(self._starts)
         )
         judge = judging(target, source, self.loss, lengths, codes)
-        best = strongest(ball, judge, starts, steps=steps, step=step, stop=stop)
+        best = strongest(ball, judge, starts, steps=steps, stop=stop)
         where = torch.arange(x.shape[1]) < lengths[:, None]
         return best.point[where].numpy(), best.fooled.numpy()
 
@@ -218,7 +218,7 @@ class Attack(abc.ABC):
         >>> attacks.FGSM(0.5).perturbed(x, torch.tensor([1]), torch.tensor([0]), logits_of)
         tensor([[[-0.5000,  0.5000]]])
         """
-        norm, steps, step = self._way
+        norm, steps = self._way
         rng = np.random.default_rng(int(torch.randint(2**62, ()))) if rng is None else rng
         ball = self._ball_standardized(x.detach(), lengths, moments)
         starts = (
@@ -226,7 +226,7 @@ class Attack(abc.ABC):
             for random in self._starts
         )
         judge = climbing(logits_of, self.loss, lengths, targets)
-        return strongest(ball, judge, starts, steps=steps, step=step).point
+        return strongest(ball, judge, starts, steps=steps).point
 
     def _ball_standardized(self, x: Tensor, lengths: Tensor, moments: Moments | None) -> Ball:
         """The ball around standardized data, whose every channel has another unit."""

@@ -122,29 +122,29 @@ class Strongest:
 
 
 def strongest(
-    ball: Ball, judge: Judge, starts: Iterable[Tensor], *, steps: int, step: float, stop: bool = False
+    ball: Ball, judge: Judge, starts: Iterable[Tensor], *, steps: Sequence[float], stop: bool = False
 ) -> Strongest:
-    """The strongest of the data itself and of all points on the ways from the starts.
+    """The strongest of the data itself and of all points on the ways from the starts, of steps of these lengths.
 
     More steps and more starts are never weaker. With `stop`, items that are fooled are left alone: who is fooled is
     the same.
     """
-    every = torch.arange(len(ball.center))
+    every = torch.arange(len(ball.center), device=ball.center.device)
     best = Strongest(ball.center, judge(ball.center, every, steep=False))
     for start in starts:
         kept = every[~best.fooled] if stop else every
         if len(kept):
-            _climb(ball.take(kept), judge, start[kept], kept, best, steps, step, stop)
+            _climb(ball.take(kept), judge, start[kept], kept, best, steps, stop)
     return best
 
 
 def _climb(
-    ball: Ball, judge: Judge, point: Tensor, kept: Tensor, best: Strongest, steps: int, step: float, stop: bool
+    ball: Ball, judge: Judge, point: Tensor, kept: Tensor, best: Strongest, steps: Sequence[float], stop: bool
 ) -> None:
-    for count in range(steps + 1):
-        found = judge(point, kept, steep=count < steps)
+    for step in (*steps, None):
+        found = judge(point, kept, steep=step is not None)
         best.meet(point, found, kept)
-        if found.gradient is None:
+        if step is None or found.gradient is None:
             return
         gradient = found.gradient
         if stop:
