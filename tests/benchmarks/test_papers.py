@@ -16,6 +16,7 @@ PROGRAMS = {
     "cgru.har": "Twins",
     "decdtw.alignment": "Learning",
     "decdtw.solver": "Solver",
+    "prototypes.mnist": "Mnist",
     "tap.supervised": "Supervised",
     "tap.selfsupervised": "Unlabelled",
     "tap.fewshot": "FewShot",
