@@ -231,7 +231,7 @@ def test_a_budget_of_everything_fools_everybody(curved):
 
 def test_no_budget_changes_nothing(curved):
     X, y = ragged(), np.arange(8) % 3
-    for attack in (FGSM(0.0), PGD(0.0, steps=3), PGD(0.0, steps=3, norm="l2")):
+    for attack in (FGSM(0.0), PGD(0.0, steps=3), PGD(0.0, steps=3, norm="l2"), PGD(0.0, steps=3, norm="l2", band=0.5)):
         np.testing.assert_array_equal(attack.attack(curved, X, y, random_state=0).values, X.values)
 
 
@@ -543,3 +543,26 @@ def test_training_against_an_adversary_leaves_what_the_adversary_can_turn():
         before, after = (robustness(model, X, side.ravel(), strong, head=head, random_state=0) for model in models)
         assert before.clean.mean == 1
         assert before.worst.mean < 0.5 < 0.9 < after.worst.mean
+
+
+def test_a_model_of_other_classes_lends_no_gradients(recognized):
+    model, X = recognized
+    other = copy.deepcopy(model).forget("c")
+    with pytest.raises(ValueError, match="transfer_from knows the classes"):
+        FGSM(0.1).attack(model, X, transfer_from=other)
+
+
+def test_an_encoder_without_gradients_is_refused_in_words(recognized):
+    X = recognized[1].resample(12)
+    model = tl.Prototypes(encoder=tl.Rocket(n_features=84, random_state=0), max_steps=2, random_state=0).fit(X)
+    with pytest.raises(TypeError, match="has no torch module"):
+        FGSM(0.1).attack(model, X)
+
+
+def test_an_adversary_is_saved_with_its_model(tmp_path):
+    adversary = PGD(0.2, steps=2, bounds=(-9.0, 9.0), per_channel=(1.0, 0.5))
+    X = ragged(12)
+    encoder = tl.SiameseGRU(hidden=4, random_state=0)
+    model = tl.Prototypes(encoder=encoder, hidden=4, max_steps=2, adversary=adversary, random_state=0)
+    model.fit(X, np.arange(12) % 2).save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").adversary == adversary

@@ -94,7 +94,8 @@ class Ball:
         room = torch.where(moved > 0, self.high.double() - center, self.low.double() - center)
         fits = torch.where(moved == 0, 1.0, room / torch.where(moved == 0, 1.0, moved)).flatten(1).amin(1)
         if self.norm == "l2":
-            fits = torch.minimum(fits, self.radius / _sizes(moved / self.unit).flatten())
+            length = _sizes(moved / self.unit).flatten()
+            fits = torch.minimum(fits, self.radius / length.clamp(min=torch.finfo(length.dtype).tiny))
         return moved * fits.clamp(max=1.0).reshape(-1, *[1] * (moved.ndim - 1))
 
     def _rounded(self, moved: Tensor) -> Tensor:

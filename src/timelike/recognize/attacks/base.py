@@ -117,6 +117,7 @@ class Attack(abc.ABC):
         """Packed values and who is fooled, batch by batch."""
         target = target_of(model, head)
         source = source_of(model, head, transfer_from)
+        _refuse_classes(target, source)
         self._refuse(sequences, target)
         codes = torch.from_numpy(target.codes(sequences, y))
         seed = int(generator(random_state).integers(2**62))
@@ -248,6 +249,15 @@ def like(given: Any, moved: Sequences) -> Any:
     if isinstance(given, list | tuple):
         return [one.reshape(np.shape(old)).copy() for old, one in zip(given, moved, strict=True)]
     return moved
+
+
+def _refuse_classes(target: Target, source: Target | None) -> None:
+    """Columns of logits must mean the same on both sides, where they say what they mean."""
+    if source is None or source.classes is None or target.classes is None:
+        return
+    theirs, ours = source.classes.tolist(), target.classes.tolist()
+    if theirs != ours:
+        raise ValueError(f"transfer_from knows the classes {theirs!r:.80} and model {ours!r:.80}: expected the same")
 
 
 def _refuse_bounds(bounds: Any) -> None:
