@@ -104,8 +104,8 @@ class Prototypes(Streaming):
     learning_rate, weight_decay, optimizer, schedule
         As in `SiameseGRU`; "steps" is a tenth after 200 epochs.
     max_steps, max_epochs, max_time : optional
-        When to stop, whatever comes first. If none is given, 20 passes through the data, but 500 steps at least and
-        2000 at most, and two minutes.
+        When to stop, whatever comes first. Without steps and epochs, 20 passes through the data, but 500 steps at
+        least and 2000 at most; if none is given, two minutes at most.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1; an encoder that is given has its own option.
     checkpoint, progress, accelerator, devices, precision
@@ -323,7 +323,7 @@ class Prototypes(Streaming):
         free = self.max_steps is None and self.max_epochs is None
         usual = int(np.clip(_PASSES * objective.n_batches(), *_USUAL))
         return {
-            "max_steps": usual if free and self.max_time is None else self.max_steps,
+            "max_steps": usual if free else self.max_steps,
             "max_epochs": self.max_epochs,
             "max_time": _SECONDS if free and self.max_time is None else self.max_time,
             "schedule": self._schedule(objective),
