@@ -57,7 +57,9 @@ class FrameNetwork(nn.Module):
         return found.reshape(*x.shape[:2], -1)
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
-        """(item, time, pixel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        """(item, time, pixel) or (item, time, *frame), lengths (item,) → (item, feature); padding takes no part."""
+        if isinstance(x, Tensor) and x.ndim == 5 and x.shape[2:] == self.frame:
+            x = x.flatten(2)
         x = for_network(self, x, "x", math.prod(self.frame))
         if lengths is not None:
             lengths = read_lengths(lengths, x.shape, "lengths")
