@@ -16,6 +16,7 @@ from .align.layers import (
 )
 from .encode import CausalNetwork, FrameNetwork, ImageNetwork, RecurrentNetwork, VectorNetwork
 from .metric import Aligned, CoupledNetwork as CoupledGRU, SiameseNetwork as SiameseGRU, TAPNetwork as TAP
+from .recognize.prototypes.similarity import Similarity
 
 __all__ = [
     "DILATE",
@@ -33,6 +34,7 @@ __all__ = [
     "Positions",
     "RecurrentNetwork",
     "SiameseGRU",
+    "Similarity",
     "Sinkhorn",
     "SoftDTW",
     "TimeDev",

@@ -25,12 +25,15 @@ SIZES = {"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "filters": 2, "n_
 FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5}
 BUDGETS = {"max_epochs": 1, "max_steps": 2, "max_iterations": 2, "n_init": 1, "random_state": 0}
 SMALL = SIZES | FEATURES | BUDGETS
-MATRICES = ("pairwise", "norm_ratio")  # an answer for every pair
+MATRICES = ("pairwise", "norm_ratio", "scores")  # an answer for every pair
 VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "mean_pooled", *MATRICES)
 
 
 # the torch modules; what all of them must be told, by the name of the argument
-MODULES = [kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module)]
+VECTORS = {"Similarity"}  # modules of vectors, which know neither steps nor lengths: tests of their own
+MODULES = [
+    kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module) and name not in VECTORS
+]
 CHANNELS = 2
 NEEDED = {"n_channels": CHANNELS, "frame": (1, 1, CHANNELS), "dropout": 0.0}  # which would draw anew in every call
 

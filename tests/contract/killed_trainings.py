@@ -11,6 +11,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -64,9 +65,14 @@ def learned(kind, result, *callbacks, **options):
     X = data(kind)
     model = small(kind, **length, **options).fit(X, targets(kind, X))
     tracks = {f"history {name}": t for name, t in model.history_.tensors().items() if "seconds" not in name}
-    told = {f"answer {name}": torch.from_numpy(array.copy()) for name, array in answers(model, X).items()}
+    told = {f"answer {name}": torch.from_numpy(_numbers(array)) for name, array in answers(model, X).items()}
     save_file(model.network_.state_dict() | tracks | told, result)
     return model.history_.n_steps
+
+
+def _numbers(array):
+    """A copy; words as the places of their letters."""
+    return array.copy() if array.dtype.kind != "U" else np.array(array[:, None]).view(np.uint32).astype(np.int64)
 
 
 def in_child(work):

@@ -19,6 +19,7 @@ PREDICTING = {"check_n_features_in_after_fitting": LENGTHS}
 MORE = {"classifier": {"check_classifiers_train": LENGTHS}, "transformer": {"check_transformer_general": LENGTHS}}
 # what a check's own data need: its X is a table, and a maximum over time forgets the column, so "ridge" fits too badly
 ONLY = {"EmbeddingRegressor": {"head": "1nn"}, "EmbeddingClassifier": {"head": "logistic"}, "KMeans": {"max_iter": 5}}
+ONLY["Prototypes"] = {"max_steps": 40, "max_epochs": None, "hidden": 32}  # a check asks for classes to be told apart
 IMAGES = [kind for kind in MODELS if kind._axes not in (None, 1)]  # which no check of scikit-learn makes
 VECTORS = [kind for kind in SINGLE if kind not in IMAGES]  # which refuse a plain array, where others read series
 
@@ -31,8 +32,9 @@ def expected(estimator):
     kind = type(estimator)
     tags = estimator.__sklearn_tags__()
     found = EVERY | MORE.get(tags.estimator_type or "", {})
+    asked = any(hasattr(kind, verb) for verb in ("predict", "transform"))  # by the check: a Verifier has none of them
     if kind.__mro__[1] not in LEARNED_METRICS and (kind not in LEARNED_METRICS or isinstance(estimator, Encoder)):
-        found = found | PREDICTING  # distances have no verb that the check would ask
+        found = found | PREDICTING if asked else found  # nor have distances
     return found | (MORE["transformer"] if hasattr(kind, "transform") else {})
 
 

@@ -10,7 +10,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call
 
 import timelike as tl
-from contract.discover import CHANNELS, MODULES, module
+from contract.discover import CHANNELS, MODULES, VECTORS, module
 from timelike.metric import Comparer
 
 ITEMS, STEPS = 3, {"x": 6, "y": 5, "phi": 6, "truth": 6}
@@ -54,7 +54,9 @@ def numbers(found):
 
 def test_there_are_modules_to_test():
     assert {tl.nn.CausalNetwork, tl.nn.CoupledGRU, tl.nn.SoftDTW, tl.nn.DecDTW, tl.nn.OPW, tl.nn.TimeErr} < set(MODULES)
-    assert set(tl.nn.__all__) == {"Positions"} | {name for name in tl.nn.__all__ if getattr(tl.nn, name) in MODULES}
+    assert set(tl.nn.__all__) == {"Positions"} | VECTORS | {
+        name for name in tl.nn.__all__ if getattr(tl.nn, name) in MODULES
+    }
 
 
 @pytest.mark.parametrize("kind", MODULES)

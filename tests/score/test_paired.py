@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, f1_score
 
 from timelike import score
 
@@ -132,3 +132,31 @@ def test_a_clique_holds_methods_of_which_no_two_differ():
 def test_a_table_with_holes_is_refused():
     with pytest.raises(ValueError, match=r"scores\[0, 1\] is nan"):
         score.ranks([[1.0, np.nan], [1.0, 2.0]])
+
+
+def test_the_paired_bootstrap_draws_the_same_items_for_both():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=60)
+    first, second = (np.where(rng.random(60) < share, truth, 1 - truth) for share in (0.9, 0.6))
+    found = score.paired_bootstrap(score.macro_f1, truth, first, second, n_resamples=80, random_state=4)
+    draws, apart = np.random.default_rng(4), []
+    for _ in range(80):
+        rows = draws.integers(60, size=60)
+        one, other = (f1_score(truth[rows], side[rows], average="macro") for side in (first, second))
+        apart.append(one - other)
+    assert found.difference.mean == pytest.approx(
+        f1_score(truth, first, average="macro") - f1_score(truth, second, average="macro")
+    )
+    assert (found.difference.low, found.difference.high) == pytest.approx(tuple(np.quantile(apart, [0.025, 0.975])))
+    assert found.p_value == pytest.approx(2 * (1 + sum(d <= 0 for d in apart)) / 81)
+
+
+def test_a_method_does_not_differ_from_itself_and_groups_count_whole():
+    truth = np.arange(40) % 2
+    answer = np.where(np.arange(40) < 30, truth, 1 - truth)
+    assert score.paired_bootstrap(score.accuracy, truth, answer, answer, n_resamples=50).p_value == 1.0
+    groups = np.repeat(np.arange(4), 10)  # the last of four is all wrong: each draw has a whole number of it
+    found = score.paired_bootstrap(score.accuracy, truth, truth, answer, groups=groups, n_resamples=50, random_state=0)
+    assert (found.difference.high * 4) % 1 == 0
+    with pytest.raises(ValueError, match="the same items in all"):
+        score.paired_bootstrap(score.accuracy, truth, truth, truth[1:])

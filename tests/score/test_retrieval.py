@@ -1,5 +1,7 @@
 """Retrieval scores: scikit-learn's as the independent check, by hand, ties, bad input."""
 
+from itertools import pairwise, permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -180,3 +182,64 @@ def test_votes_are_counted_as_neighbors_counts_them():
         neighbors = tl.Neighbors(tl.DTW(), k=k).fit(X[:30], y[:30])
         distances = tl.DTW().pairwise(X[30:], X[:30])
         assert score.nearest_accuracy(distances, y[30:], y[:30], k=k) == neighbors.score(X[30:], y[30:])
+
+
+# --- at k ------------------------------------------------------------------------------------------------------------
+
+
+def _over_all_orders(row, relevant, k, judged):
+    """The mean over all ways in which items at the same distance may be ordered."""
+    found = []
+    for order in permutations(range(len(row))):
+        if all(row[a] <= row[b] for a, b in pairwise(order)):
+            found.append(judged([relevant[i] for i in order[:k]]))
+    return np.mean(found)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.integers(1, 6))
+def test_recall_and_precision_at_k_are_means_over_the_orders_of_equals(items, k):
+    row, relevant = zip(*items, strict=True)
+    k = min(k, len(row))
+    gallery = np.where(relevant, "a", "b")
+    recall, precision, r = (
+        found.item()
+        for found in (
+            score.recall_at([row], ["a"], gallery, k=k),
+            score.precision_at([row], ["a"], gallery, k=k),
+            score.r_precision([row], ["a"], gallery),
+        )
+    )
+    if not any(relevant):
+        assert np.isnan([recall, precision, r]).all()
+        return
+    assert recall == pytest.approx(_over_all_orders(row, relevant, k, any), abs=1e-12)
+    assert precision == pytest.approx(_over_all_orders(row, relevant, k, np.mean), abs=1e-12)
+    assert r == pytest.approx(_over_all_orders(row, relevant, sum(relevant), np.mean), abs=1e-12)
+
+
+def test_recall_at_k_without_ties_is_what_sorting_gives_and_never_falls_with_k():
+    distances, queries, gallery = problem(3)
+    nearest = gallery[np.argsort(distances, axis=1)]
+    before = np.zeros(len(queries))
+    for k in (1, 2, 4, 8, 30):
+        found = score.recall_at(distances, queries, gallery, k=k)
+        np.testing.assert_array_equal(found, (nearest[:, :k] == queries[:, None]).any(axis=1))
+        np.testing.assert_allclose(
+            score.precision_at(distances, queries, gallery, k=k), (nearest[:, :k] == queries[:, None]).mean(axis=1)
+        )
+        assert (found >= before).all()
+        before = found
+
+
+def test_queries_of_the_gallery_are_not_found_by_themselves():
+    matrix = [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
+    np.testing.assert_array_equal(score.recall_at(matrix, ["a", "b", "a"]), [0, np.nan, 1])
+    np.testing.assert_array_equal(score.recall_at(matrix, ["a", "b", "a"], k=2), [1, np.nan, 1])
+    with pytest.raises(ValueError, match="k=3: the gallery has only 2 items for a query"):
+        score.recall_at(matrix, ["a", "b", "a"], k=3)
+
+
+def test_many_equals_are_counted_without_large_numbers():
+    found = score.recall_at(np.zeros((1, 20_000)), [0], np.arange(20_000) % 2, k=3)
+    assert found[0] == pytest.approx(1 - 0.5**3, abs=1e-3)

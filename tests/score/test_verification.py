@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import norm
-from sklearn.metrics import roc_curve
+from sklearn.metrics import roc_auc_score, roc_curve
 
 from naive import error_rates
 from timelike import score
@@ -108,3 +108,129 @@ def test_what_has_no_equal_error_rate_is_refused(distances, same, words):
 
 def test_infinite_distances_are_accepted_last():
     assert score.equal_error_rate([0.0, np.inf], [True, False]) == 0.0
+
+
+# --- area, cost, thresholds ------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=30),
+    st.floats(0.01, 0.99),
+    st.floats(0.1, 10.0),
+)
+def test_the_minimum_cost_is_that_of_the_best_threshold_over_deciding_blindly(pairs, prior, reject_cost):
+    distances, same = (np.array(side) for side in zip(*pairs, strict=True))
+    if len(set(same.tolist())) < 2:
+        return
+    thresholds = [-1.0, *distances]
+    costs = [
+        reject_cost * prior * (distances[same] > t).mean() + 2.0 * (1 - prior) * (distances[~same] <= t).mean()
+        for t in thresholds
+    ]
+    expected = min(costs) / min(reject_cost * prior, 2.0 * (1 - prior))
+    options = {"prior": prior, "reject_cost": reject_cost, "accept_cost": 2.0}
+    assert score.minimum_cost(distances, same, **options) == pytest.approx(expected, abs=1e-12)
+    found = score.verification_errors(distances, same)
+    best = found.cheapest(**options)
+    accepts, rejects = found.at(best)
+    assert (accepts, rejects) == pytest.approx(((distances[~same] <= best).mean(), (distances[same] > best).mean()))
+
+
+def test_distances_that_say_nothing_cost_as_much_as_deciding_blindly():
+    same = np.arange(40) % 4 == 0
+    for prior in (0.01, 0.5, 0.99):
+        assert score.minimum_cost(np.ones(40), same, prior=prior) == pytest.approx(1.0)
+        assert score.minimum_cost(1.0 * same, ~same, prior=prior) == 0.0
+
+
+def test_the_area_is_that_of_scikit_learn_ties_included():
+    rng = np.random.default_rng(6)
+    distances, same = rng.integers(0, 8, 200).astype(float), rng.random(200) < 0.4
+    assert score.verification_errors(distances, same).area == pytest.approx(roc_auc_score(same, -distances), abs=1e-12)
+
+
+@pytest.mark.parametrize("allowed", [0.0, 0.1, 0.25, 1.0])
+def test_a_threshold_accepts_as_much_as_is_allowed_and_the_next_one_too_much(allowed):
+    rng = np.random.default_rng(7)
+    distances, same = rng.integers(0, 9, 60).astype(float), np.arange(60) % 2 == 0
+    threshold = score.verification_errors(distances, same).threshold(allowed)
+    assert (distances[~same] <= threshold).mean() <= allowed
+    larger = distances[distances > threshold]
+    assert not len(larger) or (distances[~same] <= larger.min()).mean() > allowed
+
+
+def test_where_nothing_may_be_accepted_the_threshold_is_minus_infinity():
+    assert score.verification_errors([1.0, 1.0, 2.0], [True, False, True]).threshold(0.0) == -np.inf
+
+
+def test_rejects_between_two_thresholds_lie_on_the_line():
+    found = score.verification_errors([1.0, 1.0, 2.0, 2.0], [True, False, True, False])
+    np.testing.assert_allclose(found.rejects_at([0.0, 0.25, 0.5, 1.0]), [1.0, 0.75, 0.5, 0.0])
+    upright = score.verification_errors([1.0, 2.0], [True, False])
+    np.testing.assert_allclose(upright.rejects_at([0.0, 0.5]), [0.0, 0.0])
+
+
+# --- subjects --------------------------------------------------------------------------------------------------------
+
+
+def test_any_number_is_resampled_as_if_subjects_were_repeated():
+    rng = np.random.default_rng(8)
+    subjects = rng.integers(6, size=(40, 2))
+    distances, same = rng.integers(0, 9, 40).astype(float), subjects[:, 0] == subjects[:, 1]
+    found = score.resampled_errors(
+        distances, same, subjects, lambda e: [e.minimum_cost(0.2), e.area], n_resamples=6, random_state=3
+    )
+    draws = np.random.default_rng(3)
+    for cost, area in found:
+        while True:  # draws with pairs of one kind are left out
+            times = np.bincount(draws.integers(6, size=6), minlength=6)[subjects].prod(axis=1)
+            if times[same].any() and times[~same].any():
+                break
+        repeated, kind = np.repeat(distances, times), np.repeat(same, times)
+        assert cost == pytest.approx(score.minimum_cost(repeated, kind, prior=0.2), abs=1e-12)
+        assert area == pytest.approx(roc_auc_score(kind, -repeated), abs=1e-12)
+
+
+def test_intervals_of_the_minimum_cost_are_quantiles_of_the_draws_around_the_cost_itself():
+    rng = np.random.default_rng(9)
+    groups = np.repeat(np.arange(8), 4)
+    points = np.repeat(rng.normal(0, 2, 8), 4) + rng.normal(0, 1, 32)
+    matrix = abs(points[:, None] - points)
+    found = score.minimum_cost_interval(matrix, groups, prior=0.1, groups=groups, n_resamples=100, random_state=1)
+    distances, same, pairs = score.item_pairs(matrix, groups)
+    draws = score.resampled_errors(
+        distances, same, groups[np.stack(pairs, axis=1)], lambda e: e.minimum_cost(0.1), n_resamples=100, random_state=1
+    )
+    assert found.mean == score.minimum_cost(distances, same, prior=0.1)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])))
+    rate = score.errors_interval(matrix, groups, groups=groups, n_resamples=50, random_state=1)
+    assert rate == score.equal_error_interval(matrix, groups, groups=groups, n_resamples=50, random_state=1)
+
+
+def test_the_curve_itself_lies_in_its_band():
+    rng = np.random.default_rng(10)
+    labels = np.arange(60) % 3
+    points = labels + rng.normal(0, 1, 60)
+    matrix = abs(points[:, None] - points)
+    rates, low, high = score.error_band(matrix, labels, random_state=0)
+    curve = score.verification_errors(*score.item_pairs(matrix, labels)[:2]).rejects_at(rates)
+    assert ((low <= curve) & (curve <= high)).mean() > 0.95
+    assert (low < high).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda e: e.minimum_cost(0.0), "prior=0.0: expected"),
+        (lambda e: e.minimum_cost(1.0), "prior=1.0: expected a share between 0 and 1"),
+        (lambda e: e.minimum_cost(0.1, reject_cost=0), "reject_cost=0"),
+        (lambda e: e.threshold(1.5), "false_accept=1.5"),
+        (lambda e: e.at(np.nan), "threshold is nan"),
+        (lambda e: e.plot("cet"), "kind='cet': expected one of 'det', 'roc'"),
+        (lambda e: score.resampled_errors([1.0, 2.0], [True, False], ["a", "b"]), r"expected \(pair, 2\)"),
+    ],
+)
+def test_what_has_no_cost_threshold_or_curve_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(score.verification_errors([1.0, 2.0], [True, False]))

@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # the public names, a line each
         alignments as alignments,
         comparisons as comparisons,
         curves as curves,
+        decisions as decisions,
         html as html,
         maps as maps,
         signals as signals,

@@ -128,9 +128,13 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
     def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """Vectors as they are compared."""
-        vectors = self._vectors(sequences, threads)
+        return self._compared(self._encode(sequences, threads))
+
+    def _compared(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        """What `encode` or a stream gave, (item, feature), as it is compared: the distance is the Euclidean one."""
+        weighed = self._weighed(vectors)
         by_direction = vars(self).get("geometry") == "cosine"  # a class without the option has nothing stored
-        return directions(vectors) if by_direction else vectors
+        return directions(weighed) if by_direction else weighed
 
     def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         out[...] = cdist(asked, known)
@@ -140,8 +144,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         self._against(first, first if y is None or y is x else self._known(y, threads), out, threads)
 
     def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
-        """In the precision in which they are compared."""
-        return self._encode(sequences, threads).astype(np.float64)
+        """In the precision, and with the weights, in which they are compared."""
+        return self._weighed(self._encode(sequences, threads))
+
+    def _weighed(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Features by how much they count, in double precision; here all count the same."""
+        return vectors.astype(np.float64)
 
 
 class Stream(abc.ABC):

@@ -6,16 +6,13 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..align.matrix import threads_of
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.moments import RESCALE
 from ..train import Cosine, History, Objective, Trained
-from ..train.batches import alike
-from ..train.trained import exact, torch_threads
+from .applied import STEPS_AT_ONCE, vectors_of
 from .base import Encoder, Stream
 from .contrasts import Cropping
 from .spread import Spread, SpreadStream, Vectors
@@ -41,7 +38,7 @@ class UnlabelledEncoder(Trained, Encoder):
 
     spread_: Spread
     _records: ClassVar[tuple[type[Any], ...]] = (Spread,)
-    _steps_at_once: ClassVar[int] = 1 << 17  # of a batch to encode, so that memory stays bounded
+    _steps_at_once: ClassVar[int] = STEPS_AT_ONCE
 
     @abstractmethod
     def _usual_steps(self, learned: Sequences) -> int:
@@ -88,21 +85,8 @@ class UnlabelledEncoder(Trained, Encoder):
     def _plain(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         """Vectors as the network gives them."""
         ready = self._ready(sequences, "X")
-        vectors = np.empty((0, 0), np.float32)
-        network = self.network_ if self._rounds_alike(threads) else exact(self.network_)
-        dtype = next(network.parameters()).dtype
-        with torch_threads(threads), torch.no_grad():
-            for chosen in alike(ready.lengths, self._steps_at_once):
-                x, lengths = ready[chosen].tensor()
-                same = bool((lengths == x.shape[1]).all())
-                found = network(x.to(dtype), None if same else lengths).numpy()
-                if not vectors.size:
-                    vectors = np.empty((len(ready), found.shape[1]), np.float32)
-                vectors[chosen] = found
-        bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-        if len(bad):
-            raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {RESCALE}")
-        return vectors
+        alike = self._rounds_alike(threads)
+        return vectors_of(self.network_, ready, threads, rounds_alike=alike, most=self._steps_at_once)
 
     def _streamed(self, stream: Stream) -> Stream:
         """A stream of the network's vectors as one of what `encode` gives."""

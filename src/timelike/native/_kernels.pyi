@@ -497,6 +497,41 @@ def recurrent_backward(
     isa: str | None = None,
 ) -> None: ...
 
+# similarity
+
+def similarity_scores(
+    left: _Array,
+    right: _Array,
+    layer: tuple[_Array, float, float],  # similarity.Layer
+    /,
+    *,
+    threads: int,
+    out: _Array,
+    isa: str | None = None,
+) -> None: ...
+def similarity_best(
+    left: _Array,
+    right: _Array,
+    layer: tuple[_Array, float, float],
+    /,
+    *,
+    threads: int,
+    values: _Array,
+    ids: _Ints,
+    isa: str | None = None,
+) -> None: ...
+def similarity_maxima(
+    left: _Array,
+    right: _Array,
+    layer: tuple[_Array, float, float],
+    starts: _Ints,
+    /,
+    *,
+    threads: int,
+    out: _Array,
+    isa: str | None = None,
+) -> None: ...
+
 # stream
 
 def advance(

@@ -17,6 +17,7 @@ void define_coupled_matrix(nb::module_& module);
 void define_elastic(nb::module_& module);
 void define_recurrent(nb::module_& module);
 void define_rocket(nb::module_& module);
+void define_similarity(nb::module_& module);
 void define_soft(nb::module_& module);
 void define_stream(nb::module_& module);
 void define_transport(nb::module_& module);
@@ -37,6 +38,7 @@ NB_MODULE(_kernels, module) {
     define_causal(module);
     define_recurrent(module);
     define_rocket(module);
+    define_similarity(module);
     define_stream(module);
     module.def(
         "room", [](size_t count) { return (new Room(count * sizeof(float)))->array<float>(count); },

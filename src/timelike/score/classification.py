@@ -1,13 +1,22 @@
-"""Classification scored: which answers are right, and their share."""
+"""Classification scored: right answers, their share, confusion, and precision, recall and F1 of every class."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..draw import decisions as drawing, html
+from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.doors import read_labels
+from .intervals import Interval, quantiles, units
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
 
 
 def correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
@@ -23,16 +32,7 @@ def correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
     >>> correct(["a", "b", "b"], ["a", "a", "b"])
     array([ True, False,  True])
     """
-    known, given = (read_labels(side, name, "class") for side, name in ((truth, "truth"), (answer, "answer")))
-    if known.ndim != 1 or known.shape != given.shape or not len(known):
-        raise ValueError(
-            f"truth has shape {known.shape} and answer {given.shape}: expected (item,) in both, as many, and not none"
-        )
-    if (known.dtype.kind == "U") != (given.dtype.kind == "U"):  # as text, 0 would be right where "0" is
-        raise TypeError(
-            f"truth and answer mix numbers and text, {known.tolist()[0]!r} and {given.tolist()[0]!r}: expected the "
-            "same kind in both"
-        )
+    known, given = _opened(truth, answer)
     return np.asarray(known == given)
 
 
@@ -47,3 +47,255 @@ def accuracy(truth: Any, answer: Any) -> float:
     0.75
     """
     return float(correct(truth, answer).mean())
+
+
+def balanced_accuracy(truth: Any, answer: Any) -> float:
+    """The mean recall of the classes that occur in `truth`, each counting as much as the others.
+
+    Parameters are those of `correct`.
+
+    Examples
+    --------
+    >>> balanced_accuracy(["a", "a", "a", "b"], ["a", "a", "a", "a"])
+    0.5
+    """
+    return float(_totals(_tally(*_coded(truth, answer, None)))[1])
+
+
+def macro_f1(truth: Any, answer: Any) -> float:
+    """The mean F1 of the classes that occur in `truth` or in `answer`, each counting as much as the others.
+
+    F1 = 2 · right / (items of the class + answers that name it), the harmonic mean of precision and recall.
+    Parameters are those of `correct`.
+
+    Examples
+    --------
+    >>> round(macro_f1(["a", "a", "a", "b"], ["a", "a", "b", "b"]), 4)
+    0.7333
+    """
+    return float(_totals(_tally(*_coded(truth, answer, None)))[2])
+
+
+def confusion(truth: Any, answer: Any, *, classes: Any = None) -> NDArray[np.int64]:
+    """How many items of each class (rows) were given each answer (columns).
+
+    Parameters
+    ----------
+    truth, answer : array (item,)
+    classes : array (class,), optional
+        Their order; otherwise all that occur in either, sorted.
+
+    Examples
+    --------
+    >>> confusion(["a", "a", "b"], ["a", "c", "b"])
+    array([[1, 0, 1],
+           [0, 1, 0],
+           [0, 0, 0]])
+    """
+    known, given, names = _coded(truth, answer, classes)
+    n = len(names)
+    return np.bincount(known * n + given, minlength=n * n).reshape(n, n)
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """One class: how many items it has, how many of the answers that name it and of its items are right, and F1.
+
+    The precision of a class that no answer names, and the recall of one that has no items, are 0 of 0: they are nan,
+    and so is the F1 of one that has neither. A number that is nan counts in no mean.
+    """
+
+    label: Any
+    items: int
+    precision: Interval
+    recall: Interval
+    f1: Interval
+
+
+@dataclass(frozen=True, repr=False)
+class Classification:
+    """Answers scored, with intervals: see `classification_scores`."""
+
+    accuracy: Interval
+    balanced_accuracy: Interval
+    macro_f1: Interval
+    classes: tuple[ClassScores, ...]
+    confusion: NDArray[np.int64]
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The classes, in the order of the rows and columns of `confusion`."""
+        return tuple(one.label for one in self.classes)
+
+    def _header(self) -> list[str]:
+        return ["class", "items", "precision", "recall", "F1"]
+
+    def _lines(self) -> list[list[str]]:
+        rows = [
+            [str(one.label), str(one.items), *map(_shown, (one.precision, one.recall, one.f1))] for one in self.classes
+        ]
+        return [*rows, ["mean over classes", str(int(self.confusion.sum())), "", *self._means()]]
+
+    def _means(self) -> list[str]:
+        return [_shown(self.balanced_accuracy), _shown(self.macro_f1)]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        """A table of the classes, and the accuracy below it."""
+        lines = [self._header(), ["---", *["---:"] * 4], *self._lines()]
+        table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
+        return f"{table}\n\naccuracy {_shown(self.accuracy)}"
+
+    def plot(self, *, shares: bool = True) -> Figure:
+        """The confusion matrix, shaded by the share of each row; its numbers are shares, or counts."""
+        return drawing.confusion(self.confusion, self.labels, shares=shares)
+
+    def _repr_html_(self) -> str:
+        shown = html.table(self._header(), self._lines()), html.text(f"accuracy {_shown(self.accuracy)}")
+        return html.joined(*shown, html.picture(self.plot(), "confusion"))
+
+
+def classification_scores(
+    truth: Any,
+    answer: Any,
+    *,
+    classes: Any = None,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: RandomState = None,
+) -> Classification:
+    """Accuracy, balanced accuracy, macro F1, confusion and the scores of every class, with bootstrap intervals.
+
+    Items, or whole groups, are drawn anew; a class that is not in a draw counts in none of its means.
+
+    Parameters
+    ----------
+    truth, answer : array (item,)
+        Numbers or text, the same in both. An answer may be a class that `truth` does not have.
+    classes : array (class,), optional
+        Their order; otherwise all that occur in either, sorted.
+    groups : array (item,), optional
+        What is drawn together, such as all sequences of a person.
+
+    Returns
+    -------
+    Classification
+        It prints as a table, and draws its confusion matrix: `plot()`.
+
+    Examples
+    --------
+    >>> found = classification_scores(["a"] * 50 + ["b"] * 50, ["a"] * 45 + ["b"] * 55, random_state=0)
+    >>> print(found)
+    | class | items | precision | recall | F1 |
+    | --- | ---: | ---: | ---: | ---: |
+    | a | 50 | 1.000 [1.000, 1.000] | 0.900 [...] | 0.947 [...] |
+    | b | 50 | 0.909 [...] | 1.000 [1.000, 1.000] | 0.952 [...] |
+    | mean over classes | 100 |  | 0.950 [...] | 0.950 [...] |
+    <BLANKLINE>
+    accuracy 0.950 [...]
+    """
+    known, given, names = _coded(truth, answer, classes)
+    sizes = _tally(known, given, names)
+    values = [*_totals(sizes), *_shares(sizes).ravel()]
+    draws = _resampled(known, given, names, units(groups, len(known)), n_resamples, random_state)
+    found = [_bounded(value, draws[:, i], confidence) for i, value in enumerate(values)]
+    n = len(names)
+    rows = zip(names.tolist(), sizes[1], found[3 : 3 + n], found[3 + n : 3 + 2 * n], found[3 + 2 * n :], strict=True)
+    each = tuple(ClassScores(label, int(items), p, r, f) for label, items, p, r, f in rows)
+    counts = np.bincount(known * n + given, minlength=n * n).reshape(n, n)
+    return Classification(found[0], found[1], found[2], each, counts)
+
+
+def _tally(
+    known: NDArray[np.intp], given: NDArray[np.intp], names: NDArray[Any], counts: Floats | None = None
+) -> Floats:
+    """Of every class: right answers, items, answers. (3, class)"""
+    n, right = len(names), known == given
+    weights = np.ones(len(known)) if counts is None else counts
+    found = [
+        np.bincount(known[right], weights[right], n),
+        np.bincount(known, weights, n),
+        np.bincount(given, weights, n),
+    ]
+    return np.array(found, np.float64)
+
+
+def _shares(tally: Floats) -> Floats:
+    """Precision, recall and F1 of every class; nan where it is 0 of 0. (3, class)"""
+    right, items, answers = tally
+    below = np.array([answers, items, (items + answers) / 2])
+    return np.asarray(np.divide(right, below, out=np.full(below.shape, np.nan), where=below > 0))
+
+
+def _totals(tally: Floats) -> tuple[float, float, float]:
+    """Accuracy, balanced accuracy and macro F1."""
+    _, recall, f1 = _shares(tally)
+    return float(tally[0].sum() / tally[1].sum()), float(np.nanmean(recall)), float(np.nanmean(f1))
+
+
+def _resampled(
+    known: NDArray[np.intp],
+    given: NDArray[np.intp],
+    names: NDArray[Any],
+    drawn_together: NDArray[np.int64],
+    n_resamples: int,
+    random_state: RandomState,
+) -> Floats:
+    """Every number of every draw, (resample, 3 + 3 · class)."""
+    rng, n = generator(random_state), int(drawn_together.max()) + 1
+    draws = np.empty((whole(n_resamples, "n_resamples", 1), 3 + 3 * len(names)))
+    for row in draws:
+        times = np.bincount(rng.integers(n, size=n), minlength=n)[drawn_together].astype(np.float64)
+        tally = _tally(known, given, names, times)
+        row[:] = [*_totals(tally), *_shares(tally).ravel()]
+    return draws
+
+
+def _bounded(value: float, draws: Floats, confidence: float) -> Interval:
+    if np.isnan(value):
+        return Interval(np.nan, np.nan, np.nan)
+    return Interval(float(value), *quantiles(draws[~np.isnan(draws)], confidence))
+
+
+def _shown(found: Interval) -> str:
+    return "–" if np.isnan(found.mean) else f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def opened_classes(truth: Any, answer: Any, names: tuple[str, str] = ("truth", "answer")) -> tuple[NDArray[Any], ...]:
+    """Two arrays with an entry for every item, as many and not none."""
+    known, given = (read_labels(side, name, "class") for side, name in zip((truth, answer), names, strict=True))
+    if known.ndim != 1 or known.shape != given.shape or not len(known):
+        raise ValueError(
+            f"{names[0]} has shape {known.shape} and {names[1]} {given.shape}: expected (item,) in both, as many, and "
+            "not none"
+        )
+    return known, given
+
+
+def _opened(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    known, given = opened_classes(truth, answer)
+    if (known.dtype.kind == "U") != (given.dtype.kind == "U"):  # as text, 0 would be right where "0" is
+        raise TypeError(
+            f"truth and answer mix numbers and text, {known.tolist()[0]!r} and {given.tolist()[0]!r}: expected the "
+            "same kind in both"
+        )
+    return known, given
+
+
+def _coded(truth: Any, answer: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+    """Truth and answer as positions among the classes, and these."""
+    known, given = _opened(truth, answer)
+    names, codes = np.unique(np.concatenate([known, given]), return_inverse=True)
+    if classes is None:
+        return codes[: len(known)], codes[len(known) :], names
+    order = read_labels(classes, "classes", "class")
+    place = {name: i for i, name in enumerate(order.tolist())}
+    lacking = [name for name in names.tolist() if name not in place]
+    if lacking or len(place) < len(order):
+        why = f"{lacking[0]!r} is not among them" if lacking else "one occurs twice"
+        raise ValueError(f"classes: {why}; expected every class of truth and answer once")
+    codes = np.array([place[name] for name in names.tolist()], np.intp)[codes]
+    return codes[: len(known)], codes[len(known) :], order

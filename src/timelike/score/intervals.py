@@ -118,6 +118,20 @@ def quantiles(draws: NDArray[np.float64], confidence: float = 0.95) -> tuple[flo
     return float(low), float(high)
 
 
+def units(groups: Any, n_items: int) -> NDArray[np.int64]:
+    """What is drawn: every item for itself, or its group, numbered from 0.
+
+    >>> units(["ann", "bob", "ann"], 3)
+    array([0, 1, 0])
+    """
+    if groups is None:
+        return np.arange(n_items)
+    known = read_labels(groups, "groups", "group")
+    if known.shape != (n_items,):
+        raise ValueError(f"groups has shape {known.shape} for {n_items} items: expected one for each")
+    return np.asarray(np.unique(known, return_inverse=True)[1], np.int64)
+
+
 def _share(confidence: float) -> float:
     if real(confidence, "confidence", above=0.0) >= 1:
         raise ValueError(f"confidence={confidence}: expected a number between 0 and 1, such as 0.95")

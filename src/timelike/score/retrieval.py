@@ -1,8 +1,8 @@
-"""Retrieval by distances, scored: average precision, its mean, and the accuracy of nearest neighbours."""
+"""Retrieval by distances, scored: average precision, nearest-neighbour votes, recall and precision at k."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -84,8 +84,7 @@ def nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = Non
     """
     distances, queries, gallery = _opened(distances, query_labels, gallery_labels)
     own = gallery_labels is None
-    if whole(k, "k", 1) > len(gallery) - own:
-        raise ValueError(f"k={k}: the gallery has only {len(gallery) - own} items for a query")
+    _refuse_many(k, len(gallery) - own)
     correct = np.empty(len(queries), np.bool_)
     for i, row, labels in _rows(distances, gallery, own):
         correct[i] = _elected(row, labels, k) == queries[i]
@@ -103,6 +102,107 @@ def nearest_accuracy(distances: Any, query_labels: Any, gallery_labels: Any = No
     0.5
     """
     return float(nearest_correct(distances, query_labels, gallery_labels, k).mean())
+
+
+def recall_at(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
+    """Whether an item of its class is among the k nearest of each query (recall@k): its mean is the share of queries.
+
+    This is the recall of metric learning (Jégou, Douze and Schmid, "Product quantization for nearest neighbor search",
+    2011), one hit being enough, and not the share of all items of the class that are found. Among items at the same
+    distance, of which only some can be among the k, all choices are equally probable, so that the order of the gallery
+    does not matter: a query may have a number between 0 and 1. One without any item of its class gets nan.
+
+    Parameters
+    ----------
+    distances, query_labels, gallery_labels
+        As for `average_precision`.
+    k : int
+        At most as many as a query has items to be compared with.
+
+    Returns
+    -------
+    array (query,)
+        For `interval`, `bootstrap` and `permutation` as it is.
+
+    Examples
+    --------
+    >>> recall_at([[0.1, 0.2, 0.3], [0.1, 0.2, 0.2]], ["b", "b"], ["a", "b", "b"], k=2)
+    array([1., 1.])
+    >>> recall_at([[0.1, 0.2, 0.2]], ["b"], ["a", "b", "c"], k=2)
+    array([0.5])
+    """
+    return _at_k(distances, query_labels, gallery_labels, k, _hit)
+
+
+def precision_at(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
+    """The share of the k nearest of each query that is of its class (precision@k).
+
+    Parameters, items at the same distance, and queries without any item of their class are as in `recall_at`.
+
+    Examples
+    --------
+    >>> precision_at([[0.1, 0.2, 0.3]], ["b"], ["a", "b", "b"], k=2)
+    array([0.5])
+    """
+    return _at_k(distances, query_labels, gallery_labels, k, _found_share)
+
+
+def r_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
+    """The precision among the R nearest of each query, where R is how many items of its class there are.
+
+    At R precision and the share of the class that is found are the same (Manning, Raghavan and Schütze, 2008, §8.4).
+    Parameters are as in `recall_at`.
+
+    Examples
+    --------
+    >>> r_precision([[0.1, 0.2, 0.3]], ["b"], ["a", "b", "b"])
+    array([0.5])
+    """
+    distances, queries, gallery = _opened(distances, query_labels, gallery_labels)
+    found = np.full(len(queries), np.nan)
+    for i, row, labels in _rows(distances, gallery, gallery_labels is None):
+        relevant = labels == queries[i]
+        if relevant.any():
+            found[i] = _found_share(row, relevant, int(relevant.sum()))
+    return found
+
+
+def _at_k(
+    distances: Any,
+    query_labels: Any,
+    gallery_labels: Any,
+    k: int,
+    judged: Callable[[NDArray[Any], NDArray[np.bool_], int], float],
+) -> NDArray[np.float64]:
+    distances, queries, gallery = _opened(distances, query_labels, gallery_labels)
+    own = gallery_labels is None
+    _refuse_many(k, len(gallery) - own)
+    found = np.full(len(queries), np.nan)
+    for i, row, labels in _rows(distances, gallery, own):
+        relevant = labels == queries[i]
+        if relevant.any():
+            found[i] = judged(row, relevant, k)
+    return found
+
+
+def _among(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> tuple[int, int, int, int]:
+    """Hits nearer than the k-th item; then, of those as far as it, all, hits, and how many are still among the k."""
+    last = np.partition(row, k - 1)[k - 1]
+    nearer, tied = row < last, row == last
+    return int((nearer & relevant).sum()), int(tied.sum()), int((tied & relevant).sum()), k - int(nearer.sum())
+
+
+def _found_share(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> float:
+    sure, tied, hits, left = _among(row, relevant, k)
+    return (sure + left * hits / tied) / k
+
+
+def _hit(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> float:
+    sure, tied, hits, left = _among(row, relevant, k)
+    if sure:
+        return 1.0
+    taken = np.arange(left)  # one after the other, each time not one of the hits
+    return 1 - float(np.prod(np.maximum(tied - hits - taken, 0) / (tied - taken)))
 
 
 def _precision(row: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
@@ -123,6 +223,11 @@ def _elected(row: NDArray[Any], labels: NDArray[np.intp], k: int) -> int:
     votes, apart = np.bincount(elected)[elected], np.bincount(elected, row[voters])[elected]
     best = votes == votes.max()
     return int(elected[(best & (apart == apart[best].min())).argmax()])
+
+
+def _refuse_many(k: int, n_items: int) -> None:
+    if whole(k, "k", 1) > n_items:
+        raise ValueError(f"k={k}: the gallery has only {n_items} items for a query")
 
 
 def _rows(

@@ -1,16 +1,20 @@
-"""Verification by distances, scored: false accepts, false rejects, and the equal error rate with its interval."""
+"""Verification by distances, scored: false accepts and rejects at every threshold, equal error rate, least cost."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import RandomState, generator, whole
-from ..sequences.doors import plain_array, read_labels
-from .intervals import Interval, quantiles
+from ..draw import decisions as drawing
+from ..sequences.arguments import one_of, real
+from ..sequences.doors import plain_array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -19,8 +23,13 @@ Floats = NDArray[np.float64]
 class Errors:
     """Shares of wrong decisions when pairs up to a threshold are accepted, one of each for every threshold.
 
-    The first threshold is −∞, where nothing is accepted. `false_accepts` over `false_rejects` is the detection error
-    trade-off, `1 - false_rejects` over `false_accepts` the receiver operating characteristic.
+    The first threshold is −∞, where nothing is accepted. `false_rejects` over `false_accepts` is the detection error
+    trade-off (DET), `1 - false_rejects` over `false_accepts` the receiver operating characteristic (ROC). Between two
+    thresholds both change along a straight line, as if pairs in between were decided by lot.
+
+    >>> found = verification_errors([0.1, 0.2, 0.3, 0.4], [True, False, True, False])
+    >>> found.equal, found.area, found.threshold(false_accept=0.4)
+    (0.5, 0.75, 0.1)
     """
 
     thresholds: Floats
@@ -36,6 +45,69 @@ class Errors:
             return float(self.false_accepts[last])
         share = -excess[last] / (excess[last + 1] - excess[last])
         return float(self.false_accepts[last] + share * (self.false_accepts[last + 1] - self.false_accepts[last]))
+
+    @property
+    def area(self) -> float:
+        """The area under the ROC curve (AUC): how probably a pair of one class is nearer than one of two, ties half."""
+        return float(np.trapezoid(1 - self.false_rejects, self.false_accepts))
+
+    def costs(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> Floats:
+        """What wrong decisions cost at every threshold, over what they cost without looking: see `minimum_cost`."""
+        if real(prior, "prior", above=0.0) >= 1:
+            raise ValueError(f"prior={prior}: expected a share between 0 and 1, how many pairs are the same")
+        reject, accept = (
+            prior * real(reject_cost, "reject_cost", above=0.0),
+            real(accept_cost, "accept_cost", above=0.0),
+        )
+        accept *= 1 - prior
+        return np.asarray((reject * self.false_rejects + accept * self.false_accepts) / min(reject, accept))
+
+    def minimum_cost(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> float:
+        """The least cost over all thresholds (minDCF): see `score.minimum_cost`."""
+        return float(self.costs(prior, reject_cost=reject_cost, accept_cost=accept_cost).min())
+
+    def threshold(self, false_accept: float) -> float:
+        """The largest distance that may be accepted when no more than this share may be accepted wrongly.
+
+        −∞, which accepts nothing, where already the nearest distance of all is too often wrong.
+        """
+        allowed = real(false_accept, "false_accept", 0.0, 1.0)
+        return float(self.thresholds[np.flatnonzero(self.false_accepts <= allowed)[-1]])
+
+    def cheapest(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> float:
+        """The threshold of `minimum_cost`; of several the smallest."""
+        return float(self.thresholds[self.costs(prior, reject_cost=reject_cost, accept_cost=accept_cost).argmin()])
+
+    def at(self, threshold: float) -> tuple[float, float]:
+        """False accepts and false rejects at any threshold, such as one that was set on other pairs."""
+        if np.isnan(threshold):
+            raise ValueError("threshold is nan: expected a distance; ±inf is allowed")
+        place = int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
+        return float(self.false_accepts[place]), float(self.false_rejects[place])
+
+    def rejects_at(self, false_accepts: Any) -> Floats:
+        """The share of false rejects where so many are falsely accepted; the least one where the curve is upright."""
+        order = np.arange(len(self.false_accepts))[::-1]  # the last of equals is the least
+        rates, first = np.unique(self.false_accepts[order], return_index=True)
+        return np.asarray(
+            np.interp(plain_array(false_accepts, "false_accepts"), rates, self.false_rejects[order][first])
+        )
+
+    def plot(
+        self,
+        kind: Literal["det", "roc"] = "det",
+        *,
+        name: str = "",
+        beside: Mapping[str, Errors] | None = None,
+        band: tuple[Any, Any, Any] | None = None,
+    ) -> Figure:
+        """The DET curve on probit axes, or the ROC curve, with the equal error rate marked.
+
+        `beside` has more curves, each with its name; `band` is what `error_band` gives.
+        """
+        draw = drawing.det if one_of(kind, "kind", ("det", "roc")) == "det" else drawing.roc
+        curves = {name: self, **(beside or {})}
+        return draw({key: (one.false_accepts, one.false_rejects, one.equal) for key, one in curves.items()}, band)
 
 
 def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> Errors:
@@ -57,9 +129,9 @@ def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> Er
     >>> found.false_accepts, found.false_rejects
     (array([0., 0., 1., 1.]), array([1. , 0.5, 0.5, 0. ]))
     """
-    far, alike, counts = _opened(distances, same, weights)
+    far, alike, counts = opened_pairs(distances, same, weights)
     order = np.argsort(far, kind="stable")
-    return _errors(far[order], alike[order], counts[order])
+    return sorted_errors(far[order], alike[order], counts[order])
 
 
 def equal_error_rate(distances: Any, same: Any, *, weights: Any = None) -> float:
@@ -81,96 +153,49 @@ def equal_error_rate(distances: Any, same: Any, *, weights: Any = None) -> float
     return verification_errors(distances, same, weights=weights).equal
 
 
-def resampled_error_rates(
-    distances: Any, labels: Any, *, groups: Any = None, n_resamples: int = 500, random_state: RandomState = None
-) -> Floats:
-    """Equal error rates of all pairs of items, when items (or whole groups) are drawn anew with replacement.
+def minimum_cost(
+    distances: Any,
+    same: Any,
+    *,
+    prior: float = 0.01,
+    reject_cost: float = 1.0,
+    accept_cost: float = 1.0,
+    weights: Any = None,
+) -> float:
+    """The minimum detection cost (minDCF): what wrong decisions cost at the best threshold there is.
 
-    A pair counts as often as its first item was drawn times its second: pairs that share an item rise and fall
-    together, which pairs drawn one by one would not. Draws that leave only pairs of one kind do not count.
+        min_t (c_r π FR(t) + c_a (1 − π) FA(t)) / min(c_r π, c_a (1 − π))
+
+    divided, as NIST does (Speaker Recognition Evaluation, 2016), by the cost of accepting or rejecting everything,
+    whichever is less: 1 means that the distances are of no use at these costs.
 
     Parameters
     ----------
-    distances : array (item, item)
-    labels : array (item,)
-    groups : array (item,), optional
-        What is drawn together, such as all sequences of a person.
-
-    Returns
-    -------
-    array (resample,)
-    """
-    far, alike, (first, second) = item_pairs(distances, labels)
-    order = np.argsort(far, kind="stable")
-    far, alike, first, second = far[order], alike[order], first[order], second[order]
-    rng, found = generator(random_state), []
-    units = _units(groups, len(labels))
-    for _ in range(whole(n_resamples, "n_resamples", 1)):
-        drawn = np.bincount(rng.integers(units.max() + 1, size=units.max() + 1), minlength=units.max() + 1)[units]
-        counts = (drawn[first] * drawn[second]).astype(np.float64)
-        if counts[alike].any() and counts[~alike].any():
-            found.append(_errors(far, alike, counts).equal)
-    return np.array(found)
-
-
-def equal_error_interval(
-    distances: Any,
-    labels: Any,
-    *,
-    groups: Any = None,
-    confidence: float = 0.95,
-    n_resamples: int = 500,
-    random_state: RandomState = None,
-) -> Interval:
-    """The equal error rate of all pairs of items, and its bootstrap interval over items, or over whole groups.
-
-    Parameters are those of `resampled_error_rates`; `mean` of the interval is the rate of the items as they are.
+    distances, same, weights
+        As for `verification_errors`.
+    prior : float
+        π, the share of pairs that are the same where decisions are to be made.
+    reject_cost, accept_cost : float
+        c_r and c_a, the costs of one false reject and of one false accept.
 
     Examples
     --------
-    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
-    >>> found = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> found.mean, found.high
-    (0.0, 0.0)
+    >>> minimum_cost([0.1, 0.2, 0.3, 0.4], [True, False, True, False], prior=0.5)
+    0.5
     """
-    far, alike, _ = item_pairs(distances, labels)
-    draws = resampled_error_rates(distances, labels, groups=groups, n_resamples=n_resamples, random_state=random_state)
-    return Interval(equal_error_rate(far, alike), *quantiles(draws, confidence))
+    found = verification_errors(distances, same, weights=weights)
+    return found.minimum_cost(prior, reject_cost=reject_cost, accept_cost=accept_cost)
 
 
-def item_pairs(distances: Any, labels: Any) -> tuple[Floats, NDArray[np.bool_], tuple[NDArray[Any], NDArray[Any]]]:
-    """Every pair of two items once: its distance, whether both have one label, and which two they are.
-
-    >>> item_pairs([[0, 1, 2], [1, 0, 3], [2, 3, 0]], ["a", "a", "b"])[:2]
-    (array([1., 2., 3.]), array([ True, False, False]))
-    """
-    matrix, known = plain_array(distances, "distances"), read_labels(labels, "labels", "class")
-    if matrix.shape != (len(known), len(known)) or len(known) < 2:
-        raise ValueError(
-            f"distances has shape {matrix.shape} for {len(known)} labels: expected (item, item), two items or more"
-        )
-    first, second = np.triu_indices(len(known), 1)
-    return matrix[first, second].astype(np.float64), known[first] == known[second], (first, second)
-
-
-def _units(groups: Any, n_items: int) -> NDArray[np.int64]:
-    """What is drawn: every item for itself, or its group."""
-    if groups is None:
-        return np.arange(n_items)
-    known = read_labels(groups, "groups", "group")
-    if len(known) != n_items:
-        raise ValueError(f"groups has {len(known)} entries for {n_items} items: expected one each")
-    return np.asarray(np.unique(known, return_inverse=True)[1], np.int64)
-
-
-def _errors(far: Floats, alike: NDArray[np.bool_], counts: Floats) -> Errors:
+def sorted_errors(far: Floats, alike: NDArray[np.bool_], counts: Floats) -> Errors:
     """Of pairs sorted by distance; pairs at one distance are accepted together."""
     ends = np.flatnonzero(np.append(far[1:] != far[:-1], True))
     accepted, wrongly = (np.concatenate([[0.0], np.cumsum(counts * kind)[ends]]) for kind in (alike, ~alike))
     return Errors(np.append(-np.inf, far[ends]), wrongly / wrongly[-1], 1 - accepted / accepted[-1])
 
 
-def _opened(distances: Any, same: Any, weights: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
+def opened_pairs(distances: Any, same: Any, weights: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Plain arrays of the pairs, with at least one of each kind."""
     far = plain_array(distances, "distances").astype(np.float64)
     alike = plain_array(same, "same").astype(bool)
     counts = np.ones(far.shape) if weights is None else plain_array(weights, "weights").astype(np.float64)
@@ -185,5 +210,5 @@ def _opened(distances: Any, same: Any, weights: Any) -> tuple[Floats, NDArray[np
         raise ValueError("weights must be finite numbers of at least 0: how often each pair counts")
     if not counts[alike].any() or not counts[~alike].any():
         kind = "of two classes" if counts[alike].any() else "of one class"
-        raise ValueError(f"same: no pair is {kind}, and an equal error rate needs pairs of both kinds")
+        raise ValueError(f"same: no pair is {kind}, and errors of verification need pairs of both kinds")
     return far, alike, counts

@@ -275,7 +275,7 @@ class Loop:
             return
         randomness.before_score(run.seed)  # a validation that draws draws the same every time, and moves no step's seed
         try:
-            with self._giving_up(), _evaluating(run.module), self.processes.computing(), torch.no_grad():
+            with self._giving_up(), evaluating(run.module), self.processes.computing(), torch.no_grad():
                 score = self.processes.agreed(self.objective.validate())
         except NotFinite as error:
             raise Diverged(f"{error} after step {run.step}: lower the learning rate", run.step, []) from None
@@ -327,7 +327,7 @@ def _put_back(module: nn.Module, buffers: dict[str, Tensor]) -> None:
 
 
 @contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
+def evaluating(module: nn.Module) -> Iterator[None]:
     """Evaluation mode inside; afterwards every part in the mode it had."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()

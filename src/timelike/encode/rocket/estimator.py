@@ -105,9 +105,9 @@ class Rocket(Encoder):
         found = features(Steps(np.ascontiguousarray(values), starts, lengths), self.banks_, threads=threads)
         return np.ascontiguousarray(found[:, : self.n_features])
 
-    def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
+    def _weighed(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """Features by their deviation: the rare ones tell more, and would hardly count."""
-        return np.asarray(super()._vectors(sequences, threads) / (self.spread_ * np.sqrt(len(self.spread_))))
+        return np.asarray(super()._weighed(vectors) / (self.spread_ * np.sqrt(len(self.spread_))))
 
     def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
         """Without gaps, standardized, in float32, with frames of one axis."""

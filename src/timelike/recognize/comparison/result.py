@@ -121,7 +121,7 @@ class Comparison:
         if not self.single:
             return score.corrected_t(np.subtract(a.values(name), b.values(name)), self.overlap)
         if name == "eer":
-            return _by_draws(np.subtract(a.folds[0].draws[name], b.folds[0].draws[name]))
+            return score.p_of_draws(np.subtract(a.folds[0].draws[name], b.folds[0].draws[name]))
         first, second = (np.array(row.folds[0].items[name]) for row in (a, b))
         if name == "accuracy" and self.groups is None:
             return score.mcnemar(first > 0, second > 0)
@@ -223,13 +223,6 @@ class Comparison:
         rows = tuple(map(read_row, held["rows"]))
         known |= {"scores": tuple(held["scores"]), "notes": tuple(held["notes"]), "rows": rows}
         return cls(groups=None if groups is None else tuple(groups), **known)
-
-
-def _by_draws(apart: Any) -> float:
-    """How probable a difference of the other sign is, twice: the draws are the same for both methods."""
-    n = len(apart)
-    side = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
-    return min(1.0, 2 * (side + 1) / (n + 1)) if n else 1.0
 
 
 def _shown(row: Row, name: str) -> str:

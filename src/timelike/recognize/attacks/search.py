@@ -1,0 +1,153 @@
+"""The way up the loss inside a ball, and the strongest point on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from .ball import Ball
+from .target import Target
+
+LossName = Literal["cross-entropy", "margin"]
+
+
+class Judged(NamedTuple):
+    """What a model says of a batch: loss (item,), whether the answer is wrong (item,), gradient of the loss or None."""
+
+    loss: Tensor
+    fooled: Tensor
+    gradient: Tensor | None
+
+
+class Judge(Protocol):
+    """Looks at a batch; `kept` are the positions of its items in the whole one."""
+
+    def __call__(self, point: Tensor, kept: Tensor, *, steep: bool) -> Judged: ...
+
+
+def losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
+    """What an attack raises, (item,): −log softmax of the true class, or the lead of the best other class over it.
+
+    The lead (Carlini and Wagner, 2017) is above 0 exactly where the answer is wrong, and its gradient does not fade
+    where the model is certain.
+
+    >>> logits, codes = torch.tensor([[3.0, 1.0, 0.5]]), torch.tensor([0])
+    >>> losses("margin", logits, codes)
+    tensor([-2.])
+    >>> losses("cross-entropy", logits, codes)
+    tensor([0.1967])
+    """
+    if name == "cross-entropy":
+        return F.cross_entropy(logits, codes, reduction="none")
+    own = F.one_hot(codes, logits.shape[1]).bool()
+    return logits.masked_fill(own, -torch.inf).amax(dim=1) - logits[own]
+
+
+def judged(logits_of: Callable[[Tensor], Tensor], name: LossName, point: Tensor, codes: Tensor, steep: bool) -> Judged:
+    """Loss and answer of a model, with the gradient where it is asked for."""
+    point = point.detach().requires_grad_(steep)
+    with torch.set_grad_enabled(steep):
+        logits = logits_of(point)
+        loss = losses(name, logits, codes)
+    gradient = slope(loss, point) if steep else None
+    return Judged(loss.detach(), logits.detach().argmax(dim=1) != codes, gradient)
+
+
+def judging(target: Target, source: Target | None, loss: LossName, lengths: Tensor, codes: Tensor) -> Judge:
+    """The target judges; the way is that of the source, where there is one."""
+
+    def judge(point: Tensor, kept: Tensor, *, steep: bool) -> Judged:
+        known, own = lengths[kept], codes[kept]
+        found = judged(lambda x: target(x, known), loss, point, own, steep and source is None)
+        if source is None or not steep:
+            return found
+        other = judged(lambda x: source(x, known), loss, point, own, True)
+        return found._replace(gradient=other.gradient)
+
+    return judge
+
+
+def climbing(
+    logits_of: Callable[[Tensor, Tensor], Tensor | Sequence[Tensor]], loss: LossName, lengths: Tensor, codes: Tensor
+) -> Judge:
+    """For training: the losses of all heads together, and nobody is fooled, so that the greatest loss is kept."""
+
+    def judge(point: Tensor, kept: Tensor, *, steep: bool) -> Judged:
+        point = point.detach().requires_grad_(steep)
+        with torch.set_grad_enabled(steep):
+            found = _summed(logits_of(point, lengths[kept]), codes[kept], loss)
+        never = torch.zeros(len(point), dtype=torch.bool, device=point.device)
+        return Judged(found.detach(), never, slope(found, point) if steep else None)
+
+    return judge
+
+
+def _summed(logits: Tensor | Sequence[Tensor], codes: Tensor, loss: LossName) -> Tensor:
+    heads = [logits] if isinstance(logits, Tensor) else list(logits)
+    if not heads:
+        raise ValueError("logits_of gave no logits: there is no head to attack; train with one, or without adversary")
+    return torch.stack([losses(loss, head, codes) for head in heads]).sum(dim=0)
+
+
+def slope(loss: Tensor, point: Tensor) -> Tensor:
+    """The gradient of every item's loss, in double precision; an error where the loss does not depend on the input."""
+    if not loss.requires_grad:
+        raise ValueError(
+            "the logits have no gradient with respect to the input, so there is nothing to attack by: expected a model "
+            "that computes them from x by torch operations, without no_grad() or detach()"
+        )
+    (gradient,) = torch.autograd.grad(loss.sum(), point)
+    return gradient.double()
+
+
+class Strongest:
+    """The best point so far of every item: a wrong answer before a right one, then the greater loss."""
+
+    def __init__(self, point: Tensor, found: Judged) -> None:
+        self.point, self.loss, self.fooled = point.clone(), found.loss.clone(), found.fooled.clone()
+
+    def meet(self, point: Tensor, found: Judged, kept: Tensor) -> None:
+        """Take the points that are stronger."""
+        loss, fooled = self.loss[kept], self.fooled[kept]
+        better = (found.fooled & ~fooled) | ((found.fooled == fooled) & (found.loss > loss))
+        chosen = kept[better]
+        self.point[chosen], self.loss[chosen] = point[better], found.loss[better]
+        self.fooled[chosen] = found.fooled[better]
+
+
+def strongest(
+    ball: Ball, judge: Judge, starts: Iterable[Tensor], *, steps: int, step: float, stop: bool = False
+) -> Strongest:
+    """The strongest of the data itself and of all points on the ways from the starts.
+
+    More steps and more starts are never weaker. With `stop`, items that are fooled are left alone: who is fooled is
+    the same.
+    """
+    every = torch.arange(len(ball.center))
+    best = Strongest(ball.center, judge(ball.center, every, steep=False))
+    for start in starts:
+        kept = every[~best.fooled] if stop else every
+        if len(kept):
+            _climb(ball.take(kept), judge, start[kept], kept, best, steps, step, stop)
+    return best
+
+
+def _climb(
+    ball: Ball, judge: Judge, point: Tensor, kept: Tensor, best: Strongest, steps: int, step: float, stop: bool
+) -> None:
+    for count in range(steps + 1):
+        found = judge(point, kept, steep=count < steps)
+        best.meet(point, found, kept)
+        if found.gradient is None:
+            return
+        gradient = found.gradient
+        if stop:
+            going = ~found.fooled
+            if not going.any():
+                return
+            ball, point, kept, gradient = ball.take(going), point[going], kept[going], gradient[going]
+        point = ball.within(point.double() + step * ball.direction(gradient))

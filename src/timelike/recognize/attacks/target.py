@@ -1,0 +1,133 @@
+"""What is attacked: logits of data as it was given, from a fitted model, a torch module or any callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ...sequences import Sequences
+from ...sequences.arguments import one_of
+from ...sequences.doors import read_labels
+from ...sequences.moments import Moments
+from ...sequences.padding import valid
+from ...train.trained import exact
+
+Head = Literal["similarity", "dense", "both"]
+LogitsOf = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Logits (item, class) of x (item, time, *frame), in the units of the data, and lengths (item,)."""
+
+    logits: LogitsOf
+    name: str
+    moments: Moments | None = None
+    classes: NDArray[Any] | None = None
+    frame: tuple[int, ...] | None = None
+
+    def __call__(self, x: Tensor, lengths: Tensor) -> Tensor:
+        found = self.logits(x, lengths)
+        if not isinstance(found, Tensor) or found.ndim != 2 or len(found) != len(x) or found.shape[1] < 2:
+            shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise ValueError(f"{self.name} gave {shape}: expected logits ({len(x)}, class) of two classes or more")
+        return found
+
+    def codes(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
+        """The true class of every sequence as a column of the logits."""
+        given = sequences.labels if y is None else y
+        if given is None:
+            raise ValueError("y is None and X has no labels: an attack has to know which answer is right; give y")
+        labels = read_labels(given, "y", "class")
+        if labels.shape != (len(sequences),):
+            raise ValueError(f"y has shape {labels.shape}: expected a class for each of {len(sequences)} sequences")
+        return _columns(labels) if self.classes is None else _positions(labels, self.classes, self.name)
+
+
+def target_of(model: Any, head: Head | None, name: str = "model") -> Target:
+    """A model as it is attacked; in double precision where it is a module, so that company changes nothing."""
+    if head is not None:
+        one_of(head, "head", get_args(Head))
+    network = getattr(model, "network_", None)
+    if network is not None and hasattr(network, "logits"):
+        return _fitted(model, network, head or model.inference)
+    if isinstance(model, nn.Module) or (callable(model) and not hasattr(model, "get_params")):
+        if head is not None:
+            raise ValueError(f"head={head!r}: {name} is a {type(model).__name__}, which has one; use head=None")
+        called = exact(model) if isinstance(model, nn.Module) else model
+        return Target(_in_double(called) if isinstance(model, nn.Module) else called, type(model).__name__)
+    raise TypeError(
+        f"{name} is a {type(model).__name__}: expected a fitted Prototypes, or a torch module or function of "
+        "(x, lengths) that gives logits; an attack follows gradients"
+    )
+
+
+def source_of(model: Any, head: Head | None, transfer_from: Any) -> Target | None:
+    """Whose gradients are followed, where they are not the model's own."""
+    if transfer_from is None:
+        return None
+    if isinstance(transfer_from, str):
+        return target_of(model, one_of(transfer_from, "transfer_from", get_args(Head)), "transfer_from")  # type: ignore[arg-type]
+    # another Prototypes is attacked by the head that it has in common
+    return target_of(transfer_from, head if hasattr(transfer_from, "network_") else None, "transfer_from")
+
+
+def _fitted(model: Any, network: Any, head: Head) -> Target:
+    """As it predicts: standardized, rounded to float32, then computed in double precision."""
+    _refuse_encoder(model)
+    twin, moments = exact(network), model.moments_
+    mean, scale = (torch.from_numpy(np.asarray(moment)) for moment in moments)
+
+    def logits(x: Tensor, lengths: Tensor) -> Tensor:
+        ready = ((x.double() - mean) / scale).float().double()
+        ready = torch.where(_steps(lengths, ready), ready, 0.0)  # padding is 0 after standardizing too
+        found: Tensor = twin.logits(ready.flatten(2) if model._flat else ready, lengths, head=head)
+        return found
+
+    return Target(logits, type(model).__name__, moments if model.standardize else None, model.classes_, model.frame_)
+
+
+def _refuse_encoder(model: Any) -> None:
+    """An error where no gradient would reach the data, or where frames are means over several steps."""
+    encoder = model.encoder_
+    if model.moments_ is None:
+        raise TypeError(f"{type(encoder).__name__} has no torch module, and an attack follows gradients")
+    if getattr(getattr(encoder, "coarse_", None), "factor", 1) != 1:
+        raise ValueError(
+            "the encoder averages frames over several steps, through which an attack does not go: fit with "
+            "encoder=SiameseGRU(max_frames=None)"
+        )
+
+
+def _in_double(module: nn.Module) -> LogitsOf:
+    def logits(x: Tensor, lengths: Tensor) -> Tensor:
+        found: Tensor = module(x.double(), lengths)
+        return found
+
+    return logits
+
+
+def _steps(lengths: Tensor, x: Tensor) -> Tensor:
+    steps = valid(lengths, x.shape[1], x.device)
+    return steps.reshape(*steps.shape, *[1] * (x.ndim - 2))
+
+
+def _columns(labels: NDArray[Any]) -> NDArray[np.int64]:
+    codes = labels.astype(np.int64) if labels.dtype.kind in "iuf" else None
+    if codes is None or (codes != labels).any() or (codes < 0).any():
+        raise ValueError(f"y holds {labels[0]!r}: expected the columns of the logits, integers from 0")
+    return codes
+
+
+def _positions(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:
+    known = {label: code for code, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in known]
+    if unknown:
+        raise ValueError(f"y holds {unknown[0]!r}, which is no class of this {name}: it knows {classes.tolist()!r:.80}")
+    return np.array([known[label] for label in labels.tolist()], dtype=np.int64)

@@ -1,0 +1,283 @@
+"""What a trio of encoder, similarity and prototypes answers: classes, pairs, neighbours, and what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+
+from ...models import options
+from ...score.calibration import temperature
+from ...sequences import Sequences, as_one, as_sequences
+from ...sequences.arguments import real, whole
+from ...train import Trained
+from ...train.trained import exact
+from . import reading
+from .members import Floats, Members
+from .network import HEADS, PrototypeNetwork
+from .thresholds import Thresholds, accepting, rejecting
+from .verb import SimilarityOption
+
+_AT_ONCE = 1 << 22  # similarities that are there at a time
+
+
+class Retrieved(NamedTuple):
+    """Positions in the gallery, the most similar first, and the similarities: (query, k), or (k,) for one query."""
+
+    ids: NDArray[np.int64]
+    similarities: NDArray[np.float64]
+
+
+class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
+    """The verbs that need no more training; a subclass trains."""
+
+    inference = options.one_of(*HEADS, role="free")
+    similarity = SimilarityOption()
+
+    classes_: NDArray[Any]
+    trained_classes_: NDArray[Any]
+    encoder_: Any
+    beside_: list[Any]
+    members_: Members
+    prototypes_: Floats
+    owners_: NDArray[np.int64]
+    thresholds_: Thresholds
+    enrolled_: bool
+    n_vector_: int
+    network_: PrototypeNetwork
+    _records: ClassVar[tuple[type[Any], ...]] = (Members, Thresholds)
+    _call = "fit(X, y)"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters; `similarity` as it was given, where the attribute is the verb."""
+        return super().get_params(deep) | {"similarity": self.similarity.given}
+
+    # --- vectors and scores ------------------------------------------------------------------------------------------
+
+    def encode(self, X: Any, *, n_jobs: int | None = None) -> Floats:
+        """Vectors (item, feature) of sequences: what is compared."""
+        asked = self._asked(X)
+        return self._vectors(asked, n_jobs)
+
+    def _vectors(self, sequences: Sequences, n_jobs: int | None = None) -> Floats:
+        """Vectors of checked sequences, of all encoders together."""
+        return reading.together([reading.vectors(one, sequences, n_jobs) for one in (self.encoder_, *self.beside_)])
+
+    def class_scores(self, X: Any) -> NDArray[np.float64]:
+        """S of every sequence and the most similar prototype of every class, (item, class); see `inference`."""
+        return self._scored(self.encode(X))
+
+    def _scored(self, vectors: Floats) -> NDArray[np.float64]:
+        self._refuse_dense()
+        found = np.empty((len(vectors), len(self.classes_)))
+        if self.inference != "dense":
+            for first, scores in self._blocks(vectors):
+                found[:, first : first + len(scores)] = scores.T
+        if self.inference != "similarity":
+            dense = self._dense(vectors)
+            found = dense if self.inference == "dense" else (found + dense) / 2
+        return found
+
+    def _blocks(self, vectors: Floats) -> Iterator[tuple[int, NDArray[Any]]]:
+        """(first class, similarities (class, item)) of some classes at a time: 100 000 prototypes times 1000 fit."""
+        starts = np.searchsorted(self.owners_, np.arange(len(self.classes_) + 1))
+        begin, room = 0, max(1, _AT_ONCE // max(1, len(vectors)))
+        while begin < len(self.classes_):
+            end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + room, side="right")) - 1)
+            some = self.prototypes_[starts[begin] : starts[end]]
+            each = self.network_.similarity.scores(some, vectors)
+            yield begin, np.maximum.reduceat(each, starts[begin:end] - starts[begin], axis=0)
+            begin = end
+
+    def _dense(self, vectors: Floats) -> NDArray[np.float64]:
+        """What the dense layer says, in double precision, so that company changes no bit."""
+        with torch.no_grad():
+            dense = exact(self.network_.dense) if self.network_.dense is not None else None
+            assert dense is not None
+            own = vectors[:, : self.n_vector_].astype(np.float64) / reading.first_length(1 + len(self.beside_))
+            found: NDArray[np.float64] = dense(torch.from_numpy(own)).numpy()
+        return found
+
+    def _refuse_dense(self) -> None:
+        if self.inference == "similarity":
+            return
+        if self.network_.dense is None:
+            raise ValueError(f"inference={self.inference!r}: auxiliary=None has no dense head; use 'similarity'")
+        if self.enrolled_:
+            raise ValueError(
+                f"inference={self.inference!r}: the dense head knows the {len(self.trained_classes_)} classes of fit "
+                "only, and classes were enrolled or forgotten since; use set_params(inference='similarity')"
+            )
+
+    # --- classes -----------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, *, reject: bool = False) -> NDArray[Any]:
+        """The class of every sequence: that of the most similar prototype (eq. 4).
+
+        With `reject=True`, after `calibrate`, None for those that are like no class (see `novelty`).
+        """
+        vectors = self.encode(X)
+        limit = self._known("reject=True").novelty if reject else np.inf
+        best, scores = self._best(vectors)
+        found: NDArray[Any] = self.classes_[best]
+        if not reject:
+            return found
+        named = found.astype(object)
+        named[(-scores if self.inference == "similarity" else self._novelty(vectors)) > limit] = None
+        return named
+
+    def _best(self, vectors: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The best class of every vector and its score; equal scores go to the first class."""
+        self._refuse_dense()
+        if self.inference != "similarity":
+            scores = self._scored(vectors)
+            return scores.argmax(axis=1), scores.max(axis=1)
+        best, most = np.zeros(len(vectors), np.int64), np.full(len(vectors), -np.inf)
+        for first, scores in self._blocks(vectors):
+            here = scores.argmax(axis=0)
+            top = scores[here, np.arange(len(vectors))]
+            better = top > most
+            best[better], most[better] = first + here[better], top[better]
+        return best, most
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, (item, class): softmax of the scores, over the temperature of `calibrate`."""
+        found: NDArray[np.float64] = softmax(self.class_scores(X) / self._temperature(), axis=1)
+        return found
+
+    def _temperature(self) -> float:
+        return self.thresholds_.temperature if hasattr(self, "thresholds_") else 1.0
+
+    # --- pairs -------------------------------------------------------------------------------------------------------
+
+    def _similarity_of(self, x: Any, y: Any) -> Any:
+        """S of two sequences, or the matrix of collections: what `similarity(x, y)` gives."""
+        first, one = self._given(x, "x")
+        second, other = self._given(y, "y")
+        found = self._pairs(self._vectors(first), self._vectors(second))
+        return float(found[0, 0]) if one and other else found
+
+    def _pairs(self, first: Floats, second: Floats) -> NDArray[np.float64]:
+        """S of every row of one and every row of the other."""
+        found: NDArray[np.float64] = self.network_.similarity.scores(first, second).astype(np.float64)
+        return found
+
+    def verify(self, x: Any, y: Any) -> Any:
+        """Whether two sequences are of one class, which need not be a known one; of collections, a matrix.
+
+        Until `calibrate` has learned a threshold, where σ(S) ≥ ½ (eq. 5).
+        """
+        threshold = self.thresholds_.pair if hasattr(self, "thresholds_") else 0.0
+        found = self._similarity_of(x, y)
+        return bool(found >= threshold) if isinstance(found, float) else found >= threshold
+
+    def retrieve(self, x: Any, gallery: Any, k: int = 1) -> Retrieved:
+        """The k sequences of a gallery that are most similar to x, or to each of several (eq. 6).
+
+        Of equal similarities the first comes first.
+        """
+        asked, one = self._given(x, "x")
+        among, _ = self._given(gallery, "gallery")
+        if whole(k, "k", 1) > len(among):
+            raise ValueError(f"k={k}: expected 1 to {len(among)}, the number of sequences in gallery")
+        scores = self._pairs(self._vectors(asked), self._vectors(among))
+        ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        found = np.take_along_axis(scores, ids, axis=1)
+        return Retrieved(ids[0], found[0]) if one else Retrieved(ids, found)
+
+    def _given(self, value: Any, name: str) -> tuple[Sequences, bool]:
+        """Checked sequences, and whether it was a single one: (time,) or (time, *frame)."""
+        self._require_fitted()
+        one = not isinstance(value, Sequences) and self._is_one(value)
+        sequences = as_one(value, name) if one else as_sequences(value, name)
+        if not self._takes_missing():
+            sequences.refuse_missing(type(self).__name__, name)
+        self._refuse_frame(sequences.frame, name)
+        return sequences, one
+
+    def _is_one(self, value: Any) -> bool:
+        axes = np.ndim(value) if hasattr(value, "ndim") else None
+        if axes is None:  # a list: of numbers, or of sequences
+            return len(value) > 0 and all(np.ndim(entry) == 0 for entry in value)
+        return axes == 1 or (axes == 1 + len(self.frame_) and np.shape(value)[1:] == self.frame_)
+
+    # --- what is new -------------------------------------------------------------------------------------------------
+
+    def novelty(self, X: Any) -> NDArray[np.float64]:
+        """How little each sequence is like any class, (item,): −max S over all prototypes."""
+        return self._novelty(self.encode(X))
+
+    def _novelty(self, vectors: Floats) -> NDArray[np.float64]:
+        most = np.full(len(vectors), -np.inf)
+        for _, scores in self._blocks(vectors):
+            most = np.maximum(most, scores.max(axis=0))
+        return -most
+
+    def _known(self, asked: str) -> Thresholds:
+        self._require_fitted()
+        if not hasattr(self, "thresholds_"):
+            raise ValueError(f"{asked} needs a threshold: call calibrate(X, y) with examples that fit has not seen")
+        return self.thresholds_
+
+    def calibrate(
+        self, X: Any, y: Any = None, *, unknown: Any = None, false_accept: float = 0.01, false_reject: float = 0.05
+    ) -> Self:
+        """Learn temperature and thresholds from examples that `fit` and `enroll` have not seen.
+
+        Parameters
+        ----------
+        X, y
+            Examples of classes that are known, with their classes, two or more, of some class two or more.
+        unknown : sequences, optional
+            Examples of no known class; then `predict(reject=True)` weighs both errors alike.
+        false_accept : float
+            `verify` accepts at most this share of pairs of different classes.
+        false_reject : float
+            Without `unknown`, `predict(reject=True)` rejects at most this share of known ones.
+        """
+        sequences = self._asked(X)
+        labels = self._classes(sequences, y, "there is no calibration")
+        shares = real(false_accept, "false_accept", 0, 1), real(false_reject, "false_reject", 0, 1)
+        codes = self._codes(labels)
+        same = _same_pairs(codes)
+        strange = None if unknown is None else self._novelty(self.encode(unknown))
+        vectors = self._vectors(sequences)
+        pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
+        self.thresholds_ = Thresholds(
+            temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
+            pair=accepting(pairs, same, shares[0]),
+            novelty=rejecting(self._novelty(vectors), strange, shares[1]),
+        )
+        return self
+
+    def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Which of the known classes each label is."""
+        self._refuse_mixture(labels)
+        places = np.searchsorted(self.classes_, labels)
+        missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
+        if len(missing):
+            raise ValueError(
+                f"y holds {missing.tolist()[0]!r}, which is no class of this {type(self).__name__}: enroll it, or give "
+                "such examples as unknown"
+            )
+        return places.astype(np.int64)
+
+    def _refuse_mixture(self, labels: NDArray[Any]) -> None:
+        if (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):  # as text, 1 would be "1"
+            known, other = self.classes_.tolist()[0], labels.tolist()[0]
+            raise TypeError(f"y holds {other!r}, and the classes so far are like {known!r}: expected the same kind")
+
+
+def _same_pairs(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of all pairs are of one class; there must be some of either kind."""
+    first, second = np.triu_indices(len(codes), 1)
+    same: NDArray[np.bool_] = codes[first] == codes[second]
+    if not same.any() or same.all():
+        kind = "of two classes" if same.any() else "of one class"
+        raise ValueError(f"X has no pair {kind}, and a threshold needs pairs of both kinds: give more examples")
+    return same

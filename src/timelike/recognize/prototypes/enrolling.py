@@ -1,0 +1,162 @@
+"""New classes without training, more examples of old ones, and classes that are forgotten."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from ...models import options
+from ...sequences.arguments import flag, real, whole
+from .answering import Answering
+from .members import Floats, Members, centres, in_order
+
+
+class Enrolling(Answering):
+    """Classes come and go; a change happens as a whole or not at all."""
+
+    n_prototypes = options.whole(1)
+
+    def enroll(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        extend: bool = False,
+        n_prototypes: int | None = None,
+        adapt_steps: int = 0,
+        adapt_rate: float = 1e-4,
+    ) -> Self:
+        """Add classes by examples: their prototypes are means of vectors, and nothing is trained.
+
+        Enrolling in parts (with `extend`) is the same as at once, in any order. Thresholds of `calibrate` stay: call
+        it again when many classes are new.
+
+        Parameters
+        ----------
+        X, y
+            Examples and their classes: `y`, or the labels that X carries.
+        extend : bool
+            Whether examples may also be of classes that are known, whose prototypes they then move.
+        n_prototypes : int, optional
+            How many prototypes a class gets, by k-means; 1, or for a class that is extended as many as it has.
+        adapt_steps : int
+            Steps of gradient descent, with momentum ½ and the rate `adapt_rate`, by which the prototypes of these
+            classes, and nothing else, are moved to tell these examples apart.
+        """
+        self._require_fitted()
+        flag(extend, "extend")
+        steps, rate = whole(adapt_steps, "adapt_steps", 0), real(adapt_rate, "adapt_rate", above=0, most=1e3)
+        count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
+        sequences = self._asked(X)
+        labels = self._classes(sequences, y, "there is nothing to enroll")
+        self._refuse_mixture(labels)
+        self._refuse_known(labels, extend)
+        vectors = self._vectors(sequences)
+        classes, members, touched = self._joined(labels, vectors, count)
+        prototypes, owners = self._moved(classes, members, touched)
+        if steps:
+            codes = np.searchsorted(classes, labels)
+            prototypes = self._adapted(prototypes, owners, vectors, codes, steps, rate)
+        self._settle(classes, members, prototypes, owners)
+        return self
+
+    def forget(self, label: Any) -> Self:
+        """Remove a class, its prototypes and its examples."""
+        self._require_fitted()
+        place = self._codes(np.asarray([label]))[0]
+        if len(self.classes_) == 1:
+            raise ValueError(f"{label!r} is the only class: enroll another before it is forgotten")
+        stay, kept = self.members_.owners != place, self.owners_ != place
+        members = Members(
+            self.members_.vectors[stay],
+            _closed(self.members_.owners[stay], place),
+            np.delete(self.members_.counts, place),
+        )
+        self._settle(
+            np.delete(self.classes_, place), members, self.prototypes_[kept], _closed(self.owners_[kept], place)
+        )
+        return self
+
+    def _refuse_known(self, labels: NDArray[Any], extend: bool) -> None:
+        known = np.intersect1d(labels, self.classes_)
+        if len(known) and not extend:
+            raise ValueError(
+                f"y holds {known.tolist()[0]!r}, which is a class already: extend=True adds the examples to it, "
+                f"forget({known.tolist()[0]!r}) makes room for others"
+            )
+
+    def _joined(
+        self, labels: NDArray[Any], vectors: Floats, count: int | None
+    ) -> tuple[NDArray[Any], Members, NDArray[np.int64]]:
+        """All classes, all examples, and which classes have new ones."""
+        classes = np.unique(np.concatenate([self.classes_, labels]))
+        moved = np.searchsorted(classes, self.classes_)
+        codes = np.searchsorted(classes, labels).astype(np.int64)
+        counts = np.ones(len(classes), np.int64)
+        counts[moved] = self.members_.counts
+        touched = np.unique(codes)
+        if count is not None:
+            counts[touched] = count
+        old = moved[self.members_.owners]
+        fresh = np.isin(old, touched)
+        more, theirs = np.concatenate([self.members_.vectors[fresh], vectors]), np.concatenate([old[fresh], codes])
+        order = in_order(more, theirs)
+        every = np.concatenate([self.members_.vectors[~fresh], more[order]])
+        owners = np.concatenate([old[~fresh], theirs[order]])
+        by_class = np.argsort(owners, kind="stable")
+        return classes, Members(every[by_class], owners[by_class], counts), touched
+
+    def _moved(
+        self, classes: NDArray[Any], members: Members, touched: NDArray[np.int64]
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Prototypes of all classes: those without new examples as they were."""
+        owners = np.searchsorted(classes, self.classes_)[self.owners_]
+        stay = ~np.isin(owners, touched)
+        new = [centres(members.of(owner), int(members.counts[owner])) for owner in touched.tolist()]
+        theirs = np.repeat(touched, [len(some) for some in new])
+        prototypes, owners = np.concatenate([self.prototypes_[stay], *new]), np.concatenate([owners[stay], theirs])
+        by_class = np.argsort(owners, kind="stable")
+        return prototypes[by_class], owners[by_class]
+
+    def _adapted(
+        self,
+        prototypes: Floats,
+        owners: NDArray[np.int64],
+        vectors: Floats,
+        codes: NDArray[np.int64],
+        steps: int,
+        rate: float,
+    ) -> Floats:
+        """Prototypes of these classes after some steps down the loss of eq. 2 on these examples."""
+        moving = torch.from_numpy(np.isin(owners, codes))
+        given, all_of, targets = (torch.from_numpy(array) for array in (vectors, prototypes.copy(), codes))
+        own = all_of[moving].clone().requires_grad_()
+        descent = torch.optim.SGD([own], lr=rate, momentum=0.5)
+        classes = torch.from_numpy(owners).expand(len(given), -1)
+        for _ in range(steps):
+            now = all_of.masked_scatter(moving[:, None], own)
+            each = self.network_.similarity.matrix(now, given).T
+            empty = each.new_full((len(given), int(owners.max()) + 1), -torch.inf)
+            loss = F.cross_entropy(empty.scatter_reduce(1, classes, each, "amax"), targets)
+            descent.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            descent.step()
+        found: Floats = all_of.masked_scatter(moving[:, None], own).detach().numpy()
+        if not np.isfinite(found).all():
+            raise ValueError(f"adapt_rate={rate:g}: prototypes are not finite after {steps} steps; use a smaller one")
+        return found
+
+    def _settle(self, classes: NDArray[Any], members: Members, prototypes: Floats, owners: NDArray[np.int64]) -> None:
+        """From now on these: everything was computed before."""
+        self.classes_, self.members_, self.prototypes_, self.owners_ = classes, members, prototypes, owners
+        self.enrolled_ = True
+        self.network_.place(prototypes, owners)
+
+
+def _closed(owners: NDArray[np.int64], place: int) -> NDArray[np.int64]:
+    """Numbers of classes after one is gone."""
+    return owners - (owners > place)

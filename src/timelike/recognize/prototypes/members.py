@@ -1,0 +1,79 @@
+"""What is known of the members of classes, and the prototypes that follow from it, in whatever order they came."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+_ROUNDS = 100  # of k-means, which is over long before
+
+
+class Members(NamedTuple):
+    """The vectors of all examples, their class by number, and how many prototypes each class is to have.
+
+    They are kept in an order of their own, by class and then by value, so that nothing depends on the order in which
+    they came, nor on how many came at once.
+    """
+
+    vectors: Floats
+    owners: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def of(self, owner: int) -> Floats:
+        """The vectors of one class."""
+        begin, end = np.searchsorted(self.owners, [owner, owner + 1])
+        return self.vectors[begin:end]
+
+
+def in_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions that bring vectors into their own order: by class, then by value.
+
+    >>> in_order(np.float32([[2], [1], [0]]), np.array([0, 0, 1]))
+    array([1, 0, 2])
+    """
+    return np.asarray(np.lexsort((*vectors.T[::-1], owners)), np.int64)
+
+
+def centres(vectors: Floats, count: int) -> Floats:
+    """The mean of vectors, or the means of up to `count` clusters of them, in the order in which these were found.
+
+    Sums are in double precision and in the order given. k-means begins with the vector nearest to the mean, and then
+    with the one farthest from those before: nothing is drawn. Of fewer different vectors there are fewer clusters.
+
+    >>> centres(np.float32([[0, 0], [0, 1], [4, 4], [4, 5]]), 2)
+    array([[0. , 0.5],
+           [4. , 4.5]], dtype=float32)
+    """
+    given = vectors.astype(np.float64)
+    if count == 1:
+        return np.asarray(given.mean(axis=0, keepdims=True), np.float32)
+    found = given[_far_apart(given, count)]
+    nearest = np.full(len(given), -1)
+    for _ in range(_ROUNDS):
+        now = _squares(given, found).argmin(axis=1)
+        if (now == nearest).all():
+            break
+        nearest = now
+        taken = [given[nearest == k].mean(axis=0) for k in range(len(found)) if (nearest == k).any()]
+        found = np.array(taken)
+    return found.astype(np.float32)
+
+
+def _far_apart(given: NDArray[np.float64], count: int) -> list[int]:
+    """Positions to begin with: nearest to the mean, then farthest from all before; none twice."""
+    apart = np.full(len(given), np.inf)
+    chosen = [int(_squares(given, given.mean(axis=0, keepdims=True))[:, 0].argmin())]
+    while len(chosen) < count:
+        apart = np.minimum(apart, _squares(given, given[chosen[-1:]])[:, 0])
+        if apart.max() == 0:
+            break
+        chosen.append(int(apart.argmax()))
+    return chosen
+
+
+def _squares(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[Any]:
+    """Squared distances, exactly 0 for what is equal, a row of `other` at a time."""
+    return np.stack([np.square(one - row).sum(axis=1) for row in other], axis=1)

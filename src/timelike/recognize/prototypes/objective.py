@@ -1,0 +1,211 @@
+"""Learning: Algorithm 1, the three losses over batches with several members of every class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from ...models import fingerprint
+from ...sequences import Sequences
+from ...sequences.moments import Moments
+from ...train import Batch, Objective, per_class
+from ...train.batches import epoch_of
+from ...train.loop import evaluating
+from ..attacks.base import Attack
+from .network import Angles, PrototypeNetwork
+
+_UNLIKE = 256  # pairs of two classes that a batch compares at least, if it has as many
+_LITTLE = 0.1  # of what there is between chance and 1
+_LOOKED_AT = 512  # examples by which a training is judged
+Change = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is done to single frames, which have no course: noise of this deviation in every number."""
+
+    deviation: float = 0.1
+
+    def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """x (item, time, *frame) with noise, and its lengths."""
+        drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        return x + self.deviation * torch.randn(x.shape, generator=drawn, dtype=x.dtype), lengths
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a network is trained, beside its budget: see the parameters of `Prototypes`."""
+
+    batch_size: int = 64
+    n_per_class: int = 6
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+    optimizer: str = "adamw"
+    keep: float = 0.9
+    smoothing: float = 0.0
+    soft_pairs: bool = False
+    change: Change | None = None
+    adversary: Attack | None = None
+
+
+class Learning(Objective):
+    """L = L_class + L_pair + L_aux of a batch, each unordered pair once (Monteiro et al., 2021, eq. 2 and 3).
+
+        L_class = mean of −log softmax(S(C, z_i))_{y_i}
+        L_pair  = mean over pairs of one class of −log σ(S(z_i, z_j)) + mean over the others of −log σ(−S(z_i, z_j))
+        L_aux   = mean of −log softmax(W z_i + b)_{y_i}
+
+    The averages C are moved before the loss, and are constants for its gradient. A batch without a pair of one kind
+    has nothing to learn from that kind, and the mean over none is 0.
+    """
+
+    module: PrototypeNetwork
+
+    def __init__(
+        self,
+        module: PrototypeNetwork,
+        sequences: Sequences,
+        codes: NDArray[np.int64],
+        recipe: Recipe,
+        *,
+        vectors: NDArray[np.float32] | None = None,
+        symmetric: bool = True,
+        moments: Moments | None = None,
+    ) -> None:
+        self.module, self.sequences, self.codes, self.recipe = module, sequences, codes, recipe
+        self.vectors, self.symmetric, self.moments = vectors, symmetric, moments
+        self.width = min(max(2, recipe.batch_size // recipe.n_per_class), int(codes.max()) + 1)
+
+    def n_batches(self) -> int:
+        """About how many batches show everything once."""
+        return epoch_of(self.codes, self.recipe.n_per_class, self.width)
+
+    def optimizers(self) -> Optimizer:
+        """Adam or AdamW over what is not frozen."""
+        kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
+        free = [weight for weight in self.module.parameters() if weight.requires_grad]
+        return kind(free, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Several members of several classes, changed a little."""
+        for ids in per_class(self.codes, self.recipe.n_per_class, rng, n_classes=self.width):
+            order = rng.random(len(ids))  # which of a pair comes first
+            if self.vectors is not None:
+                yield Batch(ids, vectors=self.vectors[ids], labels=self.codes[ids], order=order)
+                continue
+            batch = Batch.of(self.sequences, ids, labels=self.codes)
+            x, lengths = batch["x"], batch["lengths"]
+            if self.recipe.change is not None:
+                x, lengths = self.recipe.change(x, lengths, rng)
+            yield Batch(ids, x=x, lengths=lengths, labels=batch["labels"], order=order)
+
+    def loss(self, batch: Batch) -> Mapping[str, Tensor]:
+        """The sum as `loss`, and its parts."""
+        labels, vectors = batch["labels"], self._vectors(batch)
+        if not isinstance(self.module.averages, nn.Parameter):
+            self.module.average(vectors, labels, self.recipe.keep)
+        found: dict[str, Tensor] = {}
+        found["class"] = self._classified(vectors, labels)
+        found["pair"] = self._pairs(vectors, labels, batch["order"])
+        if self.module.dense is not None:
+            found["auxiliary"] = self._dense(self.module.dense, vectors, labels)
+        return {"loss": sum(found.values(), vectors.new_zeros(())), **{k: v.detach() for k, v in found.items()}}
+
+    def _classified(self, vectors: Tensor, labels: Tensor) -> Tensor:
+        """eq. 2, over the classes that have an average by now."""
+        logits, known = self.module.similarity.matrix(self.module.averages, vectors).T, self._known()
+        if known is None:
+            return F.cross_entropy(logits, labels, label_smoothing=self.recipe.smoothing)
+        return F.cross_entropy(logits.masked_fill(~known, -torch.inf), labels)  # which smoothing would make infinite
+
+    def _dense(self, dense: nn.Module, vectors: Tensor, labels: Tensor) -> Tensor:
+        logits = dense(vectors)
+        if isinstance(dense, Angles):
+            return dense.loss(logits, labels)
+        return F.cross_entropy(logits, labels, label_smoothing=self.recipe.smoothing)
+
+    def _known(self) -> Tensor | None:
+        """Which classes have an average by now; None once all have."""
+        averages = self.module.averages
+        return None if isinstance(averages, nn.Parameter) or bool(self.module.seen.all()) else self.module.seen
+
+    def _vectors(self, batch: Batch) -> Tensor:
+        if "vectors" in batch.tensors:
+            return batch["vectors"]
+        x, lengths = batch["x"], batch["lengths"]
+        if self.recipe.adversary is not None:
+            x = self._attacked(x, lengths, batch["labels"])
+        found: Tensor = self.module(x, lengths)
+        return found
+
+    def _attacked(self, x: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
+        """The batch as the adversary makes it, against all heads, in evaluation mode: dropout would be its noise."""
+        adversary = self.recipe.adversary
+        assert adversary is not None
+        with evaluating(self.module):
+            if not bool(self.module.seen[labels].all()) and not isinstance(self.module.averages, nn.Parameter):
+                self.module.average(self.module(x, lengths), labels, self.recipe.keep)
+            return adversary.perturbed(x, lengths, labels, self._heads, moments=self.moments)
+
+    def _heads(self, x: Tensor, lengths: Tensor) -> list[Tensor]:
+        """Logits of all heads, over the classes that have an average by now."""
+        vectors, known = self.module(x, lengths), self._known()
+        similar = self.module.similarity.matrix(self.module.averages, vectors).T
+        found = [similar if known is None else similar.masked_fill(~known, -1e9)]
+        return found if self.module.dense is None else [*found, self.module.dense(vectors)]
+
+    def _pairs(self, vectors: Tensor, labels: Tensor, order: Tensor) -> Tensor:
+        """eq. 3 over all pairs of one class and as many of the others as are worth their time, drawn anew every step.
+
+        Without symmetry the order within a pair is drawn too, by one number for each of the two.
+        """
+        first, second = torch.triu_indices(len(labels), len(labels), 1, device=labels.device)
+        same = labels[first] == labels[second]
+        unlike = (~same).nonzero()[:, 0]
+        drawn = unlike[torch.randperm(len(unlike), device=labels.device)[: max(_UNLIKE, int(same.sum()))]]
+        chosen = torch.cat([same.nonzero()[:, 0], drawn])
+        first, second, same = first[chosen], second[chosen], same[chosen]
+        turned = order[first] > order[second] if not self.symmetric else torch.zeros_like(same)
+        first, second = torch.where(turned, second, first), torch.where(turned, first, second)
+        losses = self._binary(self.module.similarity(vectors[first], vectors[second]), same)
+        return losses[same].sum() / max(1, int(same.sum())) + losses[~same].sum() / max(1, int((~same).sum()))
+
+    def _binary(self, scores: Tensor, same: Tensor) -> Tensor:
+        """−log of the probability of what is so, or that of targets that are almost so."""
+        if not self.recipe.soft_pairs:
+            return F.softplus(torch.where(same, -scores, scores))
+        uncertain = 0.1 * torch.rand_like(scores)
+        targets = torch.where(same, 1 - uncertain, uncertain)
+        return F.binary_cross_entropy_with_logits(scores, targets, reduction="none")
+
+    def identity(self) -> dict[str, str | int]:
+        """The data; what else counts is said by the owner's options."""
+        data = fingerprint(self.sequences.lengths, self.sequences.values)
+        return {"sequences": data, "labels": fingerprint(self.codes)}
+
+    @torch.no_grad()
+    def complaint(self) -> str | None:
+        """Examples that were learned from and are hardly recognized."""
+        some = np.arange(0, len(self.codes), max(1, len(self.codes) // _LOOKED_AT))
+        labels = torch.as_tensor(self.codes[some])
+        if self.vectors is not None:
+            vectors = torch.as_tensor(self.vectors[some])
+        else:
+            x, lengths = self.sequences[some].tensor()
+            vectors = self.module(x, lengths)
+        right = self.module.similarity.matrix(self.module.averages, vectors.to(self.module.averages.dtype)).argmax(0)
+        share = float((right == labels).float().mean())
+        chance = float(labels.bincount().max() / len(labels))
+        if share - chance > _LITTLE * (1 - chance):
+            return None
+        return (
+            f"it recognizes {share:.0%} of the examples it learned from, and always the largest class would be "
+            f"{chance:.0%}; change learning_rate, give it more steps, or look whether classes can be told apart"
+        )

@@ -1,0 +1,200 @@
+"""How an encoder of any kind is read: its torch module, the sequences as that takes them, and its vectors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ...align.matrix import threads_of
+from ...encode import Encoder, Rocket, StatisticsEncoder
+from ...encode.applied import vectors_of
+from ...encode.base import Floats, Stream, directions
+from ...metric import Discriminant, SiameseGRU
+from ...metric.comparer import Comparer
+from ...metric.discriminant.whitened import Whitened
+from ...models import parts
+from ...sequences import Sequences
+from ...sequences.moments import Moments
+from ...sequences.sampling import RandomState
+from ...train import Trained
+
+WIDEST = 512  # numbers of a vector; of more, as Rocket has them, whitened principal components are taken
+COMPONENTS = 128
+
+
+def checked(value: Any, name: str) -> Any:
+    """An encoder of the library, fitted or not, a torch module, or None."""
+    given = parts.thawed(value)
+    if given is None or isinstance(given, nn.Module) or is_encoder(given):
+        return value
+    raise TypeError(
+        f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), a torch module (x, lengths) → "
+        "vectors, or None"
+    )
+
+
+def checked_companions(value: Any, name: str) -> Any:
+    """A list of encoders, which may be empty."""
+    several = isinstance(value, list | tuple)
+    if several and all(is_encoder(parts.thawed(one)) for one in value):
+        return value
+    raise TypeError(f"{name}={value!r:.80}: expected a list of encoders such as [timelike.Rocket()], [] or None")
+
+
+def is_encoder(value: Any) -> bool:
+    """Whether it makes vectors of sequences; a siamese network does so too."""
+    return isinstance(value, Encoder | SiameseGRU)
+
+
+def begun(
+    given: Any, sequences: Sequences, labels: Any, *, freeze: bool, standardize: bool, random_state: RandomState
+) -> Any:
+    """A copy of the encoder to work with: as it is if it has learned, drawn if labels will train it, else fitted."""
+    encoder = parts.thawed(given)
+    if encoder is None:
+        encoder = SiameseGRU(standardize=standardize, random_state=random_state)
+    if isinstance(encoder, nn.Module):
+        return OwnModule(copy.deepcopy(encoder), sequences, standardize=standardize)
+    if parts.has_learned(encoder):
+        return copy.deepcopy(encoder)
+    blank = parts.blank(encoder)
+    if "random_state" in blank.get_params() and blank.get_params()["random_state"] is None:
+        blank.set_params(random_state=random_state)
+    if isinstance(blank, Trained) and not freeze:
+        with blank._fitting():
+            blank._begin(blank._learn_from(sequences))
+        blank.network_.eval()
+        return blank
+    fitted = blank.fit(sequences, labels)
+    if fitted.encode(sequences[:1]).shape[1] > WIDEST:
+        return Whitened(fitted, n_features=COMPONENTS, random_state=random_state).fit(sequences)
+    return fitted
+
+
+def companions(given: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
+    """What is used as it is beside a network: fitted copies; None for discriminants of two kinds of features.
+
+    They know all directions in which sequences differ, where a network trained on few classes knows few.
+    """
+    if given is None:
+        kinds: list[Any] = [Rocket(random_state=random_state), StatisticsEncoder()]
+        given = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
+    return [parts.ready(parts.thawed(one), sequences, labels) for one in given]
+
+
+def together(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Vectors of several encoders as one of length 1, the first with half the share of any other; of one, its own.
+
+    >>> together([np.float32([[3, 4]]), np.float32([[0, 2]])]).round(3)
+    array([[0.346, 0.462, 0.   , 0.816]], dtype=float32)
+    """
+    if len(vectors) == 1:
+        return vectors[0]
+    lengths = [first_length(len(vectors)), *[np.sqrt(2) * first_length(len(vectors))] * (len(vectors) - 1)]
+    scaled = [length * directions(some.astype(np.float64)) for length, some in zip(lengths, vectors, strict=True)]
+    return np.asarray(np.concatenate(scaled, axis=1), np.float32)
+
+
+def first_length(count: int) -> float:
+    """How long the first of so many vectors is when they are put together: 1 if it is alone.
+
+    It is the one that is trained, and has half the share of another: with as much as these it would decide alone
+    between classes that it knows, and those that are enrolled would be taken for one of them (decision 0039).
+
+    >>> round(first_length(3) ** 2, 3)
+    0.2
+    """
+    return 1.0 if count == 1 else float(1 / np.sqrt(2 * count - 1))
+
+
+def trainable(encoder: Any) -> bool:
+    """Whether it has a torch module, through which gradients go."""
+    return isinstance(encoder, Trained | OwnModule)
+
+
+def module_of(encoder: Any, *, unit: bool = False) -> nn.Module:
+    """(x, lengths) → vectors, with gradients to the weights of the encoder; an error where it has no torch module.
+
+    With `unit` vectors have length 1.
+    """
+    if not trainable(encoder):
+        return Opaque(type(encoder).__name__)
+    return Reading(encoder.network_, getattr(encoder, "spread_", None), unit=unit)
+
+
+def vectors(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
+    """Vectors (item, feature) of checked sequences, in evaluation mode."""
+    found: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
+    return found
+
+
+class Reading(nn.Module):
+    """The network of an encoder as (x, lengths) → vectors, and what the encoder does to vectors afterwards."""
+
+    center: Tensor | None
+    turn: Tensor
+
+    def __init__(self, network: nn.Module, spread: Any = None, *, unit: bool = False) -> None:
+        super().__init__()
+        self.network, self.unit = network, unit
+        known = None if spread is None else [torch.as_tensor(part, dtype=torch.float32) for part in spread]
+        self.register_buffer("center", None if known is None else known[0])
+        self.register_buffer("turn", None if known is None else known[1])
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(item, time, channel) → (item, feature)."""
+        if isinstance(self.network, Comparer):
+            known = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+            found: Tensor = self.network.features(x, known).values[:, 0]
+        else:
+            found = self.network(x, lengths)
+        found = found if self.center is None else (found - self.center) @ self.turn
+        return F.normalize(found, dim=-1) if self.unit else found
+
+
+class Together(Stream):
+    """Streams of several encoders as one, whose vectors are put together."""
+
+    def __init__(self, streams: list[Any]) -> None:
+        self._streams = streams
+
+    def push(self, sample: Any) -> Floats:
+        """The vector (feature,) with this sample."""
+        found = together([stream.push(sample)[None] for stream in self._streams])
+        self.n_samples += 1
+        return np.asarray(found[0])
+
+
+class Opaque(nn.Module):
+    """In the place of an encoder without a torch module, which is used as it is."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """An error: there is nothing that a gradient could go through."""
+        raise TypeError(f"{self.name} has no torch module: give its vectors to scored(), or another encoder")
+
+
+class OwnModule:
+    """A torch module of the caller's (x, lengths) → vectors as an encoder; x is (item, time, *frame)."""
+
+    def __init__(self, network: nn.Module, sequences: Sequences, *, standardize: bool) -> None:
+        self.network_ = network
+        images = len(sequences.frame) > 1
+        of = Moments.per_channel if images else Moments.of
+        self.moments_ = of(sequences) if standardize else Moments.none(sequences.frame)
+
+    def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
+        return self.moments_.applied(sequences, name)
+
+    def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """Vectors (item, feature) in evaluation mode."""
+        return vectors_of(self.network_.eval(), self._ready(X, "X"), threads_of(n_jobs))

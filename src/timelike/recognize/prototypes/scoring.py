@@ -1,0 +1,115 @@
+"""Similarities of arrays, without gradients: the first layer block by block, and the kernel on what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...encode.causal.network import rounds_alike
+from ...native import similarity as native
+from ...native.causal import alike
+from ...train.threads import torch_threads
+
+Array = NDArray[Any]
+
+AT_ONCE = 1 << 21  # hidden units of a block of vectors: at 512 of them 4 096 vectors, some 25 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Vectors of the first side behind the first layer: for those who compare many times with the same."""
+
+    hidden: Array
+    """(item, hidden)"""
+
+    def __len__(self) -> int:
+        return len(self.hidden)
+
+
+class Weights(NamedTuple):
+    """What a similarity has learned, in main memory; see `Similarity`."""
+
+    sides: tuple[Tensor, Tensor]
+    """(feature, hidden) of each side."""
+    biases: tuple[Tensor, Tensor]
+    """(hidden,) of each side; that of W stands on one of them."""
+    last: Tensor
+    """(hidden,)"""
+    slope: float
+    constant: float
+
+    def layer(self, dtype: Any) -> native.Layer:
+        """What is applied to the sum of both sides."""
+        return native.Layer(self.last.numpy().astype(dtype), self.slope, self.constant)
+
+
+def known(weights: Weights, u: Array, threads: int) -> Known:
+    """The first side behind the first layer, in the dtype of u."""
+    return Known(_hidden(u, weights.sides[0], weights.biases[0], threads))
+
+
+def scores(weights: Weights, u: Array | Known, v: Array, threads: int) -> Array:
+    """S of every row of u and of v, (u, v)."""
+    out = np.empty((len(u), len(v)), v.dtype)
+    for columns, right in _blocks(weights, v, 1, threads):
+        for rows, left in _blocks(weights, u, 0, threads):
+            out[rows, columns] = native.scores(left, right, weights.layer(v.dtype), threads=threads)
+    return out
+
+
+def best(weights: Weights, u: Array | Known, v: Array, k: int, threads: int) -> tuple[Array, NDArray[np.int64]]:
+    """For every row of v the k largest S and the rows of u that have them, each (v, k)."""
+    values, ids = np.empty((len(v), k), v.dtype), np.empty((len(v), k), np.int64)
+    for columns, right in _blocks(weights, v, 1, threads):
+        found: list[tuple[Array, NDArray[np.int64]]] = []
+        for rows, left in _blocks(weights, u, 0, threads):
+            few = native.best(left, right, weights.layer(v.dtype), min(k, len(left)), threads=threads)
+            found = [_merged([*found, (few[0], few[1] + rows.start)], k)]
+        values[columns], ids[columns] = found[0]
+    return values, ids
+
+
+def maxima(weights: Weights, u: Array | Known, v: Array, starts: NDArray[np.int64], threads: int) -> Array:
+    """For every row of v the largest S in every group of rows of u, which begin at `starts`, (v, group)."""
+    out = np.full((len(v), len(starts)), -np.inf, v.dtype)
+    for columns, right in _blocks(weights, v, 1, threads):
+        for rows, left in _blocks(weights, u, 0, threads):
+            groups = slice(np.searchsorted(starts, rows.start, "right") - 1, np.searchsorted(starts, rows.stop))
+            begin = np.maximum(starts[groups] - rows.start, 0)
+            found = native.maxima(left, right, weights.layer(v.dtype), begin, threads=threads)
+            out[columns, groups] = np.maximum(out[columns, groups], found)
+    return out
+
+
+def _merged(found: list[tuple[Array, NDArray[np.int64]]], k: int) -> tuple[Array, NDArray[np.int64]]:
+    """The k largest of several lists; of equal ones those of the earlier list, as stable sorting leaves them."""
+    values, ids = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(values, order, 1), np.take_along_axis(ids, order, 1)
+
+
+def _blocks(weights: Weights, side: Array | Known, which: int, threads: int) -> Iterator[tuple[slice, Array]]:
+    """Rows of a side behind the first layer, as many at a time as memory is meant for."""
+    if isinstance(side, Known):
+        yield slice(0, len(side)), side.hidden
+        return
+    at_once = max(1, AT_ONCE // len(weights.last))
+    for begin in range(0, len(side), at_once):
+        rows = slice(begin, min(begin + at_once, len(side)))
+        yield rows, _hidden(side[rows], weights.sides[which], weights.biases[which], threads)
+
+
+def _hidden(side: Array, weight: Tensor, bias: Tensor, threads: int) -> Array:
+    """The first layer of one side, every row rounded alike whatever rows are beside it."""
+    n_features, n_hidden = weight.shape
+    exact = side.dtype == np.float64 or not rounds_alike(n_features, n_hidden, threads)
+    dtype = torch.float64 if exact else torch.float32
+    with torch.no_grad(), torch_threads(threads):
+        found = alike.product(torch.tensor(side, dtype=dtype), weight.to(dtype), bias.to(dtype))
+    return np.ascontiguousarray(found.numpy().astype(side.dtype, copy=False))

@@ -1,0 +1,190 @@
+"""Similarity: a perceptron of two vectors, whose first layer is computed once per vector and not once per pair."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ... import native
+from ...sequences.arguments import flag, real, whole
+from ...sequences.padding import plain
+from . import scoring
+from .scoring import Known, Weights
+
+
+class Sides(NamedTuple):
+    """What the first layer makes of either side, and the second layer that is applied to sums of the two."""
+
+    first: Tensor
+    """(…, hidden): of u."""
+    second: Tensor
+    """(…, hidden): of v, the bias included."""
+    weight: Tensor
+    """(hidden,)"""
+
+
+class Similarity(nn.Module):
+    """How alike two vectors are, S(u, v) = w·φ(W[u; v] + b) + c, with φ the leaky ReLU; σ(S) ≥ ½ is "the same".
+
+    W[u; v] = W₁u + W₂v, so the first layer is a product for every vector, and only its activation one for every pair.
+    S(u, v) is not S(v, u), and S(u, u) is not the largest of all: a similarity is learned, not a distance. In
+    `Prototypes` u is the prototype.
+
+    Parameters
+    ----------
+    n_features : int
+        Numbers of a vector.
+    hidden : int
+        Units of the hidden layer.
+    dropout : float
+        Share of the hidden units that training leaves out.
+    slope : float
+        Of φ below 0.
+    symmetrize : bool
+        (S(u, v) + S(v, u)) / 2 in place of S(u, v).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from timelike.nn import Similarity
+    >>> similarity = Similarity(3, hidden=8).eval()
+    >>> prototypes, vectors = torch.randn(2, 3), torch.randn(5, 3)
+    >>> similarity.matrix(prototypes, vectors).shape
+    torch.Size([2, 5])
+    >>> bool(torch.isclose(similarity(prototypes[1], vectors[4]), similarity.matrix(prototypes, vectors)[1, 4]))
+    True
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        hidden: int = 512,
+        dropout: float = 0.25,
+        slope: float = 0.1,
+        symmetrize: bool = False,
+    ) -> None:
+        super().__init__()
+        self.n_features = whole(n_features, "n_features", 1)
+        self.slope = real(slope, "slope", 0, 1)
+        self.symmetrize = flag(symmetrize, "symmetrize")
+        rate = real(dropout, "dropout", 0)
+        if rate >= 1:
+            raise ValueError(f"dropout={dropout}: expected a share of at least 0 and below 1")
+        self.first = nn.Linear(2 * self.n_features, whole(hidden, "hidden", 1))
+        self.dropout = nn.Dropout(rate)
+        self.last = nn.Linear(self.first.out_features, 1)
+
+    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+        """S of vectors (…, feature) and (…, feature), whose leading axes are broadcast, (…)."""
+        self._refuse(u, "u")
+        self._refuse(v, "v")
+        sides = self.sides(u, v)
+        return self._joined(sides.first + sides.second, sides.weight)
+
+    def matrix(self, u: Tensor, v: Tensor) -> Tensor:
+        """S of every row of u (n, feature) and every row of v (m, feature), (n, m), with gradients."""
+        for side, name in ((u, "u"), (v, "v")):
+            self._refuse(side, name)
+            if side.ndim != 2:
+                raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, feature)")
+        sides = self.sides(u, v)
+        return self._joined(sides.first[:, None] + sides.second, sides.weight)
+
+    def scores(self, u: NDArray[Any] | Known, v: NDArray[Any], *, threads: int | None = None) -> NDArray[Any]:
+        """S of every row of u and every row of v as arrays, (n, m), without dropout and without gradients.
+
+        In float64 where both are, otherwise in float32. A pair has the same bits in any company.
+
+        >>> import numpy as np
+        >>> similarity = Similarity(3, hidden=8)
+        >>> similarity.scores(np.zeros((2, 3)), np.ones((5, 3))).shape
+        (2, 5)
+        """
+        first, second = self._arrays(u, v)
+        return scoring.scores(self._weights(), first, second, threads or native.threads())
+
+    def best(
+        self, u: NDArray[Any] | Known, v: NDArray[Any], k: int = 1, *, threads: int | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """For every row of v the k rows of u that are most alike: their S and their numbers, each (m, k).
+
+        The best comes first, and of equals the earlier row. Memory does not grow with n × m.
+        """
+        first, second = self._arrays(u, v)
+        if not 1 <= whole(k, "k") <= len(first):
+            raise ValueError(f"k={k}: expected at least 1 and at most {len(first)}, the rows of u")
+        return scoring.best(self._weights(), first, second, k, threads or native.threads())
+
+    def maxima(
+        self, u: NDArray[Any] | Known, v: NDArray[Any], starts: NDArray[np.int64], *, threads: int | None = None
+    ) -> NDArray[Any]:
+        """For every row of v the largest S in every group of rows of u, (m, group); group g begins at starts[g]."""
+        first, second = self._arrays(u, v)
+        begin = np.asarray(starts, np.int64)
+        if not len(begin) or begin[0] != 0 or (np.diff(begin, append=len(first)) <= 0).any():
+            raise ValueError(f"starts={starts}: expected numbers that rise from 0 and are below {len(first)}")
+        return scoring.maxima(self._weights(), first, second, begin, threads or native.threads())
+
+    def known(self, u: NDArray[Any], *, threads: int | None = None) -> Known:
+        """Rows of u behind the first layer, which `scores`, `best` and `maxima` take in place of u.
+
+        For those who ask often with few vectors; it has `hidden` numbers for every row.
+        """
+        return scoring.known(self._weights(), self._array(u, "u"), threads or native.threads())
+
+    def sides(self, u: Tensor, v: Tensor) -> Sides:
+        """The first layer of u and of v; where both orders count, those of the other order beside them, by half."""
+        of_u, of_v = torch.split(self.first.weight, self.n_features, 1)
+        first, second, weight = F.linear(u, of_u), F.linear(v, of_v, self.first.bias), self.last.weight[0]
+        if not self.symmetrize:
+            return Sides(first, second, weight)
+        first = torch.cat([first, F.linear(u, of_v, self.first.bias)], -1)
+        second = torch.cat([second, F.linear(v, of_u)], -1)
+        return Sides(first, second, torch.cat([weight, weight]) / 2)
+
+    def _joined(self, hidden: Tensor, weight: Tensor) -> Tensor:
+        found: Tensor = self.dropout(F.leaky_relu(hidden, self.slope)) @ weight + self.last.bias[0]
+        return found
+
+    def _weights(self) -> Weights:
+        of_u, of_v = torch.split(self.first.weight.detach().cpu(), self.n_features, 1)
+        bias, last = self.first.bias.detach().cpu(), self.last.weight[0].detach().cpu()
+        biases = torch.zeros_like(bias), bias
+        if self.symmetrize:  # the other order beside it, by half
+            of_u, of_v = torch.cat([of_u, of_v]), torch.cat([of_v, of_u])
+            biases, last = (torch.cat(biases), torch.cat(biases[::-1])), torch.cat([last, last]) / 2
+        sides = of_u.T.contiguous(), of_v.T.contiguous()
+        return Weights(sides, biases, last, self.slope, float(self.last.bias.detach()))
+
+    def _arrays(self, u: NDArray[Any] | Known, v: NDArray[Any]) -> tuple[NDArray[Any] | Known, NDArray[Any]]:
+        second = self._array(v, "v")
+        if isinstance(u, Known):
+            return u, second.astype(u.hidden.dtype, copy=False)
+        first = self._array(u, "u")
+        dtype = np.float64 if first.dtype == second.dtype == np.float64 else np.float32
+        return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
+
+    def _array(self, side: Any, name: str) -> NDArray[Any]:
+        found = np.asarray(side)
+        if found.ndim != 2 or found.shape[1] != self.n_features:
+            raise ValueError(
+                f"{name} has shape {found.shape}: expected (item, {self.n_features}), the features that this "
+                "Similarity was made for"
+            )
+        return found.astype(np.float64 if found.dtype == np.float64 else np.float32, copy=False)
+
+    def _refuse(self, side: Tensor, name: str) -> None:
+        if not isinstance(side, Tensor) or not side.is_floating_point():
+            what = plain(side.dtype) if isinstance(side, Tensor) else f"a {type(side).__name__}"
+            raise TypeError(f"{name} is {what}: expected a tensor of floating point numbers (…, feature)")
+        if not side.ndim or side.shape[-1] != self.n_features:
+            raise ValueError(
+                f"{name} has shape {tuple(side.shape)}: expected (…, {self.n_features}), the features that this "
+                "Similarity was made for"
+            )

@@ -1,0 +1,74 @@
+"""What a verifier is asked about, one sequence or several, an identity or a share, and its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...sequences import Sequences, as_one, as_sequences
+from ...sequences.arguments import real
+from ...sequences.doors import read_labels
+from ..decision import Decision
+
+Identity = str | int
+
+
+def one_or_several(value: Any, frame: tuple[int, ...], name: str) -> tuple[Sequences, bool]:
+    """The sequences, and whether it was a single one: with the frames known, the number of axes tells.
+
+    With one channel, a list of plain sequences is several; (time, 1) is one.
+
+    >>> one_or_several([0.0, 1.0, 2.0], (1,), "x")[1], one_or_several([[0.0, 1.0], [2.0]], (1,), "x")[1]
+    (True, False)
+    """
+    if isinstance(value, Sequences):
+        return value, False
+    axes = _axes(value)
+    plain = frame == (1,) and axes == 2 and not all(np.size(step) == 1 for step in value)
+    if axes > 1 + len(frame) or plain:
+        return as_sequences(value, name), False
+    return as_one(value, name), True
+
+
+def _axes(value: Any) -> int:
+    """Of an array, or of nested lists of unequal lengths."""
+    if isinstance(value, list | tuple):
+        return 1 + max(map(_axes, value[:1]), default=0)
+    return int(getattr(value, "ndim", 0))
+
+
+def checked_identity(value: Any, enrolled: dict[Identity, Any]) -> Identity:
+    """A name or a number, of the kind that the others are: 1 and "1" would be two."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
+        raise TypeError(f"identity={value!r:.60}: expected a name or a whole number")
+    name = str(value) if isinstance(value, str) else int(value)
+    odd = next((one for one in enrolled if isinstance(one, str) != isinstance(name, str)), None)
+    if odd is not None:
+        raise TypeError(
+            f"identity={name!r}: others, such as {odd!r}, are of another kind; expected all names or all numbers"
+        )
+    return name
+
+
+def one_each(given: Any, name: str, n_items: int) -> NDArray[Any]:
+    """Numbers or words, one for each sequence."""
+    known = read_labels(given, name, "entry")
+    if known.shape != (n_items,):
+        raise ValueError(f"{name} has shape {known.shape} for {n_items} sequences: expected one entry each")
+    return known
+
+
+def share(value: Any, name: str) -> float:
+    """A rate between 0 and 1, neither of them."""
+    if real(value, name, above=0.0) >= 1:
+        raise ValueError(f"{name}={value}: expected a share between 0 and 1, such as 0.01")
+    return float(value)
+
+
+def decided(scores: Any, threshold: Any) -> Decision:
+    """Of one score, or of many."""
+    if np.ndim(scores) == 0:
+        return Decision(bool(scores >= threshold), float(scores), float(threshold))
+    return Decision(scores >= threshold, scores, np.broadcast_to(threshold, scores.shape).copy())

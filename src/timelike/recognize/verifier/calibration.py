@@ -1,0 +1,118 @@
+"""Calibration: scores of all trials, normalized without the two identities that are compared, and their thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...sequences import Sequences
+from .normalization import Level, Normalization, least_deviation, levels_apart, normalized
+from .scoring import Against, Floats, Ids, Known, Scorer, of_several
+from .thresholds import allowance, threshold_at
+from .trials import SIZES, Kept, Trials, refuse_one_kind, trials
+
+
+class Manner(NamedTuple):
+    """How several examples are one score, and how scores are normalized."""
+
+    against: Against
+    normalize: Normalization | None
+    n_top: int
+
+
+class Cohort(NamedTuple):
+    """Others to normalize by: what is known of them, who they are (−1: nobody of those at hand), a least deviation."""
+
+    known: Known
+    codes: Ids
+    least: float
+
+
+class Gathered(NamedTuple):
+    """Sequences of known identities, ready to be tried against each other, or against what they were earlier on."""
+
+    scorer: Scorer
+    known: Known
+    classes: NDArray[Any]
+    codes: Ids
+    cohort: Cohort | None
+    manner: Manner
+    kept: Kept
+
+    @property
+    def ordered(self) -> bool:
+        """Whether x against y is another score than y against x."""
+        return not self.scorer.metric.symmetric or self.manner.normalize == "z-norm"
+
+    def sizes(self, rate: float, *, ordered: bool) -> Iterator[tuple[int, Trials]]:
+        """Numbers of examples with their trials, as long as impostors are enough for the rate; one in any case."""
+        for size in SIZES:
+            found = trials(self.codes, size, self.kept, ordered=ordered)
+            if size == 1:
+                refuse_one_kind(found, self.classes, self.kept)
+            elif allowance(int(found.impostor.sum()), rate) < 0:
+                return
+            yield size, found
+
+    def tried(self, found: Trials, probes: Known) -> Floats:
+        """Scores (template, item) of templates against probes, one of each sequence."""
+        if self.manner.against == "center" and found.members.shape[1] > 1:
+            return self._normalized(self.scorer.centers(self.known, found.members), found.codes, probes)
+        pairs = self._normalized(self.known, self.codes, probes)
+        return of_several(pairs[found.members], self.manner.against)
+
+    def _normalized(self, first: Known, codes: Ids, probes: Known) -> Floats:
+        scores = self.scorer.scores(first, probes)
+        if self.cohort is None:
+            return scores
+        left = Level(*(part[:, self.codes] for part in self._levels(first, codes)))
+        if self.manner.normalize == "z-norm":
+            return normalized(scores, left, None)
+        return normalized(scores, left, Level(*(part[:, codes].T for part in self._levels(probes, self.codes))))
+
+    def _levels(self, some: Known, own: Ids) -> Level:
+        """Of each without its own identity and that of the other, (some, identity)."""
+        assert self.cohort is not None
+        scores = self.scorer.scores(some, self.cohort.known)
+        return levels_apart(scores, own, self.cohort.codes, len(self.classes), self.manner.n_top, self.cohort.least)
+
+
+def gathered(
+    scorer: Scorer, sequences: Sequences, labels: NDArray[Any], cohort: Sequences | None, manner: Manner, kept: Kept
+) -> Gathered:
+    """Ready to be tried."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    known = scorer.known(sequences)
+    others = None if cohort is None else _cohort(scorer, known, cohort, classes)
+    return Gathered(scorer, known, classes, codes.astype(np.int64), others, manner, kept)
+
+
+def _cohort(scorer: Scorer, known: Known, cohort: Sequences, classes: NDArray[Any]) -> Cohort:
+    theirs = scorer.known(cohort)
+    place = {one: i for i, one in enumerate(classes.tolist())}
+    names = [None] * len(cohort) if cohort.labels is None else cohort.labels.tolist()
+    codes = np.array([place.get(name, -1) for name in names], np.int64)
+    return Cohort(theirs, codes, least_deviation(scorer.scores(known, theirs)))
+
+
+class Calibrated(NamedTuple):
+    """Thresholds by the number of examples; of pairs, shares that are wrong, and how many there are of both kinds."""
+
+    thresholds: dict[int, float]
+    false_accept: float
+    false_reject: float
+    n_impostors: int
+    n_genuine: int
+
+
+def calibrated(one: Gathered, rate: float) -> Calibrated:
+    """Thresholds at which a further impostor is accepted with a probability of at most `rate`."""
+    found = {size: (some, one.tried(some, one.known)) for size, some in one.sizes(rate, ordered=one.ordered)}
+    thresholds = {size: threshold_at(scores[some.impostor], rate) for size, (some, scores) in found.items()}
+    pairs, scores = found[1]
+    impostors, genuine = scores[pairs.impostor], scores[pairs.genuine]
+    wrong = float(np.mean(impostors >= thresholds[1])), float(np.mean(genuine < thresholds[1]))
+    return Calibrated(thresholds, *wrong, len(impostors), len(genuine))

@@ -1,0 +1,239 @@
+"""Verifier: whether two sequences, or a sequence and somebody enrolled, are of one identity, by any metric."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from ...align import Metric, named
+from ...sequences import Sequences, as_sequences
+from ...sequences.arguments import RandomState, store
+from ..decision import Decision
+from .asking import decided, one_each, share
+from .calibration import Gathered, calibrated, gathered
+from .evaluation import Verification, evaluated
+from .normalization import Level, Normalization, levels, normalized
+from .scoring import Against, Floats
+from .stream import Streaming
+from .trials import Trials, kept_pairs, refuse_one_kind, trials
+
+
+class Verifier(Streaming):
+    """Accept or reject: is this the one it is said to be? By any metric, with a threshold that is calibrated.
+
+        s(x, y) = −d(x, y),   accepted where s ≥ t,   t such that P(s ≥ t) ≤ `false_accept` for two identities
+
+    A score is the higher the more alike two sequences are: a distance with the other sign, or that normalized by
+    scores against a cohort of others, z-norm (s − μ_x) / σ_x or AS-norm ½ ((s − μ_x) / σ_x + (s − μ_y) / σ_y), where
+    μ_x and σ_x are mean and deviation of the `n_top` highest scores of x against the cohort (Matějka et al., "Analysis
+    of score normalization in multilingual speaker recognition", 2017). A deviation is at least a hundredth of that of
+    all scores, so that copies in a cohort do no harm.
+
+    For gates and claims, "this is Anna": thresholds come from pairs of identities that the metric need not know. Where
+    all identities are known beforehand and somebody is one of them for certain, a classifier is better. A metric that
+    learned classes with a network often knows these only: `Discriminant(classes="open")`, or `Fused` of it and an
+    elastic distance, are the ones to try for strangers.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        Any metric or encoder, or the name of one, as in `Neighbors`. One that is fitted, or has nothing to learn, needs
+        no `fit`; of another, `fit(X, y)` fits a copy.
+    against : {"mean", "nearest", "center"} or None
+        The score against several examples: the mean over them, the highest, or that of their mean vector. None is the
+        mean vector where the metric has vectors, as encoders do, and otherwise the highest.
+    normalize : {None, "z-norm", "as-norm"}
+        How scores are normalized; z-norm by the first of two sequences, or by the examples, alone.
+    n_top : int
+        How many of the cohort, those most alike, count; all where it has fewer.
+
+    Attributes
+    ----------
+    threshold_ : float
+        From which score on a pair is accepted; `thresholds_` has one for every number of examples.
+    false_accept_, false_reject_ : float
+        Shares of the pairs of calibration that are wrongly decided at it; `n_impostors_` and `n_genuine_` are their
+        numbers.
+    enrolled_ : dict
+        The examples of every identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> rng = np.random.default_rng(0)
+    >>> t = np.arange(30)
+    >>> X = [np.sin(t / pace + rng.uniform(0, 0.5)) for pace in np.repeat([2, 3, 4, 5], 5)]
+    >>> gate = tl.Verifier(tl.DTW(window=3)).calibrate(X, np.repeat(list("abcd"), 5), false_accept=0.05)
+    >>> gate.enroll("anna", [np.sin(t / 2.5), np.sin(t / 2.5 + 0.3)])
+    Verifier(metric=DTW(window=3))
+    >>> gate.accepts("anna", np.sin(t / 2.5 + 0.1)).accepted, gate.accepts("anna", np.sin(t / 3.5)).accepted
+    (True, False)
+    """
+
+    threshold_: float
+
+    def __init__(
+        self,
+        metric: Metric | str = "dtw",
+        *,
+        against: Against | None = None,
+        normalize: Normalization | None = None,
+        n_top: int = 100,
+    ) -> None:
+        store(self, locals())
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit a copy of the metric, where it has yet to learn; what was calibrated and enrolled before is forgotten.
+
+        Calibrate with other sequences: pairs that a metric learned from look safer than they are.
+        """
+        with self._fitting():
+            sequences = self._learn_from(X)
+            self._begin(named.ready(self.metric, *((sequences,) if y is None else (sequences, y))))
+        return self
+
+    def calibrate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        false_accept: float = 0.01,
+        cohort: Any = None,
+        within: Any = None,
+        apart: Any = None,
+    ) -> Self:
+        """Set the threshold by pairs of sequences that the metric did not learn from; y, or X's labels, say whose.
+
+        Every pair of two identities is an impostor. The threshold is the least at which a further impostor would be
+        accepted with a probability of at most `false_accept`: n impostors show no rate below 1 / (n + 1), and less are
+        an error. Impostors with the same score are accepted all or none. Pairs share sequences, so what a rate is worth
+        is a matter of how many identities there are, not of how many pairs.
+
+        Several examples of one identity score otherwise than one, so there is a threshold for every number of them
+        (1, 2, 3, 5, 8, … as far as X has them): an identity has the one of the next smaller number.
+
+        Parameters
+        ----------
+        false_accept : float
+            Between 0 and 1.
+        cohort : Sequences, optional
+            Others to normalize by, best of people who will neither be enrolled nor ask. Otherwise X is the cohort, if
+            it has three identities or more: here and for who is enrolled, those of the cohort whose labels say that
+            they are one of the two are left out; but who asks is not known, and must not be one of them.
+        within : array (item,), optional
+            Only pairs with the same entry count: a password, an activity.
+        apart : array (item,), optional
+            Only pairs with different entries count: a recording, from which several sequences were cut.
+        """
+        rate = share(false_accept, "false_accept")
+        with self._changing():
+            sequences = self._met(X)
+            one = self._gathered(sequences, self._classes(sequences, y, "there is no identity"), cohort, within, apart)
+            found = calibrated(one, rate)
+            for name, value in found._asdict().items():
+                setattr(self, f"{name}_", value)
+            self.threshold_, self.manner_ = found.thresholds[1], tuple(self._manner())
+            self.__dict__.pop("boundaries_", None)  # they were of another cohort
+            self._derive()
+        return self
+
+    def _gathered(self, sequences: Sequences, labels: NDArray[Any], cohort: Any, within: Any, apart: Any) -> Gathered:
+        """Sequences ready to be tried against each other; the cohort is kept."""
+        self.__dict__.pop("cohort_", None)
+        if self.normalize is not None:
+            self.cohort_ = sequences.replace(labels=labels) if cohort is None else self._cohort(cohort)
+        elif cohort is not None:
+            raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
+        kept = kept_pairs(within, apart, len(sequences))
+        one = gathered(self._scorer(), sequences, labels, getattr(self, "cohort_", None), self._manner(), kept)
+        self.least_ = 0.0 if one.cohort is None else one.cohort.least
+        return one
+
+    def _cohort(self, cohort: Any) -> Sequences:
+        others = as_sequences(cohort, "cohort")
+        self.metric_._refuse(others, None, ("cohort", "cohort"))
+        self._refuse_frame(others.frame, "cohort")
+        return others
+
+    # --- pairs --------------------------------------------------------------------------------------------------------
+
+    def verify(self, x: Any, y: Any) -> Decision:
+        """Whether two sequences are of one identity; for collections, arrays (len x, len y)."""
+        (first, one), (second, other) = self._opened(x, "x"), self._opened(y, "y")
+        threshold, scores = self._threshold(1), self._scores(first, second)
+        return decided(scores[(0 if one else slice(None)), (0 if other else slice(None))], threshold)
+
+    def scores(self, X: Any, Y: Any = None) -> Floats:
+        """How alike all pairs are, (len X, len Y), of X with itself when Y is None: −d, or that normalized."""
+        first = self._asked(X)
+        return self._scores(first, first if Y is None else self._opened(Y, "Y")[0])
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        within: Any = None,
+        apart: Any = None,
+        prior: float = 0.01,
+        confidence: float = 0.95,
+        n_resamples: int = 500,
+        random_state: RandomState = None,
+    ) -> Verification:
+        """How well pairs of other sequences are told apart: EER, minDCF, DET and ROC, and errors at the threshold.
+
+        Intervals are bootstrapped over subjects: over identities, or over `groups` (item,) where these are given.
+        `prior` is the share of genuine claims that minDCF assumes; `within` and `apart` are those of `calibrate`.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = [np.sin(np.arange(30) / pace + phase) for pace in range(2, 8) for phase in np.arange(5) / 5]
+        >>> found = tl.Verifier("dtw").fit(X).evaluate(X, np.repeat(np.arange(6), 5), random_state=0)
+        >>> print(round(found.equal_error_rate.mean, 2), found.n_impostors)
+        0.1 375
+        """
+        sequences = self._asked(X)
+        labels = self._classes(sequences, y, "there is no identity")
+        subjects = labels if groups is None else one_each(groups, "groups", len(sequences))
+        one, scores = self._tried(sequences, labels, within, apart)
+        first, second = np.nonzero(one.impostor | one.genuine)
+        return evaluated(
+            scores[first, second],
+            one.genuine[first, second],
+            np.stack([subjects[first], subjects[second]], axis=1),
+            self._threshold(1) if hasattr(self, "thresholds_") else None,
+            prior=prior,
+            confidence=confidence,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+
+    def _tried(self, sequences: Sequences, labels: NDArray[Any], within: Any, apart: Any) -> tuple[Trials, Floats]:
+        """All pairs that count, and the scores of all."""
+        classes, codes = np.unique(labels, return_inverse=True)
+        kept = kept_pairs(within, apart, len(sequences))
+        found = trials(codes, 1, kept, ordered=not self.metric_.symmetric or self.normalize == "z-norm")
+        refuse_one_kind(found, classes, kept)
+        return found, self._scores(sequences, sequences)
+
+    def _scores(self, first: Sequences, second: Sequences) -> Floats:
+        if self.normalize is not None and self.others_ is None:
+            raise NotFittedError(f"normalize={self.normalize!r} needs a cohort: call calibrate(X, y) first")
+        found = self._scorer().pairs(first, second)
+        if self.normalize is None:
+            return found
+        left = Level(*(part[:, None] for part in self._level(first)))
+        return normalized(found, left, None if self.normalize == "z-norm" else self._level(second))
+
+    def _level(self, sequences: Sequences) -> Level:
+        assert self.others_ is not None
+        scorer = self._scorer()
+        scores = scorer.scores(scorer.known(sequences), self.others_.known)
+        return levels(scores, self.n_top, self.others_.least)

@@ -1,0 +1,95 @@
+"""Identities that are enrolled: the verbs for them, and what is known of their examples."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from ...sequences import Sequences, concat
+from ...sequences.arguments import flag
+from ..decision import Decision
+from .asking import Identity, checked_identity, decided
+from .base import Calibrating
+from .scoring import Floats
+from .templates import Template, asked_about, scores_against, template
+
+
+class Enrolling(Calibrating):
+    """A verifier that knows identities by their examples."""
+
+    templates_: dict[Identity, Template]
+
+    def enroll(self, identity: Identity, examples: Any, *, extend: bool = False) -> Self:
+        """Keep examples of an identity, a sequence or several; with `extend` they are added to those there are.
+
+        In which order identities are enrolled, and whether examples come at once or in parts, changes nothing.
+        """
+        more, given = flag(extend, "extend"), self._opened(examples, "examples")[0]
+        name = checked_identity(identity, self.enrolled_)
+        if name in self.enrolled_ and not more:
+            raise ValueError(
+                f"identity={name!r} is enrolled already, with {len(self.enrolled_[name])} examples: extend=True adds "
+                f"to them, and forget({name!r}) first replaces them"
+            )
+        plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
+        whole = concat([self.enrolled_[name], plain]) if name in self.enrolled_ else plain
+        made = self._template(name, whole)  # everything that may fail is before the change
+        self.enrolled_ = dict(sorted({**self.enrolled_, name: whole}.items()))
+        self.templates_ = {**self.templates_, name: made}
+        return self
+
+    def forget(self, identity: Identity) -> Self:
+        """Forget an identity and its examples."""
+        name = self._enrolled(identity)
+        self.enrolled_ = {one: held for one, held in self.enrolled_.items() if one != name}
+        self.templates_ = {one: held for one, held in self.templates_.items() if one != name}
+        return self
+
+    def accepts(self, identity: Identity, x: Any) -> Decision:
+        """Whether a sequence is of an identity that is enrolled; for several sequences, arrays (item,)."""
+        asked, single = self._opened(x, "x")
+        name = self._enrolled(identity)
+        threshold = self._threshold(self.templates_[name].n_examples)
+        scores = self._against([name], asked)[0]
+        return decided(scores[0] if single else scores, threshold)
+
+    def identify(self, x: Any) -> Decision:
+        """Which of the identities a sequence is of, if any: the one that is farthest above its threshold.
+
+        `false_accept` is meant for one claim. Among n identities a stranger has n chances: calibrate for a rate that is
+        n times smaller, to keep it.
+        """
+        asked, single = self._opened(x, "x")
+        if not self.enrolled_:
+            raise ValueError("nobody is enrolled: call enroll(identity, examples) first")
+        names = list(self.enrolled_)
+        limits = np.array([self._threshold(self.templates_[name].n_examples) for name in names])
+        scores = self._against(names, asked)
+        best, every = (scores - limits[:, None]).argmax(axis=0), np.arange(len(asked))
+        found = decided(scores[best, every], limits[best])
+        who = np.array([names[i] if yes else None for i, yes in zip(best, found.accepted, strict=True)], dtype=object)
+        if single:
+            return Decision(bool(found.accepted[0]), float(found.score[0]), float(limits[best[0]]), who[0])
+        return Decision(found.accepted, found.score, found.threshold, who)
+
+    def _derive(self) -> None:
+        super()._derive()
+        self.templates_ = {name: self._template(name, examples) for name, examples in self.enrolled_.items()}
+
+    def _template(self, name: Identity, examples: Sequences) -> Template:
+        return template(self._scorer(), name, examples, self.others_, self._manner())
+
+    def _against(self, names: list[Identity], sequences: Sequences) -> Floats:
+        """Scores (identity, query)."""
+        scorer, others, manner = self._scorer(), self.others_, self._manner()
+        asked = asked_about(scorer, scorer.known(sequences), others, manner)
+        return np.stack([scores_against(scorer, self.templates_[name], asked, others, manner) for name in names])
+
+    def _enrolled(self, identity: Any) -> Identity:
+        self._require_fitted()
+        name = checked_identity(identity, self.enrolled_)
+        if name not in self.enrolled_:
+            known = ", ".join(map(repr, list(self.enrolled_)[:5])) or "nobody"
+            raise ValueError(f"identity={name!r} is not enrolled ({known} is): call enroll({name!r}, examples) first")
+        return name

@@ -1,0 +1,153 @@
+"""`VerifierStream`, samples one by one and a decision as soon as it is certain, and the verbs that lead to one."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from ...encode.base import Stream
+from ...sequences.arguments import whole
+from ..decision import Decision
+from .asking import Identity, share
+from .calibration import Manner, gathered
+from .identities import Enrolling
+from .looking import stream_boundaries
+from .scoring import Scorer, has_vectors
+from .templates import Others, Template, asked_about, scores_against, template
+from .thresholds import Boundaries
+from .trials import kept_pairs
+
+
+class VerifierStream:
+    """Takes one sample at a time; after some of them it looks, and accepts or rejects if it can.
+
+    Both bounds were calibrated for all looks together, so that looking often accepts no more impostors. A decision
+    stands: for another sequence begin another stream. The cost of a sample does not grow where that of the encoder does
+    not.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        inner: Stream,
+        template: Template,
+        others: Others | None,
+        manner: Manner,
+        boundaries: Boundaries,
+    ) -> None:
+        self._scorer, self._inner, self._template = scorer, inner, template
+        self._others, self._manner, self._boundaries = others, manner, boundaries
+        self._bound = np.inf
+        self.n_samples = 0
+        self.decision: Decision | None = None
+
+    def push(self, sample: Any) -> Decision:
+        """The decision with this sample, a frame, or a number where there is one channel; `None` while it is open."""
+        if self.decision is not None and self.decision.certain:
+            return self.decision
+        vector = self._inner.push(sample)
+        self.n_samples += 1
+        score = self._score(vector)
+        self.decision = Decision(self._looked(score), score, self._bound)
+        return self.decision
+
+    def finish(self) -> Decision:
+        """The decision when no further sample comes: accepted or rejected."""
+        if self.decision is None:
+            raise ValueError("the stream has seen no sample: push() some before finish()")
+        if not self.decision.certain:
+            bound, score = float(self._boundaries.upper[-1]), self.decision.score
+            self.decision = Decision(bool(score >= bound), score, bound)
+        return self.decision
+
+    def _score(self, vector: Any) -> float:
+        known = self._scorer.pushed(vector, self._template.known.dtype)
+        asked = asked_about(self._scorer, known, self._others, self._manner)
+        return float(scores_against(self._scorer, self._template, asked, self._others, self._manner)[0])
+
+    def _looked(self, score: float) -> bool | None:
+        """What a look says; between looks nothing."""
+        looks, upper, lower = self._boundaries
+        place = int(np.searchsorted(looks, self.n_samples))
+        if place == len(looks) or looks[place] != self.n_samples:
+            return None
+        self._bound = float(upper[place])
+        if score >= self._bound:
+            return True
+        return False if score <= lower[place] else None
+
+
+class Streaming(Enrolling):
+    """A verifier that may decide before a sequence is over."""
+
+    boundaries_: dict[int, Boundaries]
+    _records = (Boundaries,)
+
+    def calibrate_stream(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        false_accept: float = 0.01,
+        false_reject: float = 0.01,
+        n_looks: int = 8,
+        within: Any = None,
+        apart: Any = None,
+    ) -> Self:
+        """Learn from prefixes of sequences when a stream may decide before its end; after `calibrate`.
+
+        A stream looks `n_looks` times, and once more at its end. The bounds are such that a further impostor is
+        accepted at any of these looks with a probability of at most `false_accept`, and a genuine one rejected before
+        the end with at most `false_reject`; with too few pairs of one identity to show that, nobody is rejected early.
+        Looks share one bound on a scale on which the impostors have mean 0 and deviation 1 at each of them.
+
+        Other parameters are those of `calibrate`.
+        """
+        rates = share(false_accept, "false_accept"), share(false_reject, "false_reject")
+        with self._changing():
+            self._require_stream()
+            self._threshold(1)
+            sequences = self._asked(X)
+            labels = self._classes(sequences, y, "there is no identity")
+            kept = kept_pairs(within, apart, len(sequences))
+            cohort = getattr(self, "cohort_", None)
+            one = gathered(Scorer(self.metric_, vectors=True), sequences, labels, cohort, self._manner(), kept)
+            self.boundaries_ = stream_boundaries(one, sequences, whole(n_looks, "n_looks", 1), rates)
+        return self
+
+    def stream(self, identity: Identity) -> VerifierStream:
+        """Samples of somebody who claims to be an identity, one by one, and a decision as soon as it is certain.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = [np.sin(np.arange(40) / pace + phase) for pace in range(2, 8) for phase in np.arange(6) / 6]
+        >>> y = np.repeat(np.arange(6), 6)
+        >>> gate = tl.Verifier(tl.Rocket(n_features=500, random_state=0)).fit(X)
+        >>> stream = gate.calibrate(X, y).calibrate_stream(X, y).enroll("anna", X[:3]).stream("anna")
+        >>> decisions = [stream.push(sample) for sample in X[4]]
+        >>> decisions[0].certain, stream.finish().accepted
+        (False, True)
+        """
+        self._require_stream()
+        name = self._enrolled(identity)
+        self._threshold(1)
+        if not hasattr(self, "boundaries_"):
+            raise NotFittedError(
+                "this Verifier has no bounds for streams yet: call calibrate_stream(X, y) after calibrate(X, y)"
+            )
+        scorer, manner = Scorer(self.metric_, vectors=True), self._manner()
+        others = self._others(scorer)
+        known = template(scorer, name, self.enrolled_[name], others, manner)
+        size = max(size for size in self.boundaries_ if size <= known.n_examples)
+        inner = self.metric_.stream()  # type: ignore[attr-defined]
+        return VerifierStream(scorer, inner, known, others, manner, self.boundaries_[size])
+
+    def _require_stream(self) -> None:
+        self._require_fitted()
+        if not has_vectors(self.metric_) or not hasattr(self.metric_, "stream"):
+            raise TypeError(
+                f"{type(self.metric_).__name__} reads no streams: use an encoder that does, such as Rocket, "
+                "CausalEncoder, RecurrentEncoder or SiameseGRU"
+            )

@@ -1,0 +1,246 @@
+"""Intervals of verification: items, or whole subjects, are drawn anew, and every pair counts as often as its two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences.arguments import RandomState, generator, whole
+from ..sequences.doors import plain_array, read_labels
+from .intervals import Interval, quantiles, units as drawn_units
+from .verification import Errors, Floats, opened_pairs, sorted_errors
+
+Statistic = Callable[[Errors], Any]
+_equal: Statistic = attrgetter("equal")
+
+
+def resampled_errors(
+    distances: Any,
+    same: Any,
+    subjects: Any,
+    statistic: Statistic = _equal,
+    *,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+) -> Floats:
+    """Any number (or array of numbers) of the errors of given pairs, when their subjects are drawn with replacement.
+
+    A pair counts as often as its first subject was drawn times its second: pairs that share one rise and fall
+    together, which pairs drawn one by one would not. Draws that leave only pairs of one kind do not count.
+
+    Parameters
+    ----------
+    distances, same : array (pair,)
+        As for `verification_errors`.
+    subjects : array (pair, 2)
+        Of whom, or which item, the first and the second of every pair is.
+    statistic : callable
+        Of the `Errors`; the equal error rate unless given.
+
+    Returns
+    -------
+    array (resample, …)
+
+    Examples
+    --------
+    >>> near, far = [0.1, 0.2, 0.3], [0.8, 0.9, 1.0]
+    >>> pairs = [["ann", "ann"], ["bob", "bob"], ["cid", "cid"], ["ann", "bob"], ["ann", "cid"], ["bob", "cid"]]
+    >>> resampled_errors(near + far, [True] * 3 + [False] * 3, pairs, n_resamples=9, random_state=0).max()
+    np.float64(0.0)
+    """
+    far, alike, _ = opened_pairs(distances, same, None)
+    known = read_labels(subjects, "subjects", "subject")
+    if known.shape != (len(far), 2):
+        raise ValueError(
+            f"subjects has shape {known.shape} for {len(far)} pairs: expected (pair, 2), one for each side"
+        )
+    units = np.unique(known, return_inverse=True)[1].reshape(-1, 2)
+    return _drawn(far, alike, units, units.max() + 1, statistic, n_resamples, random_state)
+
+
+def errors_interval(
+    distances: Any,
+    labels: Any,
+    statistic: Statistic = _equal,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+) -> Interval:
+    """A number of the errors of all pairs of items, with its bootstrap interval over items, or over whole groups.
+
+    Parameters
+    ----------
+    distances, labels, groups, n_resamples, random_state
+        As for `resampled_error_rates`.
+    statistic : callable
+        Of the `Errors`: `lambda errors: errors.minimum_cost(0.05)`. The equal error rate unless given.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> matrix, labels = abs(points[:, None] - points), [0, 0, 0, 1, 1, 1]
+    >>> found = errors_interval(matrix, labels, lambda errors: errors.area, random_state=0)
+    >>> found.low, found.mean
+    (1.0, 1.0)
+    """
+    far, alike, _ = item_pairs(distances, labels)
+    draws = _resampled_items(distances, labels, groups, statistic, n_resamples, random_state)
+    return Interval(float(statistic(_of_pairs(far, alike))), *quantiles(draws, confidence))
+
+
+def resampled_error_rates(
+    distances: Any, labels: Any, *, groups: Any = None, n_resamples: int = 500, random_state: RandomState = None
+) -> Floats:
+    """Equal error rates of all pairs of items, when items (or whole groups) are drawn anew: see `resampled_errors`.
+
+    Parameters
+    ----------
+    distances : array (item, item)
+    labels : array (item,)
+    groups : array (item,), optional
+        What is drawn together, such as all sequences of a person.
+
+    Returns
+    -------
+    array (resample,)
+    """
+    return _resampled_items(distances, labels, groups, _equal, n_resamples, random_state)
+
+
+def equal_error_interval(
+    distances: Any,
+    labels: Any,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+) -> Interval:
+    """The equal error rate of all pairs of items, and its bootstrap interval over items, or over whole groups.
+
+    Parameters are those of `resampled_error_rates`; `mean` of the interval is the rate of the items as they are.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> found = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> found.mean, found.high
+    (0.0, 0.0)
+    """
+    options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_resamples": n_resamples}
+    return errors_interval(distances, labels, _equal, random_state=random_state, **options)
+
+
+def minimum_cost_interval(
+    distances: Any,
+    labels: Any,
+    *,
+    prior: float = 0.01,
+    reject_cost: float = 1.0,
+    accept_cost: float = 1.0,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+) -> Interval:
+    """The `minimum_cost` of all pairs of items, and its bootstrap interval over items, or over whole groups.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> found = minimum_cost_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> found.mean, found.high
+    (0.0, 0.0)
+    """
+
+    def cost(errors: Errors) -> float:
+        return errors.minimum_cost(prior, reject_cost=reject_cost, accept_cost=accept_cost)
+
+    options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_resamples": n_resamples}
+    return errors_interval(distances, labels, cost, random_state=random_state, **options)
+
+
+def error_band(
+    distances: Any,
+    labels: Any,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 200,
+    random_state: RandomState = None,
+) -> tuple[Floats, Floats, Floats]:
+    """Rates of false accepts, and between which rates of false rejects the curve is at each, for `Errors.plot(band=…)`.
+
+    The band is one of single points: at each rate so large a share of the resampled curves passes through it.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> rates, low, high = error_band(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> bool(high.max() == 0)
+    True
+    """
+    rates = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 200)])
+    curves = _resampled_items(
+        distances, labels, groups, lambda errors: errors.rejects_at(rates), n_resamples, random_state
+    )
+    bounds = [quantiles(curves[:, i], confidence) for i in range(len(rates))]
+    low, high = np.array(bounds).T
+    return rates, low, high
+
+
+def item_pairs(distances: Any, labels: Any) -> tuple[Floats, NDArray[np.bool_], tuple[NDArray[Any], NDArray[Any]]]:
+    """Every pair of two items once: its distance, whether both have one label, and which two they are.
+
+    >>> item_pairs([[0, 1, 2], [1, 0, 3], [2, 3, 0]], ["a", "a", "b"])[:2]
+    (array([1., 2., 3.]), array([ True, False, False]))
+    """
+    matrix, known = plain_array(distances, "distances"), read_labels(labels, "labels", "class")
+    if matrix.shape != (len(known), len(known)) or len(known) < 2:
+        raise ValueError(
+            f"distances has shape {matrix.shape} for {len(known)} labels: expected (item, item), two items or more"
+        )
+    first, second = np.triu_indices(len(known), 1)
+    return matrix[first, second].astype(np.float64), known[first] == known[second], (first, second)
+
+
+def _resampled_items(
+    distances: Any, labels: Any, groups: Any, statistic: Statistic, n_resamples: int, random_state: RandomState
+) -> Floats:
+    far, alike, pairs = item_pairs(distances, labels)
+    units = drawn_units(groups, len(labels))
+    opened_pairs(far, alike, None)  # says what cannot be scored
+    both = np.stack([units[side] for side in pairs], axis=1)
+    return _drawn(far, alike, both, units.max() + 1, statistic, n_resamples, random_state)
+
+
+def _drawn(
+    far: Floats,
+    alike: NDArray[np.bool_],
+    units: NDArray[np.int64],
+    n_units: int,
+    statistic: Statistic,
+    n_resamples: int,
+    random_state: RandomState,
+) -> Floats:
+    """The statistic of as many draws of the units as asked for; pairs are sorted once, and only counted anew."""
+    order = np.argsort(far, kind="stable")
+    far, alike, units = far[order], alike[order], units[order]
+    rng, found = generator(random_state), []
+    for _ in range(whole(n_resamples, "n_resamples", 1)):
+        drawn = np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
+        counts = (drawn[units[:, 0]] * drawn[units[:, 1]]).astype(np.float64)
+        if counts[alike].any() and counts[~alike].any():
+            found.append(statistic(sorted_errors(far, alike, counts)))
+    return np.array(found, np.float64)
+
+
+def _of_pairs(far: Floats, alike: NDArray[np.bool_]) -> Errors:
+    order = np.argsort(far, kind="stable")
+    return sorted_errors(far[order], alike[order], np.ones(len(far)))
