@@ -22,7 +22,10 @@ if TYPE_CHECKING:  # the public names, a line each
         Spectral as Spectral,
     )
     from .prototypes.answering import Retrieved as Retrieved
+    from .prototypes.departures import Departures as Departures
     from .prototypes.estimator import Prototypes as Prototypes
+    from .prototypes.gram import Gram as Gram
+    from .prototypes.metric import SimilarityMetric as SimilarityMetric
     from .prototypes.network import PrototypeNetwork as PrototypeNetwork
     from .prototypes.thresholds import Thresholds as Thresholds
     from .verifier.estimator import Verifier as Verifier
@@ -33,12 +36,15 @@ if not TYPE_CHECKING:
         __name__,
         inner=(
             "Decision",
+            "Departures",
             "Difference",
             "FewShot",
+            "Gram",
             "PrototypeNetwork",
             "Ranking",
             "Retrieved",
             "Row",
+            "SimilarityMetric",
             "Thresholds",
             "Verification",
             "attacks",

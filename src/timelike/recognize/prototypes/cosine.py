@@ -13,6 +13,7 @@ from scipy.special import expit
 from torch import Tensor, nn
 
 from ...encode.base import directions
+from .blocks import Blockwise
 from .similarity import Similarity
 
 _SCALE = 10.0  # of cosines in a softmax, to begin with
@@ -20,7 +21,7 @@ _BOUNDS = [(np.log(0.1), np.log(1000.0)), (-1000.0, 1000.0)]
 _PAIRS = 4096  # by which scale and offset are learned
 
 
-class Cosine(nn.Module):
+class Cosine(Blockwise, nn.Module):
     """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper, and what to beat.
 
     >>> Cosine()(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])).item()
@@ -71,7 +72,7 @@ class Cosine(nn.Module):
         return self.logarithm.exp() * cosines + self.bias
 
 
-class Fused(nn.Module):
+class Fused(Blockwise, nn.Module):
     """The log odds of (σ(S(u, v)) + (1 + cos(u, v)) / 2) / 2; in training S alone.
 
     So the paper fuses both to verify and to retrieve. Both lie between 0 and 1, and where they agree the mean is sure.
