@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,16 @@ def write(encoder: Any, path: Any) -> None:
     save(graph, encoder, path, {"features": n_features})
 
 
-def save(graph: Graph, model: Any, path: Any, outputs: dict[str, int]) -> None:
-    """Write what a model drew into a graph, with outputs (item, number) of these names, as a file."""
+def save(graph: Graph, model: Any, path: Any, outputs: dict[str, int], known: dict[str, Any] | None = None) -> None:
+    """Write what a model drew into a graph, with outputs (item, number) of these names, as a file.
+
+    What else is `known` is in its metadata, as JSON.
+    """
     file = folder(path, "path")
-    n_channels, single = int(np.prod(model._frame() or (1,))), getattr(model, "_single", False)
+    n_channels = int(np.prod(model._frame() or (1,)))
+    single = getattr(getattr(model, "encoder_", model), "_single", False)
     found = graph.model(type(model).__name__, [1 if single else "time", n_channels], outputs)
+    graph.onnx.helper.set_model_props(found, {name: json.dumps(value) for name, value in (known or {}).items()})
     with replacing(file) as temporary:
         graph.onnx.checker.check_model(found)
         graph.onnx.save(found, str(temporary), format="protobuf")
