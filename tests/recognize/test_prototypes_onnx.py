@@ -41,6 +41,12 @@ def test_every_similarity_is_in_the_graph(tmp_path, similarity, encoder):
         agree(model, tmp_path / "model.onnx", RNG.standard_normal((*shape, 2)).astype(np.float32))
 
 
+def test_the_defaults_are_in_the_graph(tmp_path):
+    model = tl.Prototypes(**QUICK).fit(X, Y)
+    for shape in ((1, 1), (4, 30)):
+        agree(model, tmp_path / "model.onnx", RNG.standard_normal((*shape, 2)).astype(np.float32))
+
+
 @pytest.mark.parametrize(("inference", "auxiliary"), [("dense", "plain"), ("both", "plain"), ("both", "margin")])
 def test_the_dense_head_is_in_the_graph(tmp_path, inference, auxiliary):
     beside = [tl.Discriminant(ROCKET, classes="open", random_state=0)]

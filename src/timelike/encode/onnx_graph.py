@@ -12,7 +12,7 @@ from ..sequences.arguments import folder
 from ..sequences.atomic import replacing
 
 _OPSET, _IR = 17, 8  # what runtimes from 2022 on read
-KINDS = {"float32": 1, "bool": 9, "float64": 11}
+KINDS = {"float32": 1, "int64": 7, "bool": 9, "float64": 11}
 """The numbers that ONNX has for dtypes."""
 
 
@@ -72,12 +72,15 @@ class Graph:
 
     def add(self, kind: str, *inputs: str, into: str | None = None, **options: Any) -> str:
         """The output of a new node."""
-        return self.several(kind, inputs, [f"step{len(self.nodes)}" if into is None else into], **options)[0]
+        name = f"step{len(self.nodes)}" if into is None else into
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [name], **options))
+        return name
 
-    def several(self, kind: str, inputs: Any, outputs: list[str], **options: Any) -> list[str]:
-        """The outputs, by their names, of a new node that has several."""
-        self.nodes.append(self.onnx.helper.make_node(kind, inputs, outputs, **options))
-        return outputs
+    def several(self, kind: str, inputs: list[str], count: int, **options: Any) -> list[str]:
+        """The outputs of a new node that has so many."""
+        names = [f"step{len(self.nodes)}part{k}" for k in range(count)]
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, names, **options))
+        return names
 
     def cast(self, x: str, dtype: str) -> str:
         """In another precision."""
