@@ -1,12 +1,12 @@
-"""Retrieval among classes that nothing was learned from: recall@1, 2, 4, 8 and MAP (in the manner of table 4).
+"""Retrieval among classes that nothing was learned from: recall@1, 2, 4, 8 and MAP.
 
     python -m benchmarks.papers.prototypes.retrieval --data DIR
     python -m benchmarks.papers.prototypes.retrieval --data DIR --only Prototypes --seeds 1 --budget 10
 
 A row is one data set, one method and one seed, which says which classes are unseen. Every method is at its defaults and
-learns from the seen classes. Each sequence of an unseen class is a query among all the others of these classes. Of
-`Prototypes` one training is read in three ways: by its similarity, by the cosine of its vectors, and by the mean of
-both. Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D is a development set.
+learns from the seen classes. Each sequence of an unseen class is a query among all the others of these classes. A
+learned S is read in three ways, of one training: by itself, by the cosine of its vectors, and by the mean of both.
+Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D is a development set.
 """
 
 from __future__ import annotations

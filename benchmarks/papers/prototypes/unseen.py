@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import timelike as tl
 from timelike.recognize.prototypes.cosine import Cosine, Fused
+from timelike.recognize.prototypes.similarity import Similarity
 
 HOLDS = "omniglot_strokes.npz, msr_action3d.npz, ucr/CricketX.npz and uea/ArticularyWordRecognition.npz"
 FRAMES = 40  # sequences that are longer are resampled to so many
@@ -33,14 +34,15 @@ SETS = {
     "MSRAction3D": Collection("msr_action3d.npz", 8, development=True),
     "CricketX": Collection("ucr/CricketX.npz", 5, development=True),
 }
-METHODS = ("DTW", "Rocket", "Discriminant", "Prototypes", "Prototypes on Rocket", "T-Loss", "Fused", "TAP")
-SECONDS = {"DTW": 3, "Rocket": 5, "Discriminant": 10, "Fused": 60, "T-Loss": 120, "TAP": 240, "Prototypes": 120}
-READINGS = ("SIM", "cosine", "fused")  # of Prototypes: its similarity, the cosine of its vectors, the mean of both
+NETWORK, PERCEPTRON = "Prototypes, network alone", "Prototypes, learned S"
+METHODS = ("DTW", "Rocket", "Discriminant", "Prototypes", PERCEPTRON, NETWORK, "T-Loss", "Fused", "TAP")
+SECONDS = {"DTW": 3, "Rocket": 15, "Discriminant": 20, "Fused": 90, "T-Loss": 120, "TAP": 400}
+READINGS = ("SIM", "cosine", "fused")  # of a learned S: itself, the cosine of its vectors, the mean of both
 
 
 def guess(method: str) -> float:
     """Seconds of a row on a busy core."""
-    return float(SECONDS.get(method, 40))
+    return float(SECONDS.get(method, 150))
 
 
 def parts(data: Path, name: str, seed: int, quick: bool = False) -> tuple[tl.Sequences, tl.Sequences]:
@@ -67,22 +69,23 @@ def learned(method: str, seen: tl.Sequences, seed: int, quick: bool = False) -> 
         "T-Loss": tl.CausalEncoder(random_state=seed, **short),
         "TAP": tl.TAP(random_state=seed, **short),
         "Prototypes": tl.Prototypes(random_state=seed, **short),
-        "Prototypes on Rocket": tl.Prototypes(encoder=rocket, random_state=seed, **short),
+        NETWORK: tl.Prototypes(beside=[], random_state=seed, **short),
+        PERCEPTRON: tl.Prototypes(similarity="learned", random_state=seed, **short),
     }[method]
     return model.fit(seen, seen.labels) if hasattr(model, "fit") else model
 
 
 def readings(model: Any) -> dict[str, Any]:
-    """The ways in which a model compares, by name: one, but of `Prototypes` three, of one training."""
+    """The ways in which a model compares, by name: one, but of a learned S three, of one training."""
     if not isinstance(model, tl.Prototypes):
         return {"": model}
-    learned_one: Any = model.network_.similarity
-    kinds = zip(READINGS, (learned_one, Cosine(), Fused(learned_one)), strict=True)
-    return {name: Reading(model, kind.eval()) for name, kind in kinds}
+    own: Any = model.network_.similarity
+    kinds = {"SIM": own, "cosine": Cosine(), "fused": Fused(own)} if isinstance(own, Similarity) else {"": own}
+    return {name: Reading(model, kind.eval()) for name, kind in kinds.items()}
 
 
 class Reading:
-    """The vectors of a model, each computed once, and another similarity of them."""
+    """The vectors of a model, and a similarity of them."""
 
     def __init__(self, model: Any, similarity: Any) -> None:
         self.model, self.network_ = model, SimpleNamespace(similarity=similarity)

@@ -13,9 +13,10 @@ from benchmarks.papers.results import Found, Rows, having, told
 SHOTS = (1, 5)
 ABOUT = f"""Methods are at their defaults. `DTW` is `DTW(normalize="length")` and learns nothing; `Rocket` compares its
 features, which learn nothing either; `Discriminant` is `classes="open"` on them, `Fused` the sum of this and DTW;
-`T-Loss` is `CausalEncoder`, without labels. `Prototypes` is trained once and read by its similarity (SIM), by the
-cosine of its vectors, and by the mean of both (fused); on Rocket its encoder stays as it is. Sequences are of at most
-{FRAMES} frames."""
+`T-Loss` is `CausalEncoder`, without labels. `Prototypes` compares by the cosine of vectors, those of a network and
+those of `Discriminant` beside it; the network alone is `beside=[]`. The learned S, `similarity="learned"`, is the
+paper's perceptron; it is trained once and read by itself (SIM), by the cosine of its vectors, and by the mean of both
+(fused). Sequences are of at most {FRAMES} frames."""
 
 
 def retrieval_body(rows: Rows, sets: tuple[str, ...], ranks: tuple[int, ...]) -> str:
