@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import mean
 
-import numpy as np
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import Found, Rows, having, told
 
@@ -42,8 +41,8 @@ def body(rows: Rows) -> str:
 
 Equal error rates of pairs of people that nothing was learned from. In brackets are 95 % intervals, by drawing anew,
 with replacement, the sequences of JapaneseVowels (its three speakers are too few to draw) and the people of UCI HAR.
-They are about these speakers and people, and the training that was drawn; where there are several seeds the rate is
-their mean and the interval that of all their draws. *Least cost* is minDCF, with one genuine claim in a hundred: 1 is
+They are about these speakers and people, and the training that was drawn; where there are several seeds the numbers
+are means over them. *Least cost* is minDCF, with one genuine claim in a hundred: 1 is
 no better than to reject everybody.
 
 ## Speakers
@@ -116,11 +115,11 @@ def _prototypes(rows: Rows, dataset: str) -> str:
 
 
 def _rate(found: list[Found]) -> str:
-    """The mean over seeds, and the interval of all draws."""
+    """The mean over seeds of the rate, and of both ends of its interval."""
     if not found:
         return "–"
-    low, high = np.quantile(np.concatenate([one["draws"] for one in found]), [0.025, 0.975])
-    return f"{mean(one['eer'] for one in found):.3f} ({low:.3f}–{high:.3f})"
+    rate, low, high = (mean(one[name] for one in found) for name in ("eer", "low", "high"))
+    return f"{rate:.3f} ({low:.3f}–{high:.3f})"
 
 
 def _mean(values: list[float], form: str) -> str:
