@@ -14,7 +14,7 @@ from .align.layers import (
     TimeErr,
     WarpMSE,
 )
-from .encode import CausalNetwork, FrameNetwork, RecurrentNetwork
+from .encode import CausalNetwork, FrameNetwork, ImageNetwork, RecurrentNetwork, VectorNetwork
 from .metric import Aligned, CoupledNetwork as CoupledGRU, SiameseNetwork as SiameseGRU, TAPNetwork as TAP
 from .recognize.prototypes.similarity import Similarity
 
@@ -29,6 +29,7 @@ __all__ = [
     "CoupledGRU",
     "DecDTW",
     "FrameNetwork",
+    "ImageNetwork",
     "MaxError",
     "Positions",
     "RecurrentNetwork",
@@ -38,5 +39,6 @@ __all__ = [
     "SoftDTW",
     "TimeDev",
     "TimeErr",
+    "VectorNetwork",
     "WarpMSE",
 ]

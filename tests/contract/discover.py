@@ -17,6 +17,7 @@ PLAIN_METRICS = [kind for kind in METHODS.values() if issubclass(kind, Metric) a
 LOSSES = [kind for kind in METHODS.values() if issubclass(kind, Loss)]
 MODELS = [kind for kind in METHODS.values() if issubclass(kind, Model)]
 LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
+SINGLE = [kind for kind in MODELS if getattr(kind, "_single", False)]  # of images or vectors, which have no time
 ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
 
 # options by which most methods become small; a method for which they are not enough says more in `_small`
@@ -34,7 +35,7 @@ MODULES = [
     kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module) and name not in VECTORS
 ]
 CHANNELS = 2
-NEEDED = {"n_channels": CHANNELS, "frame": (1, 1, CHANNELS)}
+NEEDED = {"n_channels": CHANNELS, "frame": (1, 1, CHANNELS), "dropout": 0.0}  # which would draw anew in every call
 
 
 def module(kind, **more):
@@ -59,6 +60,7 @@ def data(kind, lengths=(9, 4, 9, 7, 12, 5, 8, 6), seed=0):
     """Sequences of frames that the method takes, with two classes."""
     rng = np.random.default_rng(seed)
     frame = (2,) if kind._axes in (None, 1) else (1, 5, 4)
+    lengths = np.ones_like(lengths) if kind in SINGLE else lengths
     labels = np.array(["up", "down"])[np.arange(len(lengths)) % 2]
     return tl.Sequences([rng.standard_normal((n, *frame)) for n in lengths], labels=labels)
 

@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import timelike as tl
-from contract.discover import LEARNED_METRICS, MODELS, small
+from contract.discover import LEARNED_METRICS, MODELS, SINGLE, small
 from timelike.encode import Encoder
 
 LENGTHS = "wants sequences of another length to be refused after fit; comparing unequal lengths is what they are for"
@@ -21,6 +21,7 @@ MORE = {"classifier": {"check_classifiers_train": LENGTHS}, "transformer": {"che
 ONLY = {"EmbeddingRegressor": {"head": "1nn"}, "EmbeddingClassifier": {"head": "logistic"}, "KMeans": {"max_iter": 5}}
 ONLY["Prototypes"] = {"max_steps": 40, "max_epochs": None, "hidden": 32}  # a check asks for classes to be told apart
 IMAGES = [kind for kind in MODELS if kind._axes not in (None, 1)]  # which no check of scikit-learn makes
+VECTORS = [kind for kind in SINGLE if kind not in IMAGES]  # which refuse a plain array, where others read series
 
 
 def example(kind):
@@ -37,7 +38,7 @@ def expected(estimator):
     return found | (MORE["transformer"] if hasattr(kind, "transform") else {})
 
 
-ESTIMATORS = [example(kind) for kind in MODELS if kind not in IMAGES]
+ESTIMATORS = [example(kind) for kind in MODELS if kind not in (*IMAGES, *VECTORS)]
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected)
@@ -78,4 +79,5 @@ def test_nothing_but_the_reasons_given_makes_a_check_fail(estimator, check):
 
 def test_estimators_of_every_room_are_checked():
     assert {tl.Neighbors, tl.KMedoids, tl.CausalEncoder, tl.EmbeddingRegressor, tl.TAP} < set(map(type, ESTIMATORS))
-    assert [tl.FrameEncoder] == IMAGES
+    assert [tl.FrameEncoder, tl.ImageEncoder] == IMAGES
+    assert [tl.VectorEncoder] == VECTORS

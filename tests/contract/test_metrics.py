@@ -150,13 +150,14 @@ class TestEveryMetric:
 
     def test_what_is_missing_infinite_or_empty_is_refused(self, kind, some):
         broken = [np.array(x) for x in some]
-        broken[2][3] = np.nan
+        step = min(3, len(broken[2]) - 1)
+        broken[2][step] = np.nan
         if metric_of(kind)._takes_missing():
             assert np.isfinite(metric_of(kind).pairwise(broken)).all()
         else:
-            with pytest.raises(ValueError, match=r"X.*sequence 2.*time step 3"):
+            with pytest.raises(ValueError, match=rf"X.*sequence 2.*time step {step}"):
                 metric_of(kind).pairwise(broken)
-        broken[2][3] = np.inf
+        broken[2][step] = np.inf
         with pytest.raises(ValueError, match=r"X.*infinite"):
             metric_of(kind).pairwise(broken)
         with pytest.raises(ValueError, match="X holds no sequences"):

@@ -11,12 +11,23 @@ if TYPE_CHECKING:  # the public names, a line each
     from .combined import CombinedEncoder as CombinedEncoder, combine as combine
     from .frames import FrameEncoder as FrameEncoder, FrameNetwork as FrameNetwork
     from .heads import EmbeddingClassifier as EmbeddingClassifier, EmbeddingRegressor as EmbeddingRegressor
+    from .images.estimator import ImageEncoder as ImageEncoder
+    from .images.network import ImageNetwork as ImageNetwork
     from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
     from .rocket.estimator import Rocket as Rocket
     from .statistics.estimator import StatisticsEncoder as StatisticsEncoder
+    from .vectors import VectorEncoder as VectorEncoder, VectorNetwork as VectorNetwork
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
         __name__,
-        inner=("CausalNetwork", "Encoder", "FrameNetwork", "RecurrentNetwork", "Stream"),
+        inner=(
+            "CausalNetwork",
+            "Encoder",
+            "FrameNetwork",
+            "ImageNetwork",
+            "RecurrentNetwork",
+            "Stream",
+            "VectorNetwork",
+        ),
     )

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ..models import fingerprint
 from ..sequences import Sequences
 from ..train import Batch, Descent, Objective, shuffled
-from .crops import Change, Crops, Ints, cut, draw, encoded, two
+from .crops import Change, Changing, Crops, Ints, cut, draw, encoded, two
 
 _JUDGED = 64  # anchors of the fixed crops at least by which a training is judged, where there are as many series
 _ROUNDS = 4  # over the series held out at most
@@ -178,7 +178,13 @@ class TwoCrops(Cropping):
     """
 
     def __init__(
-        self, network: nn.Module, sequences: Sequences, *, min_crop: float, change: Change | None = None, **rest: Any
+        self,
+        network: nn.Module,
+        sequences: Sequences,
+        *,
+        min_crop: float,
+        change: Change | Changing | None = None,
+        **rest: Any,
     ) -> None:
         super().__init__(network, sequences, **rest)
         self.min_crop, self.change = min_crop, change

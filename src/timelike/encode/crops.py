@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +70,10 @@ def two(sequences: Sequences, ids: Ints, least: float, rng: np.random.Generator)
     drawn = [rng.integers(shortest, own + 1) for _ in range(2)]
     first, second = (Crops(starts[ids] + rng.integers(0, own - size + 1), size) for size in drawn)
     return first, second
+
+
+Changing = Callable[[Tensor, Ints, np.random.Generator], tuple[Tensor, Ints]]
+"""Crops (crop, time, channel) and their lengths, to crops that are changed, each in its own way."""
 
 
 class Change(NamedTuple):

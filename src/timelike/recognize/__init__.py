@@ -12,10 +12,20 @@ if TYPE_CHECKING:  # the public names, a line each
     from .comparison.running import compare as compare
     from .comparison.several import Ranking as Ranking, rank_table as rank_table
     from .decision import Decision as Decision
+    from .fewshot import FewShot as FewShot, evaluate_episodes as evaluate_episodes
     from .kernels import ElasticKernel as ElasticKernel
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+    from .precomputed import (
+        DBSCAN as DBSCAN,
+        HDBSCAN as HDBSCAN,
+        Agglomerative as Agglomerative,
+        Spectral as Spectral,
+    )
     from .prototypes.answering import Retrieved as Retrieved
+    from .prototypes.departures import Departures as Departures
     from .prototypes.estimator import Prototypes as Prototypes
+    from .prototypes.gram import Gram as Gram
+    from .prototypes.metric import SimilarityMetric as SimilarityMetric
     from .prototypes.network import PrototypeNetwork as PrototypeNetwork
     from .prototypes.thresholds import Thresholds as Thresholds
     from .verifier.estimator import Verifier as Verifier
@@ -26,11 +36,15 @@ if not TYPE_CHECKING:
         __name__,
         inner=(
             "Decision",
+            "Departures",
             "Difference",
+            "FewShot",
+            "Gram",
             "PrototypeNetwork",
             "Ranking",
             "Retrieved",
             "Row",
+            "SimilarityMetric",
             "Thresholds",
             "Verification",
             "attacks",

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ...models import options
 from ...sequences.arguments import flag, real, whole
-from . import reading
 from .answering import Answering
 from .members import Floats, Members, centres, in_order
 
@@ -50,13 +49,13 @@ class Enrolling(Answering):
         """
         self._require_fitted()
         flag(extend, "extend")
-        steps, rate = whole(adapt_steps, "adapt_steps", 0), real(adapt_rate, "adapt_rate", above=0)
+        steps, rate = whole(adapt_steps, "adapt_steps", 0), real(adapt_rate, "adapt_rate", above=0, most=1e3)
         count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is nothing to enroll")
         self._refuse_mixture(labels)
         self._refuse_known(labels, extend)
-        vectors = reading.vectors(self.encoder_, sequences)
+        vectors = self._vectors(sequences)
         classes, members, touched = self._joined(labels, vectors, count)
         prototypes, owners = self._moved(classes, members, touched)
         if steps:

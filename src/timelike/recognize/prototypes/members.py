@@ -44,8 +44,8 @@ def centres(vectors: Floats, count: int) -> Floats:
     with the one farthest from those before: nothing is drawn. Of fewer different vectors there are fewer clusters.
 
     >>> centres(np.float32([[0, 0], [0, 1], [4, 4], [4, 5]]), 2)
-    array([[4. , 4.5],
-           [0. , 0.5]], dtype=float32)
+    array([[0. , 0.5],
+           [4. , 4.5]], dtype=float32)
     """
     given = vectors.astype(np.float64)
     if count == 1:

@@ -21,9 +21,22 @@ from ...train.loop import evaluating
 from ..attacks.base import Attack
 from .network import Angles, PrototypeNetwork
 
+_UNLIKE = 256  # pairs of two classes that a batch compares at least, if it has as many
 _LITTLE = 0.1  # of what there is between chance and 1
 _LOOKED_AT = 512  # examples by which a training is judged
 Change = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is done to single frames, which have no course: noise of this deviation in every number."""
+
+    deviation: float = 0.1
+
+    def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """x (item, time, *frame) with noise, and its lengths."""
+        drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        return x + self.deviation * torch.randn(x.shape, generator=drawn, dtype=x.dtype), lengths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,20 +162,28 @@ class Learning(Objective):
         return found if self.module.dense is None else [*found, self.module.dense(vectors)]
 
     def _pairs(self, vectors: Tensor, labels: Tensor, order: Tensor) -> Tensor:
-        """eq. 3; without symmetry the order of a pair is drawn, by one number for each of the two."""
-        similar = self.module.similarity.matrix(vectors, vectors)
-        if not self.symmetric:
-            similar = torch.where(order[:, None] < order, similar, similar.T)
+        """eq. 3 over all pairs of one class and as many of the others as are worth their time, drawn anew every step.
+
+        Without symmetry the order within a pair is drawn too, by one number for each of the two.
+        """
         first, second = torch.triu_indices(len(labels), len(labels), 1, device=labels.device)
-        scores, same = similar[first, second], labels[first] == labels[second]
+        same = labels[first] == labels[second]
+        unlike = (~same).nonzero()[:, 0]
+        drawn = unlike[torch.randperm(len(unlike), device=labels.device)[: max(_UNLIKE, int(same.sum()))]]
+        chosen = torch.cat([same.nonzero()[:, 0], drawn])
+        first, second, same = first[chosen], second[chosen], same[chosen]
+        turned = order[first] > order[second] if not self.symmetric else torch.zeros_like(same)
+        first, second = torch.where(turned, second, first), torch.where(turned, first, second)
+        losses = self._binary(self.module.similarity(vectors[first], vectors[second]), same)
+        return losses[same].sum() / max(1, int(same.sum())) + losses[~same].sum() / max(1, int((~same).sum()))
+
+    def _binary(self, scores: Tensor, same: Tensor) -> Tensor:
+        """−log of the probability of what is so, or that of targets that are almost so."""
         if not self.recipe.soft_pairs:
-            alike, unlike = F.softplus(-scores[same]), F.softplus(scores[~same])
-        else:
-            uncertain = 0.1 * torch.rand_like(scores)
-            targets = torch.where(same, 1 - uncertain, uncertain)
-            losses = F.binary_cross_entropy_with_logits(scores, targets, reduction="none")
-            alike, unlike = losses[same], losses[~same]
-        return alike.sum() / max(1, len(alike)) + unlike.sum() / max(1, len(unlike))
+            return F.softplus(torch.where(same, -scores, scores))
+        uncertain = 0.1 * torch.rand_like(scores)
+        targets = torch.where(same, 1 - uncertain, uncertain)
+        return F.binary_cross_entropy_with_logits(scores, targets, reduction="none")
 
     def identity(self) -> dict[str, str | int]:
         """The data; what else counts is said by the owner's options."""

@@ -1,0 +1,1 @@
+"""Vectors of single images: estimator, and its networks."""

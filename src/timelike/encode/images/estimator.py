@@ -1,0 +1,122 @@
+"""ImageEncoder: vectors of single images, learned without labels or, by others, with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+from torch import nn
+
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import store
+from ...sequences.moments import Moments
+from ...sequences.sampling import RandomState
+from ...train.processes import Accelerator, Precision
+from ..base import Geometry
+from ..crops import Changing
+from ..items import ItemEncoder
+from ..spread import Vectors
+from ..unlabelled import Schedules
+from ..views import ImageViews
+from .network import Architecture, ImageNetwork
+
+
+class ImageEncoder(ItemEncoder):
+    """Vectors of single images, given as `Sequences(images, layout="nchw")`: LeNet, or a small residual network.
+
+    `fit` learns without labels: two views of an image, moved a little and with noise, are to have one vector, while
+    features are spread and decorrelated over a batch (Bardes, Ponce and LeCun, "VICReg", ICLR 2022; see
+    `CausalEncoder`). `network(frame)` gives the network itself, to be trained with labels. For sequences of images use
+    `FrameEncoder`. `max_steps=0` is the network as it was drawn: compare with it before you trust a training.
+
+    Parameters
+    ----------
+    architecture : {"lenet", "resnet"}
+        LeNet, of two convolutions, or a residual network of seven with batch normalization (see `ImageNetwork`).
+    n_features : int
+        Size of a vector.
+    dropout : float or None
+        Share of channels that are left out in training, before the linear map. None is 0.5 in the "lenet" that
+        `network` gives, to learn from labels, and none in "resnet" and where `fit` learns without labels, to which it
+        does harm.
+    shift : float
+        By which share of its sides an image is moved at most.
+    jitter : float
+        Deviation of the noise of a view, in deviations of the pixels.
+    batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, vectors, geometry, checkpoint, \
+progress, accelerator, devices, precision, random_state
+        As in `CausalEncoder`.
+    standardize : bool
+        Whether colour channels are brought to mean 0 and deviation 1, over all pixels of the images fitted on.
+
+    Attributes
+    ----------
+    network_ : ImageNetwork
+        The torch module.
+    history_ : History
+        Losses of training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> X = tl.Sequences(np.random.default_rng(0).random((6, 1, 12, 12)), layout="nchw")
+    >>> tl.ImageEncoder(n_features=8, max_steps=2, random_state=0).fit(X).encode(X).shape
+    (6, 8)
+    """
+
+    architecture = options.one_of(*get_args(Architecture))
+    dropout = options.maybe(options.real(0, 0.95, role="training"))
+    shift = options.real(0, 0.5, role="training")
+
+    network_: ImageNetwork
+    _axes = 3
+    _kind = "image", "nchw"
+
+    def __init__(
+        self,
+        *,
+        architecture: Architecture = "lenet",
+        n_features: int = 50,
+        dropout: float | None = None,
+        shift: float = 0.1,
+        jitter: float = 0.1,
+        batch_size: int = 64,
+        learning_rate: float = 3e-3,
+        schedule: Schedules = "cycle",
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
+        standardize: bool = True,
+        vectors: Vectors = "standardized",
+        geometry: Geometry = "cosine",
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        names = ("architecture", "n_features", "dropout")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        channels, height, width = frame
+        return ImageNetwork((channels, height, width), **given)
+
+    def _make_network(self) -> None:
+        super()._make_network()
+        if self.dropout is None:
+            for layer in self.network_.modules():
+                if isinstance(layer, nn.Dropout2d):
+                    layer.p = 0.0
+
+    def _views(self) -> Changing:
+        return ImageViews(self.frame_, self.shift, self.jitter)
+
+    def _moments(self, sequences: Sequences) -> Moments:
+        """One mean and deviation for all pixels of a channel: those at the border may never change."""
+        return Moments.per_channel(sequences)

@@ -1,0 +1,121 @@
+"""ImageNetwork: single images to vectors, by LeNet or a small residual network."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from torch import Tensor, nn
+
+from ...sequences.arguments import one_of, real, whole
+from ..base import checked_frame
+from ..items import ItemNetwork
+
+Architecture = Literal["lenet", "resnet"]
+
+_SMALL = 16  # pixels of a side, of which two convolutions of 5 × 5 and two poolings leave one
+_PLACES = 7  # of a side, to which larger maps are averaged before the linear map
+_WIDTHS = (24, 48, 96)
+
+
+class ImageNetwork(ItemNetwork):
+    """Images (channel, height, width) to vectors.
+
+    "lenet": convolutions 10 and 20 of 5 × 5, each with max-pooling by 2 and ReLU, channels dropped out after the
+    second, a linear map and ReLU (after LeCun et al., 1998): of 28 × 28 pixels 320 numbers are left, and 50 made of
+    them. Images with a side below 16 are padded, so that something is left, and maps larger than 7 × 7 are averaged to
+    that. "resnet": three stages of one residual block each (He et al., 2016) with 24, 48 and 96 channels and batch
+    normalization, the mean over places, a linear map: about 180 000 weights.
+
+    `dropout=None` is 0.5 for "lenet" and none for "resnet". An item of several frames has the mean of their vectors.
+
+    >>> import torch
+    >>> network = ImageNetwork((1, 28, 28))
+    >>> network(torch.randn(3, 1, 1, 28, 28)).shape
+    torch.Size([3, 50])
+    """
+
+    def __init__(
+        self,
+        frame: tuple[int, int, int],
+        *,
+        architecture: Architecture = "lenet",
+        n_features: int = 50,
+        dropout: float | None = None,
+    ) -> None:
+        super().__init__(checked_frame(frame, 3))
+        usual = 0.5 if one_of(architecture, "architecture", get_args(Architecture)) == "lenet" else 0.0
+        dropped = usual if dropout is None else real(dropout, "dropout", 0, 0.95)
+        make = _lenet if architecture == "lenet" else _resnet
+        self.look = make(self.frame, whole(n_features, "n_features", 1), dropped)
+
+
+def _lenet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Module:
+    around = 0 if min(frame[1:]) >= _SMALL else 2
+    left = [min(_PLACES, _halved(_halved(side, around), around)) for side in frame[1:]]
+    return nn.Sequential(
+        nn.Conv2d(frame[0], 10, 5, padding=around),
+        nn.MaxPool2d(2, ceil_mode=True),
+        nn.ReLU(),
+        nn.Conv2d(10, 20, 5, padding=around),
+        nn.MaxPool2d(2, ceil_mode=True),
+        nn.ReLU(),
+        nn.Dropout2d(dropout),
+        nn.AdaptiveAvgPool2d((left[0], left[1])),  # which leaves maps of this size as they are
+        nn.Flatten(),
+        nn.Linear(20 * left[0] * left[1], n_features),
+        nn.ReLU(),
+    )
+
+
+def _halved(side: int, around: int) -> int:
+    """Of a side, after a convolution of 5 and pooling by 2."""
+    return -(-(side + 2 * around - 4) // 2)
+
+
+def _resnet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Module:
+    sizes = (_WIDTHS[0], *_WIDTHS)
+    return nn.Sequential(
+        nn.Conv2d(frame[0], sizes[0], 3, padding=1, bias=False),
+        Norm(sizes[0]),
+        nn.ReLU(),
+        *(Residual(sizes[i], sizes[i + 1], stride=1 if i == 0 else 2) for i in range(len(_WIDTHS))),
+        nn.Dropout2d(dropout),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(sizes[-1], n_features),
+    )
+
+
+class Residual(nn.Module):
+    """Two convolutions of 3 × 3, and a shortcut that is a map of channels where their number changes."""
+
+    def __init__(self, n_in: int, n_out: int, *, stride: int) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(
+            nn.Conv2d(n_in, n_out, 3, stride=stride, padding=1, bias=False),
+            Norm(n_out),
+            nn.ReLU(),
+            nn.Conv2d(n_out, n_out, 3, padding=1, bias=False),
+            Norm(n_out),
+        )
+        map_of_channels = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride=stride, bias=False), Norm(n_out))
+        self.shortcut = nn.Identity() if n_in == n_out else map_of_channels
+        self.out = nn.ReLU()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(image, input, height, width) → (image, output, height', width')."""
+        found: Tensor = self.out(self.inner(x) + self.shortcut(x))
+        return found
+
+
+class Norm(nn.BatchNorm2d):
+    """Batch normalization, which takes what it has seen so far where a batch is one number of every channel."""
+
+    def forward(self, input: Any) -> Tensor:
+        """By the moments of this batch in training, if it has any, by those seen so far otherwise."""
+        alone = self.training and input.shape[0] * input.shape[2] * input.shape[3] == 1
+        if not alone:
+            return super().forward(input)
+        return nn.functional.batch_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
+        )

@@ -1,0 +1,139 @@
+"""VectorEncoder: vectors of vectors, by layers of linear maps, learned without labels or, by others, with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from ..models import options
+from ..sequences.arguments import real, store, whole
+from ..sequences.sampling import RandomState
+from ..train.processes import Accelerator, Precision
+from .base import Geometry, checked_frame
+from .crops import Changing
+from .items import ItemEncoder, ItemNetwork
+from .spread import Vectors
+from .unlabelled import Schedules
+from .views import VectorViews
+
+
+class VectorNetwork(ItemNetwork):
+    """Vectors to vectors: `depth` layers of `hidden` ReLUs and a linear map; frames of several axes are flattened.
+
+    An item of several frames has the mean of their vectors.
+
+    >>> import torch
+    >>> VectorNetwork(7, n_features=5)(torch.randn(3, 1, 7)).shape
+    torch.Size([3, 5])
+    """
+
+    def __init__(
+        self,
+        frame: int | Sequence[int],
+        *,
+        n_features: int = 64,
+        hidden: int = 128,
+        depth: int = 2,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(checked_frame(frame))
+        share, size = real(dropout, "dropout", 0, 0.95), whole(hidden, "hidden", 1)
+        sizes = [math.prod(self.frame), *[size] * whole(depth, "depth", 0)]
+        inner = [(nn.Linear(*pair), nn.ReLU(), nn.Dropout(share)) for pair in pairwise(sizes)]
+        last = nn.Linear(sizes[-1], whole(n_features, "n_features", 1))
+        self.look = nn.Sequential(nn.Flatten(), *(layer for some in inner for layer in some), last)
+
+
+class VectorEncoder(ItemEncoder):
+    """Vectors of items that are vectors themselves, given as `Sequences(vectors, layout="nc")`: a small network.
+
+    `fit` learns without labels: two views of an item, with noise and some numbers masked, are to have one vector, while
+    features are spread and decorrelated over a batch (Bardes, Ponce and LeCun, "VICReg", ICLR 2022; see
+    `CausalEncoder`). `network(frame)` gives the network itself, to be trained with labels. `max_steps=0` is the network
+    as it was drawn: compare with it before you trust a training.
+
+    Parameters
+    ----------
+    n_features : int
+        Size of a vector.
+    hidden, depth : int
+        Units of a layer, and how many layers there are before the last one.
+    dropout : float
+        Share of the units that are left out in training.
+    masked : float
+        Share of the numbers of a view that are replaced by their mean.
+    jitter : float
+        Deviation of the noise of a view, in deviations of the numbers.
+    batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, standardize, vectors, geometry, \
+checkpoint, progress, accelerator, devices, precision, random_state
+        As in `CausalEncoder`.
+
+    Attributes
+    ----------
+    network_ : VectorNetwork
+        The torch module.
+    history_ : History
+        Losses of training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> X = tl.Sequences(np.random.default_rng(0).random((6, 7)), layout="nc")
+    >>> tl.VectorEncoder(n_features=8, max_steps=2, random_state=0).fit(X).encode(X).shape
+    (6, 8)
+    >>> tl.VectorEncoder().fit(np.zeros((6, 7)))
+    Traceback (most recent call last):
+        ...
+    ValueError: X has sequences of 7 steps: VectorEncoder takes single vectors, sequences of one step; an array of \
+vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
+    """
+
+    hidden = options.whole(1)
+    depth = options.whole(0)
+    dropout = options.real(0, 0.95, role="training")
+    masked = options.real(0, 0.95, role="training")
+
+    network_: VectorNetwork
+    _kind = "vector", "nc"
+
+    def __init__(
+        self,
+        *,
+        n_features: int = 64,
+        hidden: int = 128,
+        depth: int = 2,
+        dropout: float = 0.0,
+        masked: float = 0.2,
+        jitter: float = 0.1,
+        batch_size: int = 64,
+        learning_rate: float = 3e-3,
+        schedule: Schedules = "cycle",
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
+        standardize: bool = True,
+        vectors: Vectors = "standardized",
+        geometry: Geometry = "cosine",
+        checkpoint: str | Path | None = None,
+        progress: bool = False,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        names = ("n_features", "hidden", "depth", "dropout")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return VectorNetwork(frame, **given)
+
+    def _views(self) -> Changing:
+        return VectorViews(self.masked, self.jitter)

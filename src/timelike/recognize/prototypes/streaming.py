@@ -1,0 +1,180 @@
+"""Live recognition: samples one by one, and a class, or that it is none, as soon as that is certain."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from ...encode.base import Stream
+from ...sequences import Sequences
+from ...sequences.arguments import real, whole
+from . import reading
+from .enrolling import Enrolling
+from .thresholds import rejecting
+
+
+class Bounds(NamedTuple):
+    """When a stream looks, how probable a class must be there, and how new what it sees may be.
+
+    Up to `novelty`, of each look, a class may be named; what is newer than the last of them is rejected at the end.
+    """
+
+    looks: NDArray[np.int64]
+    probability: float
+    novelty: NDArray[np.float64]
+
+
+class Recognition(NamedTuple):
+    """What a stream knows: the class that is most probable, how probable, how new, and whether that is the last word.
+
+    `label` is None before the first look, and, where it is certain, for what is like no class.
+    """
+
+    label: Any
+    probability: float
+    novelty: float
+    certain: bool
+
+
+class PrototypeStream:
+    """Takes one sample at a time; after some of them it looks, and decides if it can. A decision stands."""
+
+    def __init__(self, model: Streaming, inner: Stream, bounds: Bounds) -> None:
+        self._model, self._inner, self._bounds = model, inner, bounds
+        self._vector: NDArray[np.float32] | None = None
+        self.n_samples = 0
+        self.recognition = Recognition(None, 0.0, np.inf, False)
+
+    def push(self, sample: Any) -> Recognition:
+        """What is known with this sample, a frame, or a number where there is one channel."""
+        if self.recognition.certain:
+            return self.recognition
+        self._vector = self._inner.push(sample)
+        self.n_samples += 1
+        place = int(np.searchsorted(self._bounds.looks, self.n_samples))
+        if place < len(self._bounds.looks) and self._bounds.looks[place] == self.n_samples:
+            seen = self._seen()
+            sure = seen.probability >= self._bounds.probability and seen.novelty <= self._bounds.novelty[place]
+            self.recognition = seen._replace(certain=bool(sure))
+        return self.recognition
+
+    def finish(self) -> Recognition:
+        """The decision when no further sample comes: a class, or None for what is like no class."""
+        if self._vector is None:
+            raise ValueError("the stream has seen no sample: push() some before finish()")
+        if not self.recognition.certain:
+            seen = self._seen()
+            strange = seen.novelty > self._bounds.novelty[-1]
+            self.recognition = seen._replace(label=None if strange else seen.label, certain=True)
+        return self.recognition
+
+    def _seen(self) -> Recognition:
+        assert self._vector is not None
+        labels, probabilities, novelty = self._model._recognized(self._vector[None])
+        return Recognition(labels.tolist()[0], float(probabilities[0]), float(novelty[0]), False)
+
+
+class Streaming(Enrolling):
+    """Recognition before a sequence is over, where the encoder reads streams."""
+
+    bounds_: Bounds
+    _records: ClassVar[tuple[type[Any], ...]] = (Bounds,)
+
+    def calibrate_stream(
+        self, X: Any, y: Any = None, *, wrong: float = 0.05, false_reject: float = 0.05, n_looks: int = 8
+    ) -> Self:
+        """Learn from prefixes of examples, which `fit` has not seen, when a stream may decide.
+
+        A stream looks `n_looks` times. It names a class before its end where that is so probable that at most the share
+        `wrong` of these examples would have been named wrongly, one more counted; where there are too few to show
+        that, it waits for the end. `false_reject` is the share of known examples that are too new at each look.
+        """
+        self._require_stream()
+        share, few = real(wrong, "wrong", 0, 1), real(false_reject, "false_reject", 0, 1)
+        sequences = self._asked(X)
+        codes = self._codes(self._classes(sequences, y, "there is no calibration"))
+        looks = _looks(sequences.lengths, whole(n_looks, "n_looks", 1))
+        seen = [self._recognized(self._vectors(_begun(sequences, look))) for look in looks.tolist()]
+        right = np.stack([labels == self.classes_[codes] for labels, _, _ in seen])
+        sure = np.stack([probabilities for _, probabilities, _ in seen])
+        new = np.array([rejecting(novelty, None, few) for _, _, novelty in seen])
+        known = np.stack([novelty <= bound for (_, _, novelty), bound in zip(seen, new, strict=True)])
+        self.bounds_ = Bounds(looks, least_probability(np.where(known, sure, -np.inf), right, share), new)
+        return self
+
+    def stream(self) -> PrototypeStream:
+        """A stream that recognizes one sequence, sample by sample; for the next sequence ask for another.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> t, rng = np.arange(40), np.random.default_rng(0)
+        >>> X = np.sin(t / np.repeat([2, 6], 40)[:, None] + rng.uniform(0, 6, (80, 1)))
+        >>> y = np.repeat(["fast", "slow"], 40)
+        >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[::2], y[::2]).calibrate_stream(X[1::2], y[1::2])
+        >>> stream = model.stream()
+        >>> for sample in X[1]:
+        ...     if stream.push(sample).certain:
+        ...         break
+        >>> stream.finish().label, stream.n_samples < 40
+        ('fast', True)
+        """
+        self._require_stream()
+        if not hasattr(self, "bounds_"):
+            raise ValueError(
+                "a stream needs to know when it may decide: call calibrate_stream(X, y) with examples that fit has "
+                "not seen"
+            )
+        streams = [one.stream() for one in (self.encoder_, *self.beside_)]
+        return PrototypeStream(self, streams[0] if len(streams) == 1 else reading.Together(streams), self.bounds_)
+
+    def _require_stream(self) -> None:
+        self._require_fitted()
+        if not all(hasattr(one, "stream") for one in (self.encoder_, *self.beside_)):
+            raise TypeError("encoder reads no streams: use one that does, such as CausalEncoder or Rocket, or None")
+
+    def _recognized(
+        self, vectors: NDArray[np.float32]
+    ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
+        """The most probable class of every vector, its probability, and how new the vector is."""
+        scores = self._scored(vectors)
+        probabilities = softmax(scores / self._temperature(), axis=1)
+        return self.classes_[scores.argmax(axis=1)], probabilities.max(axis=1), self._novelty(vectors)
+
+
+def least_probability(sure: NDArray[np.float64], right: NDArray[np.bool_], share: float) -> float:
+    """The least probability at which one may decide, (look, item) given, with at most that share decided wrongly.
+
+    An item is decided at the first look at which it is so sure. One more wrong decision is counted than there was, as
+    for an item that is yet to come; ∞ where even then there would be too many.
+
+    >>> sure, right = np.array([[0.6, 0.7, 0.9], [0.8, 0.8, 1.0]]), np.array([[False, True, True], [True, True, True]])
+    >>> least_probability(sure, right, 0.25)
+    0.7
+    >>> least_probability(sure, right, 0.1)
+    inf
+    """
+    n_items, found = sure.shape[1], np.inf
+    for least in np.unique(sure[np.isfinite(sure)])[::-1]:
+        decided = sure >= least
+        first = decided.argmax(axis=0)
+        wrong = decided.any(axis=0) & ~right[first, np.arange(n_items)]
+        if (wrong.sum() + 1) / (n_items + 1) > share:
+            break
+        found = float(least)
+    return found
+
+
+def _looks(lengths: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Numbers of samples after which to look, the last when nine in ten are over."""
+    end = int(np.quantile(lengths, 0.9))
+    return np.unique(np.ceil(np.arange(1, count + 1) * end / count).astype(np.int64))
+
+
+def _begun(sequences: Sequences, steps: int) -> Sequences:
+    """The first steps of every sequence."""
+    base, begin, lengths = sequences.buffers()
+    ends = np.minimum(lengths, steps)
+    return Sequences([base[a : a + n] for a, n in zip(begin.tolist(), ends.tolist(), strict=True)])

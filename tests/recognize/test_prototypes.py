@@ -1,0 +1,550 @@
+"""Prototypes: answers beside naive twins, classes that come and go exactly, and what is refused."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import timelike as tl
+from timelike.recognize.prototypes.cosine import Cosine, Fused
+from timelike.recognize.prototypes.members import centres, in_order
+from timelike.recognize.prototypes.network import PrototypeNetwork
+from timelike.recognize.prototypes.objective import Learning, Recipe
+from timelike.recognize.prototypes.similarity import Similarity
+from timelike.recognize.prototypes.streaming import least_probability
+from timelike.recognize.prototypes.thresholds import accepting, rejecting
+from timelike.train import Batch
+
+SMALL = {"encoder": tl.SiameseGRU(hidden=6, n_outputs=5, random_state=0), "hidden": 7, "max_steps": 8}
+
+
+def waves(n_each=8, classes=(2, 4, 8, 12), seed=0, length=30):
+    rng = np.random.default_rng(seed)
+    t = np.arange(length)
+    X = [np.sin(t[: length - i % 5] / pace + rng.uniform(0, 6)) for pace in classes for i in range(n_each)]
+    return tl.Sequences(X, labels=np.repeat([f"every {pace}" for pace in classes], n_each))
+
+
+@pytest.fixture(scope="module")
+def model():
+    X = waves()
+    return tl.Prototypes(random_state=0, **SMALL).fit(X)
+
+
+def copied(model, folder):
+    model.save(folder)
+    return tl.load_model(folder)
+
+
+class TestAnswers:
+    def test_the_class_is_that_of_the_most_similar_prototype(self, model):
+        X = waves(seed=5)
+        vectors = torch.from_numpy(model.encode(X))
+        network = model.network_.double()
+        with torch.no_grad():
+            naive = np.array(
+                [
+                    [float(network.similarity(c, v)) for c in torch.from_numpy(model.prototypes_).double()]
+                    for v in vectors.double()
+                ]
+            )
+        model.network_.float()
+        np.testing.assert_allclose(model.class_scores(X), naive, atol=1e-5)
+        assert model.predict(X).tolist() == model.classes_[model.class_scores(X).argmax(axis=1)].tolist()
+
+    def test_probabilities_are_a_softmax_of_scores(self, model):
+        X = waves(seed=5)
+        scores = model.class_scores(X)
+        np.testing.assert_allclose(
+            model.predict_proba(X), np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), rtol=1e-9
+        )
+
+    def test_two_sequences_have_a_number_and_collections_a_matrix(self, model):
+        X = waves(seed=5)
+        matrix = model.similarity(X[:4], X[2:7])
+        assert matrix.shape == (4, 5)
+        assert model.similarity(X[1], X[4]) == matrix[1, 2]  # company changes no bit
+        assert model.verify(X[1], X[4]) is bool(matrix[1, 2] >= 0)
+        assert (model.verify(X[:4], X[2:7]) == (matrix >= 0)).all()
+
+    def test_a_list_of_numbers_is_one_sequence(self, model):
+        assert isinstance(model.similarity([0.0, 1.0, 0.5], np.array([[0.0], [1.0]])), float)
+
+    def test_similarity_is_symmetric_unless_told_otherwise(self, model):
+        X = waves(seed=5)[:6]
+        np.testing.assert_allclose(model.similarity(X, X), model.similarity(X, X).T, atol=1e-6)
+        other = tl.Prototypes(random_state=0, symmetrize=False, **SMALL).fit(waves())
+        assert np.abs(other.similarity(X, X) - other.similarity(X, X).T).max() > 1e-4
+
+    def test_retrieval_is_a_sorted_row_of_similarities(self, model):
+        X, gallery = waves(seed=5)[:3], waves(seed=6)
+        ids, found = model.retrieve(X, gallery, 4)
+        rows = model.similarity(X, gallery)
+        for i, row in enumerate(rows):
+            assert ids[i].tolist() == sorted(range(len(row)), key=lambda j: (-row[j], j))[:4]
+            assert found[i].tolist() == row[ids[i]].tolist()
+        assert model.retrieve(X[1], gallery, 4).ids.tolist() == ids[1].tolist()
+
+    def test_equal_similarities_are_retrieved_in_their_order(self, model):
+        one = waves(seed=5)[:1]
+        copies = tl.Sequences([one[0]] * 5)
+        assert model.retrieve(one[0], copies, 5).ids.tolist() == [0, 1, 2, 3, 4]
+
+    def test_novelty_is_minus_the_largest_similarity(self, model):
+        X = waves(seed=5)
+        np.testing.assert_allclose(model.novelty(X), -model.class_scores(X).max(axis=1))
+
+    def test_prototypes_are_exact_means_in_evaluation_mode(self, model):
+        X = waves()
+        vectors = model.encode(X).astype(np.float64)
+        means = [vectors[X.labels == kind].mean(axis=0) for kind in model.classes_]
+        np.testing.assert_allclose(model.prototypes_, means, rtol=0, atol=1e-7)
+
+    @pytest.mark.parametrize("kind", ["cosine", "fused"])
+    def test_other_similarities_say_the_same_in_torch_and_in_arrays(self, kind):
+        torch.manual_seed(0)
+        module = (Cosine() if kind == "cosine" else Fused(Similarity(4, hidden=6))).eval()
+        u, v = torch.randn(5, 4), torch.cat([torch.randn(3, 4), torch.zeros(1, 4)])
+        with torch.no_grad():
+            matrix = module.matrix(u, v).numpy()
+            rows = np.array([[float(module(a, b)) for b in v] for a in u])
+        np.testing.assert_allclose(module.scores(u.numpy(), v.numpy()), matrix, atol=1e-5)
+        np.testing.assert_allclose(rows, matrix, atol=1e-5)
+
+    def test_fused_is_the_log_odds_of_the_mean(self):
+        torch.manual_seed(0)
+        learned = Similarity(4, hidden=6).eval()
+        u, v = torch.randn(5, 4).numpy(), torch.randn(3, 4).numpy()
+        cos = (u / np.linalg.norm(u, axis=1, keepdims=True)) @ (v / np.linalg.norm(v, axis=1, keepdims=True)).T
+        mean = (1 / (1 + np.exp(-learned.scores(u, v))) + (1 + cos) / 2) / 2
+        np.testing.assert_allclose(Fused(learned).eval().scores(u, v), np.log(mean / (1 - mean)), atol=1e-5)
+
+
+class TestClassesThatComeAndGo:
+    def test_forgetting_and_enrolling_again_changes_nothing(self, model, tmp_path):
+        X, asked = waves(), waves(seed=7)
+        before = model.class_scores(asked)
+        again = copied(model, tmp_path / "m")
+        for kind in ("every 4", "every 12", "every 2"):
+            own = X[X.labels == kind]
+            assert kind not in again.forget(kind).classes_
+            again.enroll(own, own.labels)
+        assert again.class_scores(asked).tolist() == before.tolist()  # to the last bit
+        assert again.prototypes_.tobytes() == model.prototypes_.tobytes()
+
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_enrolling_in_parts_and_in_any_order_is_as_at_once(self, model, tmp_path, count):
+        new = waves(classes=(3, 6), seed=1)
+        asked = waves(seed=7)
+        whole = copied(model, tmp_path / "a").enroll(new, n_prototypes=count)
+        parts = copied(model, tmp_path / "b").enroll(new[::-3], n_prototypes=count)
+        rest = np.setdiff1d(np.arange(len(new)), np.arange(len(new))[::-3])
+        parts.enroll(new[rest[::-1]], extend=True)
+        assert parts.classes_.tolist() == whole.classes_.tolist()
+        assert parts.prototypes_.tobytes() == whole.prototypes_.tobytes()
+        assert parts.members_.vectors.tobytes() == whole.members_.vectors.tobytes()
+        assert parts.class_scores(asked).tolist() == whole.class_scores(asked).tolist()
+
+    def test_the_order_of_classes_does_not_matter(self, model, tmp_path):
+        new = waves(classes=(3, 6), seed=1)
+        kinds = np.unique(new.labels)
+        one, other = (copied(model, tmp_path / name) for name in "ab")
+        for kind in kinds:
+            one.enroll(new[new.labels == kind])
+        for kind in kinds[::-1]:
+            other.enroll(new[new.labels == kind])
+        assert one.prototypes_.tobytes() == other.prototypes_.tobytes()
+        assert one.classes_.tolist() == other.classes_.tolist() == sorted([*model.classes_, *kinds])
+
+    def test_a_folder_has_the_same_bits_after_enrolling(self, model, tmp_path):
+        changed = copied(model, tmp_path / "a").enroll(waves(classes=(3,), seed=1), n_prototypes=2)
+        again, asked = copied(changed, tmp_path / "b"), waves(seed=7)
+        assert again.class_scores(asked).tobytes() == changed.class_scores(asked).tobytes()
+        assert again.similarity(asked, asked).tobytes() == changed.similarity(asked, asked).tobytes()
+        assert again.forget("every 3").class_scores(asked).tolist() == model.class_scores(asked).tolist()
+
+    def test_an_enrolment_that_fails_changes_nothing(self, model, tmp_path):
+        changed = copied(model, tmp_path / "a")
+        before = dict(vars(changed))
+        bad = [
+            {"X": waves(classes=(2,)), "y": None},  # known already
+            {"X": waves(classes=(3,)), "y": [1] * 8},  # numbers among words
+            {"X": np.zeros((4, 9, 2)), "y": ["a"] * 4},  # other channels
+            {"X": waves(classes=(3,)), "y": ["a"] * 3},
+            {"X": waves(classes=(3,)), "y": None, "n_prototypes": 0},
+            {"X": waves(classes=(3,)), "y": None, "adapt_steps": 5, "adapt_rate": 1e300},
+        ]
+        for arguments in bad:
+            with pytest.raises((ValueError, TypeError)):
+                changed.enroll(arguments.pop("X"), arguments.pop("y"), **arguments)
+            assert all(vars(changed)[name] is value for name, value in before.items())
+
+    def test_several_prototypes_are_the_centres_of_clusters(self):
+        rng = np.random.default_rng(0)
+        given = (rng.standard_normal((30, 3)) + 20 * np.repeat(np.eye(3), 10, axis=0)).astype(np.float32)
+        found = centres(given[in_order(given, np.zeros(30, np.int64))], 3)
+        means = given.reshape(3, 10, 3).mean(axis=1)
+        assert sorted(np.round(found, 3).tolist()) == sorted(np.round(means, 3).tolist())
+
+    def test_fewer_different_examples_make_fewer_prototypes(self):
+        same = np.ones((5, 2), np.float32)
+        assert centres(same, 3).tolist() == [[1.0, 1.0]]
+
+    def test_the_best_prototype_of_a_class_counts(self, model, tmp_path):
+        changed = copied(model, tmp_path / "a").enroll(waves(classes=(3,), seed=1), n_prototypes=4)
+        asked = waves(seed=7)
+        place = changed.classes_.tolist().index("every 3")
+        own = changed.prototypes_[changed.owners_ == place]
+        assert len(own) > 1
+        best = changed.network_.similarity.scores(own, changed.encode(asked)).max(axis=0)
+        np.testing.assert_allclose(changed.class_scores(asked)[:, place], best)
+
+    def test_adapting_lowers_the_loss_of_what_is_enrolled(self, model, tmp_path):
+        new = waves(classes=(3, 6), seed=1)
+
+        def loss(some):
+            codes = np.searchsorted(some.classes_, new.labels)
+            return F.cross_entropy(torch.from_numpy(some.class_scores(new)), torch.from_numpy(codes))
+
+        plain = copied(model, tmp_path / "a").enroll(new)
+        moved = copied(model, tmp_path / "b").enroll(new, adapt_steps=50, adapt_rate=0.05)
+        assert loss(moved) < loss(plain)
+        kept = ~np.isin(plain.classes_[plain.owners_], new.labels)
+        assert (moved.prototypes_[kept] == plain.prototypes_[kept]).all()
+
+    def test_the_dense_head_refuses_in_words_what_it_does_not_know(self, model, tmp_path):
+        changed = copied(model, tmp_path / "a").set_params(inference="dense")
+        assert changed.predict(waves(seed=7)).shape == (32,)
+        for change in (lambda: changed.enroll(waves(classes=(3,))), lambda: changed.forget("every 3")):
+            change()
+            with pytest.raises(ValueError, match="dense head knows the 4 classes of fit"):
+                changed.predict(waves())
+            assert len(changed.set_params(inference="similarity").predict(waves())) == 32
+            changed.set_params(inference="both")
+
+
+class TestLearning:
+    @torch.no_grad()
+    def twin(self, network, vectors, labels):
+        """The three losses, one pair after the other."""
+        S = network.similarity
+        n, found = len(labels), []
+        found.append(
+            np.mean(
+                [
+                    -float(torch.log_softmax(torch.stack([S(c, vectors[i]) for c in network.averages]), 0)[labels[i]])
+                    for i in range(n)
+                ]
+            )
+        )
+        same, other = [], []
+        for i in range(n):
+            for j in range(i + 1, n):
+                p = torch.sigmoid(S(vectors[i], vectors[j]))
+                (same if labels[i] == labels[j] else other).append(
+                    -float(torch.log(p if labels[i] == labels[j] else 1 - p))
+                )
+        found.append((np.mean(same) if same else 0.0) + (np.mean(other) if other else 0.0))
+        dense = network.dense(vectors)
+        found.append(np.mean([-float(torch.log_softmax(dense[i], 0)[labels[i]]) for i in range(n)]))
+        return found
+
+    def objective(self, labels, **recipe):
+        torch.manual_seed(1)
+        network = PrototypeNetwork(nn.Identity(), Similarity(3, hidden=5, symmetrize=True), 3, 3).double().eval()
+        vectors = torch.randn(len(labels), 3, dtype=torch.float64)
+        X = tl.Sequences(np.zeros((len(labels), 1, 3)))
+        learning = Learning(network, X, np.asarray(labels), Recipe(**recipe), vectors=vectors.numpy())
+        batch = Batch(np.arange(len(labels)), vectors=vectors, labels=np.asarray(labels), order=np.zeros(len(labels)))
+        return learning, batch, vectors
+
+    @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2, 2], [0, 1, 2], [1, 1, 1], [0, 0, 0, 2, 1]])
+    def test_the_loss_is_that_of_the_formulas_and_finite_without_pairs_of_a_kind(self, labels):
+        learning, batch, vectors = self.objective(labels)
+        learning.module.average(vectors, torch.tensor([0, 1, 2] * 2)[: len(labels)], 0.9)  # so that all are known
+        learning.module.seen[:] = True
+        found = learning.loss(batch)
+        expected = self.twin(learning.module, vectors, labels)
+        assert [float(found[name].detach()) for name in ("class", "pair", "auxiliary")] == pytest.approx(
+            expected, rel=1e-9
+        )
+        assert float(found["loss"].detach()) == pytest.approx(sum(expected))
+
+    def test_averages_move_as_the_paper_says_and_begin_with_the_first_mean(self):
+        learning, _, vectors = self.objective([0, 0, 1, 1])
+        network = learning.module
+        network.average(vectors, torch.tensor([0, 0, 1, 1]), 0.9)
+        first = network.averages.clone()
+        assert torch.allclose(first[0], vectors[:2].mean(0))
+        assert not network.seen[2]
+        network.average(2 * vectors, torch.tensor([0, 2, 2, 2]), 0.9)
+        assert torch.allclose(network.averages[0], 0.9 * first[0] + 0.1 * 2 * vectors[0])
+        assert torch.equal(network.averages[1], first[1])  # absent, so as it was
+        assert torch.allclose(network.averages[2], 2 * vectors[1:].mean(0))
+
+    def test_no_gradient_goes_through_the_averages(self):
+        learning, batch, vectors = self.objective([0, 0, 1, 1])
+        moving = vectors.clone().requires_grad_()
+        tensors = batch.tensors | {"vectors": moving}
+        learning.loss(Batch(batch.ids, **tensors))["class"]
+        assert not learning.module.averages.requires_grad
+
+    def test_a_class_without_an_average_takes_no_part(self):
+        learning, batch, _ = self.objective([0, 0, 1, 1])
+        assert torch.isfinite(learning.loss(batch)["loss"])
+        assert not learning.module.seen[2]
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"averaging": "moving"},
+            {"averaging": "gradient"},
+            {"auxiliary": None},
+            {"auxiliary": "margin"},
+            {"similarity": "cosine"},
+            {"similarity": "fused"},
+            {"symmetrize": False, "soft_pairs": True, "smoothing": 0.2},
+            {"n_prototypes": 3},
+            {"schedule": "steps", "max_steps": None, "max_epochs": 2},
+            {"perturb": False, "optimizer": "adam", "schedule": "constant"},
+        ],
+        ids=str,
+    )
+    def test_every_variant_learns_saves_and_answers_the_same(self, options, tmp_path):
+        X = waves()
+        model = tl.Prototypes(**{"random_state": 0, **SMALL, **options}).fit(X)
+        again = copied(model, tmp_path / "m")
+        assert again.class_scores(X).tobytes() == model.class_scores(X).tobytes()
+        assert np.isfinite(model.history_.losses).all()
+
+    def test_it_tells_waves_apart_at_a_few_hundred_steps(self):
+        model = tl.Prototypes(max_steps=250, random_state=0).fit(waves(n_each=20))
+        asked = waves(seed=3)
+        assert (model.predict(asked) == asked.labels).mean() > 0.9
+
+    def test_a_training_that_learned_nothing_says_so(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((60, 12)), np.arange(60) % 3
+        with pytest.warns(tl.train.LearnedNothing, match="recognizes"):
+            tl.Prototypes(**SMALL | {"max_steps": 60}, learning_rate=1e-12, random_state=0).fit(X, y)
+
+
+class OwnNetwork(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(1, 6)
+
+    def forward(self, x, lengths=None):
+        known = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+        inside = torch.arange(x.shape[1]) < known[:, None]
+        return (self.linear(x).tanh() * inside[..., None]).sum(1) / known[:, None]
+
+
+class TestEncoders:
+    CAUSAL = tl.CausalEncoder(n_features=8, channels=4, depth=2, reduced=5, max_steps=2, random_state=0)
+
+    def test_one_that_is_not_fitted_is_trained_with_labels(self):
+        model = tl.Prototypes(encoder=self.CAUSAL, hidden=7, max_steps=3, random_state=0).fit(waves())
+        assert isinstance(model.encoder_, tl.CausalEncoder)
+        assert model.encode(waves()).shape == (32, 8)
+        drawn = tl.CausalEncoder(
+            n_features=8, channels=4, depth=2, reduced=5, max_steps=0, random_state=0, vectors="plain"
+        )
+        assert not np.allclose(drawn.fit(waves()).encode(waves()), model.encode(waves()), atol=1e-4)
+        assert not hasattr(self.CAUSAL, "network_")  # the caller's stays as it is
+
+    def test_a_fitted_one_goes_on_or_stays(self):
+        fitted = self.CAUSAL.__sklearn_clone__().fit(waves())
+        before = fitted.encode(waves())
+        moved = tl.Prototypes(encoder=fitted, hidden=7, max_steps=3, random_state=0).fit(waves())
+        kept = tl.Prototypes(encoder=fitted, freeze=True, hidden=7, max_steps=3, random_state=0).fit(waves())
+        assert not np.allclose(moved.encode(waves()), before)
+        assert kept.encode(waves()).tobytes() == before.tobytes() == fitted.encode(waves()).tobytes()
+
+    def test_one_without_a_torch_module_is_used_as_it_is_and_whitened_if_wide(self, tmp_path):
+        model = tl.Prototypes(encoder=tl.Rocket(n_features=1000, random_state=0), hidden=7, max_steps=3, random_state=0)
+        model.fit(waves())
+        assert model.encode(waves()).shape[1] <= 128
+        assert copied(model, tmp_path / "m").predict(waves()).tolist() == model.predict(waves()).tolist()
+
+    def test_a_torch_module_will_do_but_no_folder_holds_it(self, tmp_path):
+        own = OwnNetwork()
+        model = tl.Prototypes(encoder=own, hidden=7, max_steps=5, random_state=0).fit(waves())
+        assert model.encode(waves()).shape == (32, 6)
+        alone, together = model.encode(waves()[3:4])[0], model.encode(waves())[3]
+        assert alone.tobytes() == together.tobytes()
+        with pytest.raises(TypeError, match="torch module of your own"):
+            model.save(tmp_path / "m")
+        assert next(own.parameters()).grad is None  # a copy learned
+
+    def test_vectors_and_images_are_sequences_of_one_frame(self):
+        rng = np.random.default_rng(0)
+        y = np.repeat([0, 1], 20)
+        vectors = tl.Sequences(rng.standard_normal((40, 7)) + 3 * y[:, None], layout="nc")
+        model = tl.Prototypes(encoder=tl.VectorEncoder(), hidden=16, max_steps=60, random_state=0).fit(vectors, y)
+        assert (model.predict(vectors) == y).mean() > 0.9
+        images = rng.random((40, 1, 12, 12)) + y[:, None, None, None] * (np.arange(12) > 5)
+        pictures = tl.Sequences(images, layout="nchw")
+        model = tl.Prototypes(encoder=tl.ImageEncoder(), hidden=16, max_steps=30, random_state=0).fit(pictures, y)
+        assert (model.predict(pictures) == y).mean() > 0.9
+        assert isinstance(model.similarity(pictures[0], pictures[1]), float)
+
+    def test_anything_else_is_refused_by_its_name(self):
+        with pytest.raises(TypeError, match="encoder='rocket'.*expected an encoder"):
+            tl.Prototypes(encoder="rocket").fit(waves())
+
+
+class TestThresholds:
+    @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 1.0])
+    def test_accepting_admits_no_more_impostors_than_asked_and_as_many_as_it_may(self, share):
+        rng = np.random.default_rng(0)
+        for scores in (rng.standard_normal(40), rng.integers(0, 4, 40).astype(float)):  # also with many equal
+            same = np.arange(40) % 4 == 0
+            least = accepting(scores, same, share)
+            assert (scores[~same] >= least).mean() <= share + 1e-12
+            lower = scores[scores < least]
+            if len(lower) and share < 1:  # the next score that occurs would let too many in, or nobody new
+                more = (scores[~same] >= lower.max()).mean()
+                assert more > share or more == (scores[~same] >= least).mean()
+
+    def test_rejecting_by_known_ones_alone(self):
+        rng = np.random.default_rng(0)
+        for known in (rng.standard_normal(50), np.ones(5), rng.integers(0, 3, 50).astype(float)):
+            assert (known > rejecting(known, None, 0.1)).mean() <= 0.1
+
+    def test_rejecting_with_unknown_ones_is_the_best_of_all_cuts(self):
+        rng = np.random.default_rng(0)
+        known, unknown = rng.integers(0, 9, 30).astype(float), rng.integers(4, 14, 20).astype(float)
+
+        def gain(cut):
+            return (known <= cut).mean() + (unknown > cut).mean()
+
+        best = max(gain(cut) for cut in np.arange(-1, 15, 0.25))
+        assert gain(rejecting(known, unknown, 0.1)) == pytest.approx(best)
+
+    def test_calibrating_gives_temperature_threshold_and_rejection(self, model, tmp_path):
+        held, strange = waves(seed=11), waves(classes=(30,), seed=12)
+        ready = copied(model, tmp_path / "a").calibrate(held, unknown=strange, false_accept=0.1)
+        pairs = ready.similarity(held, held)[np.triu_indices(32, 1)]
+        same = (held.labels[:, None] == held.labels)[np.triu_indices(32, 1)]
+        assert ((pairs >= ready.thresholds_.pair) & ~same).sum() <= 0.1 * (~same).sum()
+        named = ready.predict(strange, reject=True)
+        assert [one is None for one in named] == (ready.novelty(strange) > ready.thresholds_.novelty).tolist()
+        assert ready.predict_proba(held).sum(axis=1) == pytest.approx(1)
+        again = copied(ready, tmp_path / "b")
+        assert again.thresholds_ == ready.thresholds_
+
+    def test_what_asks_for_a_threshold_before_there_is_one_is_told_how_to_get_it(self, model):
+        with pytest.raises(ValueError, match=r"reject=True needs a threshold: call calibrate"):
+            model.predict(waves(), reject=True)
+        with pytest.raises(ValueError, match=r"call calibrate_stream"):
+            model.stream()
+
+    def test_a_calibration_that_fails_changes_nothing(self, model, tmp_path):
+        ready = copied(model, tmp_path / "a").calibrate(waves(seed=11))
+        before = ready.thresholds_
+        one_kind = waves(classes=(2,), seed=1)
+        for X, y, match in [
+            (one_kind, None, "no pair of two classes"),
+            (waves(n_each=1, seed=1), None, "no pair of one class"),
+            (waves(classes=(3, 2)), None, "'every 3', which is no class"),
+            (waves(), np.arange(32), "the same kind"),
+        ]:
+            with pytest.raises((ValueError, TypeError), match=match):
+                ready.calibrate(X, y)
+        assert ready.thresholds_ is before
+
+
+class TestStreams:
+    def test_a_stream_ends_where_the_whole_sequence_does(self, model, tmp_path):
+        ready = copied(model, tmp_path / "a").calibrate_stream(waves(n_each=20, seed=2), wrong=0.3)
+        again = copied(ready, tmp_path / "b")
+        for x in waves(seed=4)[::5]:
+            stream = again.stream()
+            seen = [stream.push(sample) for sample in x]
+            if not seen[-1].certain:
+                last = stream.finish()
+                strange = float(ready.novelty([x])[0]) > ready.bounds_.novelty[-1]
+                assert last.label == (None if strange else ready.predict([x])[0])
+                assert last.certain
+            first = next((i for i, one in enumerate(seen) if one.certain), None)
+            if first is not None:
+                assert first + 1 in ready.bounds_.looks
+                assert seen[first].label == ready.predict([x[: first + 1]])[0]
+                assert all(one == seen[first] for one in seen[first:])  # a decision stands
+
+    def test_the_least_probability_is_the_least_that_keeps_its_promise(self):
+        rng = np.random.default_rng(0)
+        sure, right = rng.integers(0, 10, (4, 50)) / 10, rng.random((4, 50)) < 0.9
+
+        def wrong(least):
+            count = 0
+            for item in range(50):
+                looks = [look for look in range(4) if sure[look, item] >= least]
+                count += bool(looks) and not right[looks[0], item]
+            return (count + 1) / 51
+
+        found = least_probability(sure, right, 0.1)
+        assert all(wrong(least) <= 0.1 for least in np.unique(sure) if least >= found)
+        below = [least for least in np.unique(sure) if least < found]
+        assert not below or wrong(max(below)) > 0.1
+
+    def test_too_few_examples_leave_it_to_the_end(self):
+        assert least_probability(np.ones((3, 5)), np.ones((3, 5), bool), 0.05) == np.inf
+
+    def test_an_encoder_without_streams_says_so(self):
+        model = tl.Prototypes(encoder=OwnNetwork(), hidden=7, max_steps=2, random_state=0).fit(waves())
+        with pytest.raises(TypeError, match="reads no streams"):
+            model.stream()
+
+
+class TestBadInput:
+    def test_classes_that_teach_nothing_are_refused(self):
+        X = np.zeros((4, 5))
+        with pytest.raises(ValueError, match="one class"):
+            tl.Prototypes().fit(X, [1, 1, 1, 1])
+        with pytest.raises(ValueError, match="one member only"):
+            tl.Prototypes().fit(X, [1, 2, 3, 4])
+        with pytest.raises(TypeError, match="mixes numbers and text"):
+            tl.Prototypes().fit(X, [1, "1", 2, 2])
+
+    @pytest.mark.parametrize(
+        ("call", "match"),
+        [
+            (lambda m: m.enroll(waves(classes=(2,))), "extend=True adds the examples.*forget"),
+            (lambda m: m.enroll([], []), "empty"),
+            (lambda m: m.enroll(np.zeros((3, 5, 2)), ["a"] * 3), "fitted on"),
+            (lambda m: m.forget("nobody"), "no class of this Prototypes"),
+            (lambda m: m.forget(3), "same kind"),
+            (lambda m: m.retrieve(waves()[0], waves()[:3], 4), "k=4: expected 1 to 3"),
+            (lambda m: m.similarity(np.zeros((4, 5, 2)), waves()[0]), "fitted on"),
+            (lambda m: m.verify([np.nan, 1.0], waves()[0]), "missing"),
+        ],
+    )
+    def test_what_makes_no_sense_is_named(self, model, call, match):
+        with pytest.raises((ValueError, TypeError), match=match):
+            call(model)
+
+    def test_the_last_class_stays(self, model, tmp_path):
+        changed = copied(model, tmp_path / "a")
+        for kind in model.classes_[:-1]:
+            changed.forget(kind)
+        with pytest.raises(ValueError, match="only class"):
+            changed.forget(model.classes_[-1])
+        assert set(changed.predict(waves())) == {model.classes_[-1]}
+
+    def test_an_adversary_needs_what_it_can_attack(self):
+        with pytest.raises(TypeError, match="adversary=.*expected an attack"):
+            tl.Prototypes(adversary="pgd").fit(waves())
+        with pytest.raises(ValueError, match="freeze=False"):
+            tl.Prototypes(adversary=tl.recognize.attacks.FGSM(0.1), freeze=True).fit(waves())
+
+    def test_training_against_an_adversary_runs_on_all_heads(self):
+        X = waves()
+        for auxiliary in (None, "plain"):
+            model = tl.Prototypes(
+                **SMALL, adversary=tl.recognize.attacks.PGD(0.1, steps=2), auxiliary=auxiliary, random_state=0
+            ).fit(X)
+            plain = tl.Prototypes(**SMALL, auxiliary=auxiliary, random_state=0).fit(X)
+            assert not np.allclose(model.class_scores(X), plain.class_scores(X), atol=1e-4)
