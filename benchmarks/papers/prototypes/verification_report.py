@@ -52,7 +52,8 @@ to 9 {_counts(rows, "JapaneseVowels")}.
 
 {_metrics(rows, "JapaneseVowels", (*METRICS, *NETWORKS))}
 
-`Fused` is `Fused([DTW(normalize="length"), Discriminant(classes="open")])`; SiameseGRU has the contrastive loss.
+`Fused` is `Fused([DTW(normalize="length"), Discriminant(classes="open")])`; SiameseGRU has the contrastive
+loss and 500 steps, TAP 150.
 *AS-norm* is `Verifier(metric, normalize="as-norm")` with the training sequences as its cohort; how many of them count
 was chosen on spoken digits, NATOPS, CricketX and Lightning7.
 
