@@ -64,8 +64,8 @@ class TestThreshold:
     def test_the_rate_holds_for_new_impostors(self):
         """Over many calibrations with few pairs, which a share of the pairs at hand would not keep."""
         rng = np.random.default_rng(1)
-        rates = [np.mean(rng.standard_normal(200) >= threshold_at(rng.standard_normal(19), 0.1)) for _ in range(2000)]
-        assert abs(np.mean(rates) - 0.1) < 0.006  # (1 + 1) / (19 + 1)
+        rates = [np.mean(rng.standard_normal(200) >= threshold_at(rng.standard_normal(20), 0.1)) for _ in range(2000)]
+        assert abs(np.mean(rates) - 2 / 21) < 0.005  # with two of twenty accepted it would be 3 / 21
 
     def test_a_rate_that_pairs_are_too_few_to_show_is_refused_with_the_number_that_is_enough(self, people):
         few = people[[0, 1, 8, 9]]
