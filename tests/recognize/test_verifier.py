@@ -288,8 +288,10 @@ class TestFitting:
         np.testing.assert_array_equal(gate.scores(people), -metric.fit(people[::2]).pairwise(people))
 
     def test_one_that_has_yet_to_learn_says_so(self, people):
-        with pytest.raises(NotFittedError, match=r"call fit\(X, y\)"):
+        with pytest.raises(NotFittedError, match=r"metric=Rocket\(\) has yet to learn: call fit\(X, y\) before"):
             tl.Verifier(tl.Rocket()).calibrate(people)
+        with pytest.raises(NotFittedError, match=r"call fit\(X, y\) or, if there is nothing to fit, calibrate"):
+            tl.Verifier("dtw").enroll("x", people[0])
 
     @pytest.mark.parametrize("metric", ["dtw", tl.Euclidean(), tl.SoftDTW(gamma=0.1), tl.MSM(), tl.OPW()])
     def test_values_need_no_fit(self, metric, people):

@@ -72,7 +72,9 @@ class Calibrating(Model):
                 raise ValueError(f"metric={metric!r} was {then!r} before: fit(X, y) begins anew with it")
             return self._asked(X)
         if named.learns(metric) and not parts.has_learned(metric):
-            self._require_fitted()
+            raise NotFittedError(
+                f"metric={metric!r:.80} has yet to learn: call fit(X, y) before calibrate(X, y), or give a fitted one"
+            )
         sequences = self._learn_from(X)
         self._begin(parts.ready(metric))
         self._made_with = self.get_params(deep=False)
