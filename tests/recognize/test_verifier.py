@@ -396,6 +396,12 @@ class TestEvaluation:
         assert (found.n_impostors, found.n_genuine, found.n_subjects) == ((~same).sum(), same.sum(), 6)
         assert str(found).startswith("equal error rate 0.")
 
+    @pytest.mark.parametrize("normalize", [None, "z-norm", "as-norm"])
+    def test_the_pairs_of_calibration_have_the_rates_of_calibration(self, people, normalize):
+        gate = tl.Verifier("dtw", normalize=normalize, n_top=5).calibrate(people, false_accept=0.05)
+        found = gate.evaluate(people, n_resamples=2)
+        assert (found.false_accept.mean, found.false_reject.mean) == (gate.false_accept_, gate.false_reject_)
+
     def test_intervals_are_over_subjects(self, people):
         """Sequences drawn one by one would know more than six people tell."""
         gate = tl.Verifier("dtw").fit(people)
