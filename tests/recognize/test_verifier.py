@@ -371,11 +371,13 @@ class TestBadInput:
         with pytest.raises(ValueError, match="against='center': DTW makes no vectors"):
             tl.Verifier("dtw", against="center").calibrate(people)
 
-    def test_a_threshold_is_no_threshold_of_other_options(self, people):
+    def test_a_threshold_is_no_threshold_of_other_options(self, people, tmp_path):
         gate = tl.Verifier("dtw").calibrate(people).enroll("x", people[:2])
         with pytest.raises(ValueError, match=r"one of against='nearest', normalize=None.* calibrate\(X, y\) again"):
             gate.set_params(against="mean").accepts("x", people[0])
         assert gate.calibrate(people).accepts("x", people[0]).threshold == gate.thresholds_[2]
+        gate.save(tmp_path / "gate")
+        assert tl.load_model(tmp_path / "gate").against == "mean"
         with pytest.raises(ValueError, match=r"metric=MSM\(\) was 'dtw' before: fit"):
             gate.set_params(metric=tl.MSM()).calibrate(people)
 

@@ -140,6 +140,7 @@ class Verifier(Streaming):
                 setattr(self, f"{name}_", value)
             self.threshold_, self.manner_ = found.thresholds[1], tuple(self._manner())
             self.__dict__.pop("boundaries_", None)  # they were of another cohort
+            self._made_with = self.get_params(deep=False)
             self._derive()
         return self
 
