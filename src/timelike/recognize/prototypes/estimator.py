@@ -62,18 +62,19 @@ class Prototypes(Streaming):
     Parameters
     ----------
     encoder : encoder, torch module or None
-        None for the causal network of `SiameseGRU`, with vectors that need no training `beside` it. An encoder of the library that is not fitted is trained from its
-        first weights with the labels; a fitted one goes on from what it learned; one without a torch module, such as
-        `Rocket`, is fitted and used as it is. A torch module takes (x, lengths), x (item, time, *frame), and gives
-        vectors (item, feature). For images and vectors see `ImageEncoder` and `VectorEncoder`.
+        None for the causal network of `SiameseGRU`, with vectors that need no training `beside` it. An encoder of the
+        library that is not fitted is trained from its first weights with the labels; a fitted one goes on from what it
+        learned; one without a torch module, such as `Rocket`, is fitted and used as it is. A torch module takes
+        (x, lengths), x (item, time, *frame), and gives vectors (item, feature). For images and vectors see
+        `ImageEncoder` and `VectorEncoder`.
     similarity : {"cosine", "learned", "fused"} or None
         S: s cos + b, with s and b learned, which None stands for; the paper's perceptron of both vectors; or the mean
         of σ of that and (1 + cos) / 2 in answers. With few classes the perceptron learns their names: it is as good for
         these, and hardly knows any other that is enrolled (decision 0040).
     beside : list of encoders or None
         Encoders that are used as they are beside the one that is trained, each with twice its share of a vector;
-        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket` and of `StatisticsEncoder` where
-        `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
+        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket` and of `StatisticsEncoder`
+        where `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
     freeze : bool
         Whether the encoder stays as it is, and only S is trained; one that is not fitted is fitted by itself first.
     n_prototypes : int
