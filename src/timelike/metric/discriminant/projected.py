@@ -16,7 +16,7 @@ from ...sequences.arguments import generator
 from .basis import Basis, Floats, principal
 from .scatter import unit
 
-_ENCODED = 1 << 10  # sequences whose vectors, thousands of numbers each, are there at a time
+_ENCODED = 1 << 7  # sequences whose vectors, thousands of numbers each and in double precision, are there at a time
 
 
 def _encoder(value: Any, name: str) -> Encoder | None:
