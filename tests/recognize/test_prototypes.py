@@ -266,7 +266,9 @@ class TestLearning:
         learning.module.seen[:] = True
         found = learning.loss(batch)
         expected = self.twin(learning.module, vectors, labels)
-        assert [float(found[name].detach()) for name in ("class", "pair", "auxiliary")] == pytest.approx(expected, rel=1e-9)
+        assert [float(found[name].detach()) for name in ("class", "pair", "auxiliary")] == pytest.approx(
+            expected, rel=1e-9
+        )
         assert float(found["loss"].detach()) == pytest.approx(sum(expected))
 
     def test_averages_move_as_the_paper_says_and_begin_with_the_first_mean(self):

@@ -7,7 +7,8 @@ from torch.autograd import gradcheck
 
 import timelike as tl
 from naive import similarity as naive
-from timelike.recognize.prototypes import scoring
+from timelike.recognize.prototypes import blocks, scoring
+from timelike.recognize.prototypes.cosine import Cosine, Fused
 from timelike.recognize.prototypes.similarity import Similarity
 
 FEATURES = 5
@@ -85,6 +86,36 @@ def test_the_matrix_has_the_derivatives_of_finite_differences(symmetrize):
     assert gradcheck(lambda one, two: s(one[0], two), (u, v))
 
 
+def test_a_matrix_in_blocks_has_the_same_numbers_and_gradients(monkeypatch):
+    found = []
+    for at_once in (1 << 25, 24 * 4 * 2):
+        monkeypatch.setattr("timelike.recognize.prototypes.similarity._AT_ONCE", at_once)
+        s = similarity()
+        u, v = (torch.tensor(side).requires_grad_() for side in vectors(9, 4))
+        still = s.matrix(u, v)
+        with torch.no_grad():
+            torch.testing.assert_close(s.matrix(u, v), still)
+        still.square().sum().backward()
+        found.append([still, u.grad, v.grad, *(weight.grad for weight in s.parameters())])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_backward_pass_of_blocks_leaves_out_the_same_units(monkeypatch):
+    monkeypatch.setattr("timelike.recognize.prototypes.similarity._AT_ONCE", 24 * 4 * 2)
+    s, (u, v) = similarity(dropout=0.5).double().train(), (torch.tensor(side).double() for side in vectors(9, 4))
+
+    def total(first):
+        torch.manual_seed(5)
+        return s.matrix(first, v).sum()
+
+    total(u.requires_grad_()).backward()
+    step = 1e-6 * torch.randn_like(u)
+    with torch.no_grad():
+        difference = (total(u + step) - total(u - step)) / 2
+        torch.testing.assert_close(difference, (u.grad * step).sum(), rtol=1e-6, atol=0)
+
+
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_blocks_company_threads_and_known_vectors_change_no_bit(monkeypatch, symmetrize):
     s, (u, v) = similarity(symmetrize=symmetrize), vectors(300, 200)
@@ -116,6 +147,34 @@ def test_answers_follow_the_weights():
     np.testing.assert_allclose(s.scores(u, v), before + 1, rtol=1e-5)
 
 
+def test_what_is_remembered_of_prototypes_follows_them_and_every_weight():
+    s, (u, v) = similarity(), vectors(3, 4)
+    before = s.scores(u, v)
+    np.testing.assert_array_equal(s.scores(u, v), before)
+    u[1] += 1  # in place: the same array with other numbers
+    changed = s.scores(u, v)
+    np.testing.assert_array_equal(changed[[0, 2]], before[[0, 2]])
+    assert (changed[1] != before[1]).all()
+    for weight in s.parameters():
+        was = s.scores(u, v)
+        weight.data += 0.1
+        assert (s.scores(u, v) != was).all()
+        np.testing.assert_array_equal(s.scores(u, v), s.scores(s.known(u), v))
+    np.testing.assert_allclose(s.scores(u.astype(np.float64), v.astype(np.float64)), s.scores(u, v), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [Cosine, lambda: Fused(similarity())])
+def test_the_best_of_other_similarities_are_those_of_the_whole_table(monkeypatch, kind):
+    s, (u, v), starts = kind(), vectors(60, 7), np.array([0, 1, 20, 59])
+    whole = s.scores(u, v)
+    monkeypatch.setattr(blocks, "AT_ONCE", 7 * 9)  # blocks that cut groups
+    values, ids = s.best(u, v, 12)
+    np.testing.assert_array_equal(ids, np.argsort(-whole, axis=0, kind="stable")[:12].T)
+    np.testing.assert_allclose(values, np.take_along_axis(whole.T, ids, 1), rtol=1e-6)
+    np.testing.assert_array_equal(s.best(u, v)[1][:, 0], whole.argmax(axis=0))
+    np.testing.assert_allclose(s.maxima(u, v, starts), np.maximum.reduceat(whole, starts, axis=0).T, rtol=1e-6)
+
+
 def test_it_is_listed_among_the_modules():
     assert tl.nn.Similarity is Similarity
 
@@ -125,6 +184,10 @@ def test_what_does_not_fit_is_refused_in_words():
     tensors = torch.tensor(u), torch.tensor(v)
     with pytest.raises(ValueError, match=r"v has shape \(4, 3\): expected \(…, 5\), the features"):
         s(tensors[0], tensors[1][:, :3])
+    with pytest.raises(ValueError, match=r"^v is float64 and this Similarity float32: .*double\(\) .*v\.float\(\)"):
+        s(tensors[0], tensors[1].double())
+    with pytest.raises(ValueError, match="^u is on meta and this Similarity on cpu: bring them together"):
+        s(tensors[0].to("meta"), tensors[1])
     with pytest.raises(TypeError, match="u is a ndarray: expected a tensor"):
         s(u, tensors[1])
     with pytest.raises(TypeError, match="u is int64: expected a tensor of floating point"):

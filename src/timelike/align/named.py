@@ -57,6 +57,12 @@ def ready(metric: Any, *given: Any) -> Metric:
     return found
 
 
+def takes_missing(model: Any) -> bool:
+    """Whether values may be missing (NaN) where a model compares by its `metric`: if the metric takes them."""
+    metric = parts.thawed(getattr(model, "metric_", None) or model._meant("metric", model.metric))
+    return isinstance(metric, Metric) and metric._takes_missing()
+
+
 def learns(metric: Any) -> bool:
     """Whether a metric is fitted before it compares."""
     return isinstance(parts.thawed(metric), Model)

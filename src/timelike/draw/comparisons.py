@@ -1,9 +1,11 @@
-"""Scores of methods with their intervals, and critical-difference diagrams over several data sets."""
+"""Scores of methods with their intervals, of many tasks, and critical-difference diagrams over several data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from .signals import COLORS, literal, plain
 
@@ -31,6 +33,24 @@ def scores(
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel(unit)
     axes.grid(axis="x", linewidth=0.5, alpha=0.4)
+    plain(axes, counts=False)
+    return whole
+
+
+def tasks(accuracies: NDArray[Any], bounds: tuple[float, float, float], chance: float, words: str) -> Figure:
+    """How many tasks have which accuracy, with the mean, its low and high bound, and what chance has."""
+    from matplotlib.figure import Figure
+
+    whole = Figure(figsize=(6.0, 3.2), layout="constrained")
+    axes = whole.subplots()
+    axes.hist(accuracies, bins=[i / 30 for i in range(31)], color=COLORS[0], alpha=0.7)
+    mean, low, high = bounds
+    axes.axvspan(max(low, 0.0), min(high, 1.0), color=COLORS[1], alpha=0.3, linewidth=0)
+    axes.axvline(mean, color=COLORS[1], linewidth=1.6, label="mean, 95 %")
+    axes.axvline(chance, color=COLORS[6], linewidth=1, linestyle="--", label="chance")
+    axes.set(xlim=(0, 1), xlabel="accuracy of a task", ylabel="tasks")
+    axes.set_title(literal(words), fontsize="medium")
+    axes.legend(frameon=False, fontsize="small")
     plain(axes, counts=False)
     return whole
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -18,6 +19,8 @@ from ..sequences.arguments import whole
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from .onnx_graph import Graph
 
 Floats = NDArray[np.float32]
 Geometry = Literal["euclidean", "cosine"]
@@ -85,6 +88,25 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         raise TypeError(
             f"{type(self).__name__} has no torch module that could be trained: it is used frozen, by fit(X) and "
             "encode(X)"
+        )
+
+    def export_onnx(self, path: str | Path) -> None:
+        """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out, in float32.
+
+        It standardizes by itself and takes any number of sequences of any length, all as long in one call, with nothing
+        missing; frames of several axes are flattened. `CausalEncoder`, `Rocket`, and `Discriminant`, `Whitened` and
+        `CombinedEncoder` over these can be written. Needs the extra `onnx`.
+        """
+        self._require_fitted()
+        from .onnx_graph import write
+
+        write(self, path)
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        """The vectors (item, feature) of x (item, time, channel), as nodes of a graph."""
+        raise TypeError(
+            f"{type(self).__name__} has no ONNX graph: CausalEncoder, Rocket, and Discriminant, Whitened and "
+            "CombinedEncoder over these have one"
         )
 
     def transform(self, X: Any) -> NDArray[np.float32]:

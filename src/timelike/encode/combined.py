@@ -13,6 +13,7 @@ from ..sequences import Sequences
 from ..sequences.arguments import store
 from .base import Encoder, Floats, Geometry, Stream
 from .causal.estimator import CausalEncoder
+from .onnx_graph import Graph
 
 
 def _encoders(value: Any, name: str) -> list[Encoder]:
@@ -78,6 +79,9 @@ class CombinedEncoder(Encoder):
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         return np.concatenate([encoder._encode(sequences, threads) for encoder in self._parts()], axis=1)
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        return graph.add("Concat", *(encoder._onnx(graph, x) for encoder in self._parts()), axis=1)
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out."""

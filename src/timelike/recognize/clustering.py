@@ -16,9 +16,10 @@ from ..sequences.arguments import one_of, store
 from .medoids import Seeds, better_medoids, far_apart, first_medoids
 
 
-def _random_state(value: Any, name: str) -> Any:
+def seed(value: Any, name: str) -> Any:
+    """An option `random_state` as scikit-learn takes it, or a generator."""
     try:
-        check_random_state(_legacy(value))
+        check_random_state(legacy_seed(value))
     except ValueError as error:
         raise ValueError(f"{name}={value!r:.80}: expected None, an integer or a generator ({error})") from None
     return value
@@ -41,7 +42,7 @@ def _centers(init: Any, name: str) -> Any:
     return init
 
 
-def _legacy(random_state: Any) -> Any:
+def legacy_seed(random_state: Any) -> Any:
     """A new-style generator as scikit-learn's tools take it."""
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.integers(2**32))
@@ -54,7 +55,7 @@ class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
     k = options.whole(1)
     n_init = options.whole(1, "training")
     max_iter = options.whole(1, "training")
-    random_state = options.Option(_random_state, "free")
+    random_state = options.Option(seed, "free")
 
     metric_: Metric
     labels_: NDArray[np.int64]
@@ -117,10 +118,14 @@ class KMedoids(_Clusters):
     ) -> None:
         store(self, locals())
 
+    def _takes_missing(self) -> bool:
+        """If the metric does."""
+        return named.takes_missing(self)
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the medoids of X."""
         with self._fitting():
-            sequences, rng = self._begin(X), check_random_state(_legacy(self.random_state))
+            sequences, rng = self._begin(X), check_random_state(legacy_seed(self.random_state))
             self.metric_ = named.ready(self.metric, sequences)
             distances = self.metric_.pairwise(sequences)
             chance = isinstance(self.init, str) and self.init != "build"
@@ -205,7 +210,7 @@ class KMeans(_Clusters):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the centers of X."""
         with self._fitting():
-            sequences, rng = self._begin(X), check_random_state(_legacy(self.random_state))
+            sequences, rng = self._begin(X), check_random_state(legacy_seed(self.random_state))
             metric = cast(Aligner, named.ready(self.metric, sequences))
             tries = [self._run(sequences, metric, rng) for _ in range(self.n_init if isinstance(self.init, str) else 1)]
             best = min(tries, key=lambda run: run.inertia)

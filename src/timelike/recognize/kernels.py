@@ -69,7 +69,7 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  
             self.sequences_ = sequences = self._learn_from(X)
             self.metric_ = named.ready(self.metric, sequences) if y is None else named.ready(self.metric, sequences, y)
             distances = self.metric_.pairwise(sequences) if needed else None
-            self.gamma_ = _inverse_median(distances) if self.gamma is None else float(self.gamma)
+            self.gamma_ = inverse_median(distances) if self.gamma is None else float(self.gamma)
         return distances
 
     def _similar(self, distances: NDArray[Any]) -> NDArray[Any]:
@@ -80,7 +80,8 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  
         return len(self.sequences_)
 
 
-def _inverse_median(distances: NDArray[Any] | None) -> float:
+def inverse_median(distances: NDArray[Any] | None) -> float:
+    """1 / the median of the distances between different items: a scale for exp(−γ d)."""
     assert distances is not None
     between = distances[~np.eye(len(distances), dtype=bool)]
     typical = float(np.median(between)) if between.size else 0.0

@@ -40,8 +40,7 @@ class _Nearest(Model):
 
     def _takes_missing(self) -> bool:
         """If the metric does."""
-        metric = getattr(self, "metric_", None) or self._meant("metric", self.metric)
-        return isinstance(metric, Metric) and metric._takes_missing()
+        return named.takes_missing(self)
 
     def _keep(self, sequences: Sequences, targets: NDArray[Any]) -> None:
         """Keep the sequences and the metric; one that has yet to learn does so now, when everything is checked."""

@@ -108,18 +108,23 @@ def for_network(network: nn.Module, x: Any, name: str, n_channels: int | None) -
             f"{name} has {x.shape[2]} channels: this {type(network).__name__} was made for {n_channels}; "
             "the last axis is the channels"
         )
+    return like_weights(network, found, name)
+
+
+def like_weights(network: nn.Module, x: Tensor, name: str) -> Tensor:
+    """x as the network can take it, or an error where it has another dtype or device than the weights."""
     weight = next(network.parameters(), None)
     if weight is None:
-        return found
+        return x
     if x.device != weight.device:
         raise ValueError(
             f"{name} is on {x.device} and this {type(network).__name__} on {weight.device}: bring them together with "
             f"{name}.to({str(weight.device)!r})"
         )
     if x.dtype == weight.dtype:
-        return found
+        return x
     if has_autocast(x.device) and torch.is_autocast_enabled(x.device.type):
-        return found.to(weight.dtype)
+        return x.to(weight.dtype)
     raise ValueError(
         f"{name} is {plain(x.dtype)} and this {type(network).__name__} {plain(weight.dtype)}: expected the same; the "
         f"network's {_MAKES.get(x.dtype, 'to')}() computes in {plain(x.dtype)}, and {name}."

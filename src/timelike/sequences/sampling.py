@@ -109,13 +109,32 @@ def episodes(
     >>> task.support.labels, task.query.labels
     (array(['c', 'a'], dtype='<U1'), array(['c', 'a'], dtype='<U1'))
     """
-    n_way, k_shot, n_query = whole(n_way, "n_way", 1), whole(k_shot, "k_shot", 1), whole(n_query, "n_query", 1)
-    rounds = count() if n_episodes is None else range(whole(n_episodes, "n_episodes", 1))
     if self.labels is None:
         raise ValueError("these sequences have no labels to draw classes from: give them with replace(labels=...)")
-    if len(self) == 0:
+    drawn = episode_rows(self.labels, n_way, k_shot, n_query, n_episodes=n_episodes, random_state=random_state)
+    return (Episode(self[support.ravel()], self[query.ravel()]) for support, query in drawn)
+
+
+def episode_rows(
+    labels: NDArray[Any],
+    n_way: int,
+    k_shot: int,
+    n_query: int,
+    *,
+    n_episodes: int | None = 100,
+    random_state: RandomState = None,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The positions of the sequences of few-shot tasks: (class, shot) to learn from and (class, query) to judge.
+
+    >>> support, query = next(episode_rows(np.array(list("aabbcc")), 2, 1, 1, random_state=0))
+    >>> support.tolist(), query.tolist()
+    ([[5], [0]], [[4], [1]])
+    """
+    n_way, k_shot, n_query = whole(n_way, "n_way", 1), whole(k_shot, "k_shot", 1), whole(n_query, "n_query", 1)
+    rounds = count() if n_episodes is None else range(whole(n_episodes, "n_episodes", 1))
+    if len(labels) == 0:
         raise ValueError("there are no sequences to draw episodes from: expected at least one")
-    classes, members = np.unique(self.labels, return_inverse=True)
+    classes, members = np.unique(labels, return_inverse=True)
     if len(classes) < n_way:
         raise ValueError(f"n_way={n_way} but these sequences have {len(classes)} classes")
     sizes = np.bincount(members)
@@ -126,22 +145,17 @@ def episodes(
         f"k_shot + n_query = {k_shot + n_query} needed: leave the class out or ask less",
     )
     rows = np.split(np.argsort(members, kind="stable"), np.cumsum(sizes)[:-1])
-    return _episodes(self, rows, (n_way, k_shot, n_query), rounds, generator(random_state))
+    return _episode_rows(rows, (n_way, k_shot, n_query), rounds, generator(random_state))
 
 
-def _episodes(
-    self: Sequences,
-    rows: list[NDArray[np.int64]],
-    sizes: tuple[int, int, int],
-    rounds: Any,
-    rng: np.random.Generator,
-) -> Iterator[Episode]:
+def _episode_rows(
+    rows: list[NDArray[np.int64]], sizes: tuple[int, int, int], rounds: Any, rng: np.random.Generator
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     n_way, k_shot, n_query = sizes
     for _ in rounds:
-        drawn = [rng.permutation(rows[c])[: k_shot + n_query] for c in rng.permutation(len(rows))[:n_way]]
-        yield Episode(
-            self[np.concatenate([d[:k_shot] for d in drawn])], self[np.concatenate([d[k_shot:] for d in drawn])]
-        )
+        chosen = rng.permutation(len(rows))[:n_way]
+        drawn = np.stack([rng.permutation(rows[c])[: k_shot + n_query] for c in chosen])
+        yield drawn[:, :k_shot], drawn[:, k_shot:]
 
 
 # --- what was asked for ----------------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..base import Geometry, Stream
+from ..onnx_graph import Graph
 from ..spread import Vectors
 from ..tloss import Losses, Schedules, TLossEncoder
 from .network import CausalNetwork, rounds_alike
-from .onnx_graph import write_onnx
+from .onnx_graph import written
 from .stream import CausalStream
 
 
@@ -181,11 +182,5 @@ class CausalEncoder(TLossEncoder):
         self._require_fitted()
         return self._streamed(CausalStream(self.network_, *self.moments_))
 
-    def export_onnx(self, path: str | Path) -> None:
-        """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out.
-
-        It standardizes by itself and takes any number of sequences of any length, all as long in one call. Needs the
-        extra `onnx`.
-        """
-        self._require_fitted()
-        write_onnx(path, self.network_, *self.moments_, getattr(self, "spread_", None))
+    def _onnx(self, graph: Graph, x: str) -> str:
+        return written(graph, graph.standardized(x, *self.moments_), self.network_, getattr(self, "spread_", None))

@@ -37,7 +37,9 @@ class ImageEncoder(ItemEncoder):
     n_features : int
         Size of a vector.
     dropout : float or None
-        Share of channels that are left out in training, before the linear map; None is 0.5 of "lenet", 0 of "resnet".
+        Share of channels that are left out in training, before the linear map. None is 0.5 in the "lenet" that
+        `network` gives, to learn from labels, and none in "resnet" and where `fit` learns without labels, to which it
+        does harm.
     shift : float
         By which share of its sides an image is moved at most.
     jitter : float
@@ -104,6 +106,13 @@ progress, accelerator, devices, precision, random_state
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         channels, height, width = frame
         return ImageNetwork((channels, height, width), **given)
+
+    def _make_network(self) -> None:
+        super()._make_network()
+        if self.dropout is None:
+            for layer in self.network_.modules():
+                if isinstance(layer, nn.Dropout2d):
+                    layer.p = 0.0
 
     def _views(self) -> Changing:
         return ImageViews(self.frame_, self.shift, self.jitter)

@@ -16,8 +16,10 @@ from ...sequences.arguments import generator, store
 from ...sequences.moments import Moments, flat
 from ...sequences.sampling import RandomState
 from ..base import Encoder
+from ..onnx_graph import Graph
 from .drawing import draw
 from .missing import filled
+from .onnx_graph import written
 from .stream import RocketStream
 
 _SOME = 200  # sequences that deviations of features are taken of
@@ -113,6 +115,9 @@ class Rocket(Encoder):
 
     def _takes_missing(self) -> bool:
         return True
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        return written(graph, graph.standardized(x, *self.moments_), self.banks_, self.n_features)
 
     def stream(self) -> RocketStream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...align.matrix import threads_of
 from ...encode.base import Encoder, Stream
+from ...encode.onnx_graph import Graph
 from ...models import options, parts
 from ...sequences import Sequences
 from ...sequences.arguments import generator
@@ -91,6 +92,17 @@ class Projected(Encoder):
         centred = vectors.astype(np.float64) - self.mean_
         found = [np.sqrt(share) * unit(centred @ some) for share, some in zip(self.shares_, self.exact_, strict=True)]
         return np.asarray(np.concatenate(found, axis=1), np.float32)
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        """In single precision: lengths are 1, and products of a few digits less are as good."""
+        centred = graph.add("Sub", self.encoder_._onnx(graph, x), graph.constant(self.mean_))
+        parts = []
+        for share, some in zip(self.shares_, self.exact_, strict=True):
+            row = graph.add("MatMul", centred, graph.constant(some))
+            size = graph.add("ReduceL2", row, axes=[1], keepdims=1)
+            length = graph.add("Max", size, graph.constant(1e-12))
+            parts.append(graph.add("Mul", graph.add("Div", row, length), graph.constant(np.sqrt(share))))
+        return graph.add("Concat", *parts, axis=1)
 
     def stream(self) -> Stream:
         """One new sample in, the vector of everything so far out, where the encoder has a stream."""

@@ -82,7 +82,7 @@ class Ball:
         assert self.band is not None
         found = torch.zeros_like(moved)
         for length in sorted(set(self.lengths.tolist())):
-            items = self.lengths.to(moved.device) == length
+            items = self.lengths == length
             waves = torch.fft.rfft(moved[items, :length], dim=1)
             waves[:, 1 + math.floor(self.band * (length // 2)) :] = 0
             found[items, :length] = torch.fft.irfft(waves, n=length, dim=1)
@@ -94,7 +94,8 @@ class Ball:
         room = torch.where(moved > 0, self.high.double() - center, self.low.double() - center)
         fits = torch.where(moved == 0, 1.0, room / torch.where(moved == 0, 1.0, moved)).flatten(1).amin(1)
         if self.norm == "l2":
-            fits = torch.minimum(fits, self.radius / _sizes(moved / self.unit).flatten())
+            length = _sizes(moved / self.unit).flatten()
+            fits = torch.minimum(fits, self.radius / length.clamp(min=torch.finfo(length.dtype).tiny))
         return moved * fits.clamp(max=1.0).reshape(-1, *[1] * (moved.ndim - 1))
 
     def _rounded(self, moved: Tensor) -> Tensor:
@@ -142,7 +143,14 @@ def around(
         low, high = torch.maximum(low, least), torch.minimum(high, most)
     # data that rounding has put a little outside stays where it is
     return Ball(
-        center, torch.minimum(low, center), torch.maximum(high, center), unit, lengths.cpu(), radius, norm, band
+        center,
+        torch.minimum(low, center),
+        torch.maximum(high, center),
+        unit,
+        lengths.to(center.device),
+        radius,
+        norm,
+        band,
     )
 
 

@@ -53,8 +53,8 @@ class Attack(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def _way(self) -> tuple[Norm, int, float]:
-        """The norm, the number of steps, and the length of one."""
+    def _way(self) -> tuple[Norm, Sequence[float]]:
+        """The norm, and the lengths of the steps."""
 
     @property
     @abc.abstractmethod
@@ -117,6 +117,7 @@ class Attack(abc.ABC):
         """Packed values and who is fooled, batch by batch."""
         target = target_of(model, head)
         source = source_of(model, head, transfer_from)
+        _refuse_classes(target, source)
         self._refuse(sequences, target)
         codes = torch.from_numpy(target.codes(sequences, y))
         seed = int(generator(random_state).integers(2**62))
@@ -128,7 +129,7 @@ class Attack(abc.ABC):
     def _batch(
         self, sequences: Sequences, codes: Tensor, target: Target, source: Target | None, seed: int, stop: bool
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        norm, steps, step = self._way
+        norm, steps = self._way
         x, lengths = sequences.tensor()
         ball = self._ball(x, lengths, target.moments)
         starts = (
@@ -136,7 +137,7 @@ class Attack(abc.ABC):
             for run, random in enumerate(self._starts)
         )
         judge = judging(target, source, self.loss, lengths, codes)
-        best = strongest(ball, judge, starts, steps=steps, step=step, stop=stop)
+        best = strongest(ball, judge, starts, steps=steps, stop=stop)
         where = torch.arange(x.shape[1]) < lengths[:, None]
         return best.point[where].numpy(), best.fooled.numpy()
 
@@ -218,7 +219,7 @@ class Attack(abc.ABC):
         >>> attacks.FGSM(0.5).perturbed(x, torch.tensor([1]), torch.tensor([0]), logits_of)
         tensor([[[-0.5000,  0.5000]]])
         """
-        norm, steps, step = self._way
+        norm, steps = self._way
         rng = np.random.default_rng(int(torch.randint(2**62, ()))) if rng is None else rng
         ball = self._ball_standardized(x.detach(), lengths, moments)
         starts = (
@@ -226,7 +227,7 @@ class Attack(abc.ABC):
             for random in self._starts
         )
         judge = climbing(logits_of, self.loss, lengths, targets)
-        return strongest(ball, judge, starts, steps=steps, step=step).point
+        return strongest(ball, judge, starts, steps=steps).point
 
     def _ball_standardized(self, x: Tensor, lengths: Tensor, moments: Moments | None) -> Ball:
         """The ball around standardized data, whose every channel has another unit."""
@@ -248,6 +249,15 @@ def like(given: Any, moved: Sequences) -> Any:
     if isinstance(given, list | tuple):
         return [one.reshape(np.shape(old)).copy() for old, one in zip(given, moved, strict=True)]
     return moved
+
+
+def _refuse_classes(target: Target, source: Target | None) -> None:
+    """Columns of logits must mean the same on both sides, where they say what they mean."""
+    if source is None or source.classes is None or target.classes is None:
+        return
+    theirs, ours = source.classes.tolist(), target.classes.tolist()
+    if theirs != ours:
+        raise ValueError(f"transfer_from knows the classes {theirs!r:.80} and model {ours!r:.80}: expected the same")
 
 
 def _refuse_bounds(bounds: Any) -> None:

@@ -10,7 +10,7 @@ from ...sequences.arguments import flag, one_of, real, whole
 from .ball import Norm
 from .base import Attack
 
-TENTHS = 10  # a step is so small a part of the budget
+FIRST, LATER = 4, 5  # a quarter of the budget at first: ten steps cross the ball; a ninth after 25, a 24th after 100
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +45,8 @@ class FGSM(Attack):
     """
 
     @property
-    def _way(self) -> tuple[Norm, int, float]:
-        return "linf", 1, self.epsilon
+    def _way(self) -> tuple[Norm, Sequence[float]]:
+        return "linf", (self.epsilon,)
 
     @property
     def _starts(self) -> Sequence[bool]:
@@ -57,9 +57,9 @@ class FGSM(Attack):
 class PGD(Attack):
     """Projected gradient descent on the loss turned around (Madry et al., 2018), the strongest point of all steps.
 
-    x_{t+1} = Π(x_t + α · sign ∇), or α ∇/‖∇‖ in the l2 ball; Π is the projection onto budget, bounds and band. Neither
-    more steps nor more restarts make it weaker, because the best point so far is kept and α does not depend on their
-    number.
+    x_{t+1} = Π(x_t + α_t sign ∇), or α_t ∇/‖∇‖ in the l2 ball; Π is the projection onto budget, bounds and band.
+    Neither more steps nor more restarts make it weaker, because the best point so far is kept and α_t does not depend
+    on their number.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ class PGD(Attack):
     steps : int
         How many.
     step : float, optional
-        α, in the units of `epsilon`; a tenth of it unless given.
+        α, in the units of `epsilon`. Unless given a quarter of it at first and then less, ε / (4 + t / 5), which
+        crosses the ball in ten steps and is fine enough in a hundred.
     restarts : int
         Beginnings, from each of which all steps are made.
     norm : {"linf", "l2"}
@@ -101,8 +102,10 @@ class PGD(Attack):
             real(self.step, "step", above=0.0)
 
     @property
-    def _way(self) -> tuple[Norm, int, float]:
-        return self.norm, self.steps, self.epsilon / TENTHS if self.step is None else self.step
+    def _way(self) -> tuple[Norm, Sequence[float]]:
+        if self.step is not None:
+            return self.norm, [self.step] * self.steps
+        return self.norm, [self.epsilon / (FIRST + done / LATER) for done in range(self.steps)]
 
     @property
     def _starts(self) -> Sequence[bool]:

@@ -41,10 +41,12 @@ def losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
     >>> losses("cross-entropy", logits, codes)
     tensor([0.1967])
     """
-    if name == "cross-entropy":
-        return F.cross_entropy(logits, codes, reduction="none")
     own = F.one_hot(codes, logits.shape[1]).bool()
-    return logits.masked_fill(own, -torch.inf).amax(dim=1) - logits[own]
+    others = logits.masked_fill(own, -torch.inf)
+    if name == "margin":
+        return others.amax(dim=1) - logits[own]
+    # log(1 + Σ_others e^z / e^z_y): torch's own takes softmax − 1, of which nothing but rounding is left when it is 1
+    return F.softplus(others.logsumexp(dim=1) - logits[own])
 
 
 def judged(logits_of: Callable[[Tensor], Tensor], name: LossName, point: Tensor, codes: Tensor, steep: bool) -> Judged:
@@ -120,29 +122,29 @@ class Strongest:
 
 
 def strongest(
-    ball: Ball, judge: Judge, starts: Iterable[Tensor], *, steps: int, step: float, stop: bool = False
+    ball: Ball, judge: Judge, starts: Iterable[Tensor], *, steps: Sequence[float], stop: bool = False
 ) -> Strongest:
-    """The strongest of the data itself and of all points on the ways from the starts.
+    """The strongest of the data itself and of all points on the ways from the starts, of steps of these lengths.
 
     More steps and more starts are never weaker. With `stop`, items that are fooled are left alone: who is fooled is
     the same.
     """
-    every = torch.arange(len(ball.center))
+    every = torch.arange(len(ball.center), device=ball.center.device)
     best = Strongest(ball.center, judge(ball.center, every, steep=False))
     for start in starts:
         kept = every[~best.fooled] if stop else every
         if len(kept):
-            _climb(ball.take(kept), judge, start[kept], kept, best, steps, step, stop)
+            _climb(ball.take(kept), judge, start[kept], kept, best, steps, stop)
     return best
 
 
 def _climb(
-    ball: Ball, judge: Judge, point: Tensor, kept: Tensor, best: Strongest, steps: int, step: float, stop: bool
+    ball: Ball, judge: Judge, point: Tensor, kept: Tensor, best: Strongest, steps: Sequence[float], stop: bool
 ) -> None:
-    for count in range(steps + 1):
-        found = judge(point, kept, steep=count < steps)
+    for step in (*steps, None):
+        found = judge(point, kept, steep=step is not None)
         best.meet(point, found, kept)
-        if found.gradient is None:
+        if step is None or found.gradient is None:
             return
         gradient = found.gradient
         if stop:

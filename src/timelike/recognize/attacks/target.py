@@ -80,29 +80,28 @@ def source_of(model: Any, head: Head | None, transfer_from: Any) -> Target | Non
 
 def _fitted(model: Any, network: Any, head: Head) -> Target:
     """As it predicts: standardized, rounded to float32, then computed in double precision."""
-    _refuse_encoder(model)
-    twin, moments = exact(network), model.moments_
-    mean, scale = (torch.from_numpy(np.asarray(moment)) for moment in moments)
+    if not hasattr(model.encoder_, "network_"):
+        raise TypeError(
+            f"{type(model.encoder_).__name__} has no torch module, so there are no gradients that an attack could "
+            "follow: expected a model whose encoder is a network"
+        )
+    if head != "similarity" and model.enrolled_:
+        raise ValueError(
+            f"head={head!r}: the dense head knows the classes of fit only, and classes were enrolled or forgotten "
+            "since; use head='similarity'"
+        )
+    twin, flat = exact(network), bool(model._flat)
+    moments = Moments.none(model.frame_) if model.moments_ is None else model.moments_
+    mean, scale = (torch.from_numpy(np.array(moment, dtype=np.float64)) for moment in moments)
 
     def logits(x: Tensor, lengths: Tensor) -> Tensor:
         ready = ((x.double() - mean) / scale).float().double()
         ready = torch.where(_steps(lengths, ready), ready, 0.0)  # padding is 0 after standardizing too
-        found: Tensor = twin.logits(ready.flatten(2) if model._flat else ready, lengths, head=head)
+        found: Tensor = twin.logits(ready.flatten(2) if flat else ready, lengths, head=head)
         return found
 
-    return Target(logits, type(model).__name__, moments if model.standardize else None, model.classes_, model.frame_)
-
-
-def _refuse_encoder(model: Any) -> None:
-    """An error where no gradient would reach the data, or where frames are means over several steps."""
-    encoder = model.encoder_
-    if model.moments_ is None:
-        raise TypeError(f"{type(encoder).__name__} has no torch module, and an attack follows gradients")
-    if getattr(getattr(encoder, "coarse_", None), "factor", 1) != 1:
-        raise ValueError(
-            "the encoder averages frames over several steps, through which an attack does not go: fit with "
-            "encoder=SiameseGRU(max_frames=None)"
-        )
+    known = moments if (moments.scale != 1).any() else None
+    return Target(logits, type(model).__name__, known, model.classes_, model.frame_)
 
 
 def _in_double(module: nn.Module) -> LogitsOf:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -22,6 +21,9 @@ from .members import Floats, Members
 from .network import HEADS, PrototypeNetwork
 from .thresholds import Thresholds, accepting, rejecting
 from .verb import SimilarityOption
+
+if TYPE_CHECKING:
+    from .metric import SimilarityMetric
 
 _AT_ONCE = 1 << 22  # similarities that are there at a time
 
@@ -42,11 +44,13 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     classes_: NDArray[Any]
     trained_classes_: NDArray[Any]
     encoder_: Any
+    beside_: list[Any]
     members_: Members
     prototypes_: Floats
     owners_: NDArray[np.int64]
     thresholds_: Thresholds
     enrolled_: bool
+    n_vector_: int
     network_: PrototypeNetwork
     _records: ClassVar[tuple[type[Any], ...]] = (Members, Thresholds)
     _call = "fit(X, y)"
@@ -60,7 +64,11 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     def encode(self, X: Any, *, n_jobs: int | None = None) -> Floats:
         """Vectors (item, feature) of sequences: what is compared."""
         asked = self._asked(X)
-        return reading.vectors(self.encoder_, asked, n_jobs)
+        return self._vectors(asked, n_jobs)
+
+    def _vectors(self, sequences: Sequences, n_jobs: int | None = None) -> Floats:
+        """Vectors of checked sequences, of all encoders together."""
+        return reading.together([reading.vectors(one, sequences, n_jobs) for one in (self.encoder_, *self.beside_)])
 
     def class_scores(self, X: Any) -> NDArray[np.float64]:
         """S of every sequence and the most similar prototype of every class, (item, class); see `inference`."""
@@ -68,32 +76,19 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
 
     def _scored(self, vectors: Floats) -> NDArray[np.float64]:
         self._refuse_dense()
-        found = np.empty((len(vectors), len(self.classes_)))
-        if self.inference != "dense":
-            for first, scores in self._blocks(vectors):
-                found[:, first : first + len(scores)] = scores.T
-        if self.inference != "similarity":
-            dense = self._dense(vectors)
-            found = dense if self.inference == "dense" else (found + dense) / 2
-        return found
-
-    def _blocks(self, vectors: Floats) -> Iterator[tuple[int, NDArray[Any]]]:
-        """(first class, similarities (class, item)) of some classes at a time: 100 000 prototypes times 1000 fit."""
-        starts = np.searchsorted(self.owners_, np.arange(len(self.classes_) + 1))
-        begin, room = 0, max(1, _AT_ONCE // max(1, len(vectors)))
-        while begin < len(self.classes_):
-            end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + room, side="right")) - 1)
-            some = self.prototypes_[starts[begin] : starts[end]]
-            each = self.network_.similarity.scores(some, vectors)
-            yield begin, np.maximum.reduceat(each, starts[begin:end] - starts[begin], axis=0)
-            begin = end
+        if self.inference == "dense":
+            return self._dense(vectors)
+        starts = np.searchsorted(self.owners_, np.arange(len(self.classes_)))
+        found = self.network_.similarity.maxima(self.prototypes_, vectors, starts).astype(np.float64)
+        return found if self.inference == "similarity" else (found + self._dense(vectors)) / 2
 
     def _dense(self, vectors: Floats) -> NDArray[np.float64]:
         """What the dense layer says, in double precision, so that company changes no bit."""
         with torch.no_grad():
             dense = exact(self.network_.dense) if self.network_.dense is not None else None
             assert dense is not None
-            found: NDArray[np.float64] = dense(torch.from_numpy(vectors.astype(np.float64))).numpy()
+            own = vectors[:, : self.n_vector_].astype(np.float64) / reading.first_length(1 + len(self.beside_))
+            found: NDArray[np.float64] = dense(torch.from_numpy(own)).numpy()
         return found
 
     def _refuse_dense(self) -> None:
@@ -130,13 +125,8 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         if self.inference != "similarity":
             scores = self._scored(vectors)
             return scores.argmax(axis=1), scores.max(axis=1)
-        best, most = np.zeros(len(vectors), np.int64), np.full(len(vectors), -np.inf)
-        for first, scores in self._blocks(vectors):
-            here = scores.argmax(axis=0)
-            top = scores[here, np.arange(len(vectors))]
-            better = top > most
-            best[better], most[better] = first + here[better], top[better]
-        return best, most
+        most, nearest = self.network_.similarity.best(self.prototypes_, vectors)
+        return self.owners_[nearest[:, 0]], most[:, 0].astype(np.float64)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, (item, class): softmax of the scores, over the temperature of `calibrate`."""
@@ -152,7 +142,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         """S of two sequences, or the matrix of collections: what `similarity(x, y)` gives."""
         first, one = self._given(x, "x")
         second, other = self._given(y, "y")
-        found = self._pairs(*(reading.vectors(self.encoder_, side) for side in (first, second)))
+        found = self._pairs(self._vectors(first), self._vectors(second))
         return float(found[0, 0]) if one and other else found
 
     def _pairs(self, first: Floats, second: Floats) -> NDArray[np.float64]:
@@ -178,10 +168,24 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         among, _ = self._given(gallery, "gallery")
         if whole(k, "k", 1) > len(among):
             raise ValueError(f"k={k}: expected 1 to {len(among)}, the number of sequences in gallery")
-        scores = self._pairs(*(reading.vectors(self.encoder_, side) for side in (asked, among)))
-        ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        found = np.take_along_axis(scores, ids, axis=1)
+        queries, known = self._vectors(asked), self._vectors(among)
+        rows = max(1, _AT_ONCE // len(known))
+        blocks = [self._nearest(queries[begin : begin + rows], known, k) for begin in range(0, len(queries), rows)]
+        ids, found = (np.concatenate(part) for part in zip(*blocks, strict=True))
         return Retrieved(ids[0], found[0]) if one else Retrieved(ids, found)
+
+    def _nearest(self, queries: Floats, known: Floats, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The k most similar rows of `known` for every query, and how similar they are."""
+        scores = self._pairs(queries, known)
+        ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return ids, np.take_along_axis(scores, ids, axis=1)
+
+    def metric(self) -> SimilarityMetric:
+        """The similarity as a metric, σ(−S), for everything that takes one, and as a kernel; see `SimilarityMetric`."""
+        from .metric import SimilarityMetric
+
+        self._require_fitted()
+        return SimilarityMetric.of(self)
 
     def _given(self, value: Any, name: str) -> tuple[Sequences, bool]:
         """Checked sequences, and whether it was a single one: (time,) or (time, *frame)."""
@@ -206,10 +210,8 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         return self._novelty(self.encode(X))
 
     def _novelty(self, vectors: Floats) -> NDArray[np.float64]:
-        most = np.full(len(vectors), -np.inf)
-        for _, scores in self._blocks(vectors):
-            most = np.maximum(most, scores.max(axis=0))
-        return -most
+        most, _ = self.network_.similarity.best(self.prototypes_, vectors)
+        return -most[:, 0].astype(np.float64)
 
     def _known(self, asked: str) -> Thresholds:
         self._require_fitted()
@@ -239,7 +241,7 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         codes = self._codes(labels)
         same = _same_pairs(codes)
         strange = None if unknown is None else self._novelty(self.encode(unknown))
-        vectors = reading.vectors(self.encoder_, sequences)
+        vectors = self._vectors(sequences)
         pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
         self.thresholds_ = Thresholds(
             temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),

@@ -8,15 +8,20 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 from torch import Tensor, nn
 
 from ...encode.base import directions
+from .blocks import Blockwise
 from .similarity import Similarity
 
 _SCALE = 10.0  # of cosines in a softmax, to begin with
+_BOUNDS = [(np.log(0.1), np.log(1000.0)), (-1000.0, 1000.0)]
+_PAIRS = 4096  # by which scale and offset are learned
 
 
-class Cosine(nn.Module):
+class Cosine(Blockwise, nn.Module):
     """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper, and what to beat.
 
     >>> Cosine()(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])).item()
@@ -42,11 +47,32 @@ class Cosine(nn.Module):
         found = float(self.logarithm.detach().exp()) * cosines(u, v) + float(self.bias.detach())
         return found.astype(np.result_type(u, v), copy=False)
 
+    def learn(self, vectors: NDArray[Any], codes: NDArray[np.int64], rng: np.random.Generator) -> None:
+        """s and b by logistic regression on pairs of these vectors, as many of one class as of two.
+
+        Targets are a little less than sure, as for items that are yet to come (Platt, 1999): pairs that are all told
+        apart would have an s without bounds.
+        """
+        first, second = rng.integers(len(codes), size=(2, _PAIRS))
+        same = codes[first] == codes[second]
+        members = [np.flatnonzero(codes == codes[i]) for i in first[: _PAIRS // 4]]
+        twins = np.array([rng.choice(some) for some in members])
+        own = np.stack([first[: len(twins)], twins], axis=1)
+        own = own[own[:, 0] != own[:, 1]]
+        other = np.stack([first, second], axis=1)[~same]
+        pairs = np.concatenate([own, other[: len(own)]])
+        unit = directions(np.asarray(vectors, np.float64))
+        found = (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
+        scale, bias = _logistic(found, np.arange(len(pairs)) < len(own))
+        with torch.no_grad():
+            self.logarithm.fill_(np.log(scale))
+            self.bias.fill_(bias)
+
     def _scored(self, cosines: Tensor) -> Tensor:
         return self.logarithm.exp() * cosines + self.bias
 
 
-class Fused(nn.Module):
+class Fused(Blockwise, nn.Module):
     """The log odds of (σ(S(u, v)) + (1 + cos(u, v)) / 2) / 2; in training S alone.
 
     So the paper fuses both to verify and to retrieve. Both lie between 0 and 1, and where they agree the mean is sure.
@@ -81,6 +107,22 @@ def _log_odds(learned: Tensor, cosine: Tensor) -> Tensor:
     bounded = cosine.clamp(-1, 1)
     for_it, against = (torch.sigmoid(sign * learned) + (1 + sign * bounded) / 2 for sign in (1, -1))
     return for_it.clamp(min=tiny).log() - against.clamp(min=tiny).log()
+
+
+def _logistic(x: NDArray[np.float64], same: NDArray[np.bool_]) -> tuple[float, float]:
+    """(s, b), s > 0, of σ(s x + b) with the least loss against targets of which neither is quite 0 or 1."""
+    n_same, n_other = int(same.sum()), int((~same).sum())
+    targets = np.where(same, (n_same + 1) / (n_same + 2), 1 / (n_other + 2))
+
+    def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scale = np.exp(at[0])
+        scores = scale * x + at[1]
+        rest = expit(scores) - targets
+        value = np.logaddexp(0, scores) - targets * scores
+        return float(value.mean()), np.array([(rest * x).mean() * scale, rest.mean()])
+
+    found = minimize(loss, np.array([np.log(_SCALE), -_SCALE / 2]), jac=True, method="L-BFGS-B", bounds=_BOUNDS)
+    return float(np.exp(found.x[0])), float(found.x[1])
 
 
 def cosines(u: NDArray[Any], v: NDArray[Any]) -> NDArray[np.float64]:

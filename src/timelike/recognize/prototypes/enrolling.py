@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ...models import options
 from ...sequences.arguments import flag, real, whole
-from . import reading
 from .answering import Answering
 from .members import Floats, Members, centres, in_order
 
@@ -56,7 +55,7 @@ class Enrolling(Answering):
         labels = self._classes(sequences, y, "there is nothing to enroll")
         self._refuse_mixture(labels)
         self._refuse_known(labels, extend)
-        vectors = reading.vectors(self.encoder_, sequences)
+        vectors = self._vectors(sequences)
         classes, members, touched = self._joined(labels, vectors, count)
         prototypes, owners = self._moved(classes, members, touched)
         if steps:

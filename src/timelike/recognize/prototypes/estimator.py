@@ -62,12 +62,18 @@ class Prototypes(Streaming):
     Parameters
     ----------
     encoder : encoder, torch module or None
-        None for the causal network of `SiameseGRU`. An encoder of the library that is not fitted is trained from its
+        None for the causal network of `SiameseGRU`, with vectors that need no training `beside` it. An encoder of the library that is not fitted is trained from its
         first weights with the labels; a fitted one goes on from what it learned; one without a torch module, such as
         `Rocket`, is fitted and used as it is. A torch module takes (x, lengths), x (item, time, *frame), and gives
         vectors (item, feature). For images and vectors see `ImageEncoder` and `VectorEncoder`.
-    similarity : {"learned", "cosine", "fused"}
-        S: the perceptron; s cos + b, with s and b learned; or the mean of σ(S) and (1 + cos) / 2 in answers.
+    similarity : {"cosine", "learned", "fused"} or None
+        S: s cos + b, with s and b learned, which None stands for; the paper's perceptron of both vectors; or the mean
+        of σ of that and (1 + cos) / 2 in answers. With few classes the perceptron learns their names: it is as good for
+        these, and hardly knows any other that is enrolled (decision 0040).
+    beside : list of encoders or None
+        Encoders that are used as they are beside the one that is trained, each with twice its share of a vector;
+        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket` and of `StatisticsEncoder` where
+        `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
     freeze : bool
         Whether the encoder stays as it is, and only S is trained; one that is not fitted is fitted by itself first.
     n_prototypes : int
@@ -136,6 +142,7 @@ class Prototypes(Streaming):
     """
 
     encoder = options.Option(reading.checked)
+    beside = options.maybe(options.Option(reading.checked_companions))
     freeze = options.flag("training")
     hidden = options.whole(1)
     dropout = options.real(0, 0.99, role="training")
@@ -161,6 +168,8 @@ class Prototypes(Streaming):
         {
             "paper": MappingProxyType(
                 {
+                    "similarity": "learned",
+                    "beside": [],
                     "symmetrize": False,
                     "averaging": "moving",
                     "smoothing": 0.2,
@@ -182,6 +191,7 @@ class Prototypes(Streaming):
         *,
         encoder: Any = None,
         similarity: Kind | None = None,
+        beside: list[Any] | None = None,
         freeze: bool = False,
         n_prototypes: int = 1,
         inference: Head = "similarity",
@@ -250,12 +260,18 @@ class Prototypes(Streaming):
         if first.ndim != 2:
             raise ValueError(f"encoder gives shape {first.shape} for one sequence: expected (item, feature)")
         self.n_vector_, self.trained_classes_, self.enrolled_ = int(first.shape[1]), self.classes_, False
+        given = ([] if self._alone() else None) if self.beside is None else self.beside
+        self.beside_ = reading.companions(given, sequences, self.classes_[codes], self.random_state)
+
+    def _alone(self) -> bool:
+        """Whether nothing is put beside the encoder where nothing is said about it."""
+        return self.encoder is not None or self.similarity.kind != "cosine" or len(self.frame_) > 1
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         learned = Similarity(self.n_vector_, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
         kinds: dict[Kind, AnySimilarity] = {"learned": learned, "cosine": Cosine(), "fused": Fused(learned)}
         return PrototypeNetwork(
-            reading.module_of(self.encoder_),
+            reading.module_of(self.encoder_, unit=len(self.beside_) > 0),
             kinds[self.similarity.kind],
             self.n_vector_,
             len(self.trained_classes_),
@@ -321,7 +337,9 @@ class Prototypes(Streaming):
 
     def _remember(self, sequences: Sequences, codes: NDArray[np.int64]) -> None:
         """The vectors of the examples as the trained encoder makes them, and the prototypes that follow."""
-        vectors = reading.vectors(self.encoder_, sequences)
+        vectors = self._vectors(sequences)
+        if self.beside_:
+            self._rescale(vectors, codes)
         order = in_order(vectors, codes)
         counts = np.full(len(self.classes_), self.n_prototypes, np.int64)
         self.members_ = Members(vectors[order], codes[order], counts)
@@ -333,6 +351,12 @@ class Prototypes(Streaming):
             self.prototypes_ = self.network_.averages.detach().numpy().copy()
             self.owners_ = np.arange(len(counts))
         self.network_.place(self.prototypes_, self.owners_)
+
+    def _rescale(self, vectors: NDArray[np.float32], codes: NDArray[np.int64]) -> None:
+        """Scale and offset of the cosine anew: training knew them for the network alone."""
+        similarity = self.network_.similarity
+        assert isinstance(similarity, Cosine)
+        similarity.learn(vectors, codes, self._rng())
 
     # --- options and saving ------------------------------------------------------------------------------------------
 
@@ -358,6 +382,13 @@ class Prototypes(Streaming):
             raise ValueError(
                 f"n_prototypes={self.n_prototypes}: averaging={self.averaging!r} has one for every class; use 'exact'"
             )
+        if self.beside and self.similarity.kind != "cosine":
+            raise ValueError(
+                f"beside={self.beside!r:.60}: similarity={self.similarity!r} takes no vectors but those of the "
+                "encoder; use 'cosine'"
+            )
+        if self.averaging != "exact" and self.beside:
+            raise ValueError(f"averaging={self.averaging!r}: vectors of `beside` have no moving averages; use 'exact'")
         if self.adversary is not None and self.freeze:
             raise ValueError("adversary needs an encoder that is trained: use freeze=False")
 
@@ -380,7 +411,7 @@ class Prototypes(Streaming):
         return state | {"network_": own}  # the encoder keeps its weights itself
 
     def _take_up(self, state: dict[str, Any]) -> None:
-        encoder = reading.module_of(state["encoder_"]).state_dict()
+        encoder = reading.module_of(state["encoder_"]).state_dict()  # of which `unit` is no part
         theirs = {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
         super()._take_up(state | {"network_": state["network_"] | theirs})
         self.network_.place(self.prototypes_, self.owners_)

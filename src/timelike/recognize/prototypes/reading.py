@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...align.matrix import threads_of
-from ...encode import Encoder
+from ...encode import Encoder, Rocket, StatisticsEncoder
 from ...encode.applied import vectors_of
-from ...metric import SiameseGRU
+from ...encode.base import Floats, Stream, directions
+from ...metric import Discriminant, SiameseGRU
 from ...metric.comparer import Comparer
 from ...metric.discriminant.whitened import Whitened
 from ...models import parts
@@ -35,6 +37,14 @@ def checked(value: Any, name: str) -> Any:
         f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), a torch module (x, lengths) → "
         "vectors, or None"
     )
+
+
+def checked_companions(value: Any, name: str) -> Any:
+    """A list of encoders, which may be empty."""
+    several = isinstance(value, list | tuple)
+    if several and all(is_encoder(parts.thawed(one)) for one in value):
+        return value
+    raise TypeError(f"{name}={value!r:.80}: expected a list of encoders such as [timelike.Rocket()], [] or None")
 
 
 def is_encoder(value: Any) -> bool:
@@ -67,16 +77,55 @@ def begun(
     return fitted
 
 
+def companions(given: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
+    """What is used as it is beside a network: fitted copies; None for discriminants of two kinds of features.
+
+    They know all directions in which sequences differ, where a network trained on few classes knows few.
+    """
+    if given is None:
+        kinds: list[Any] = [Rocket(random_state=random_state), StatisticsEncoder()]
+        given = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
+    return [parts.ready(parts.thawed(one), sequences, labels) for one in given]
+
+
+def together(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Vectors of several encoders as one of length 1, the first with half the share of any other; of one, its own.
+
+    >>> together([np.float32([[3, 4]]), np.float32([[0, 2]])]).round(3)
+    array([[0.346, 0.462, 0.   , 0.816]], dtype=float32)
+    """
+    if len(vectors) == 1:
+        return vectors[0]
+    lengths = [first_length(len(vectors)), *[np.sqrt(2) * first_length(len(vectors))] * (len(vectors) - 1)]
+    scaled = [length * directions(some.astype(np.float64)) for length, some in zip(lengths, vectors, strict=True)]
+    return np.asarray(np.concatenate(scaled, axis=1), np.float32)
+
+
+def first_length(count: int) -> float:
+    """How long the first of so many vectors is when they are put together: 1 if it is alone.
+
+    It is the one that is trained, and has half the share of another: with as much as these it would decide alone
+    between classes that it knows, and those that are enrolled would be taken for one of them (decision 0039).
+
+    >>> round(first_length(3) ** 2, 3)
+    0.2
+    """
+    return 1.0 if count == 1 else float(1 / np.sqrt(2 * count - 1))
+
+
 def trainable(encoder: Any) -> bool:
     """Whether it has a torch module, through which gradients go."""
     return isinstance(encoder, Trained | OwnModule)
 
 
-def module_of(encoder: Any) -> nn.Module:
-    """(x, lengths) → vectors, with gradients to the weights of the encoder; nothing where it has no torch module."""
+def module_of(encoder: Any, *, unit: bool = False) -> nn.Module:
+    """(x, lengths) → vectors, with gradients to the weights of the encoder; an error where it has no torch module.
+
+    With `unit` vectors have length 1.
+    """
     if not trainable(encoder):
         return Opaque(type(encoder).__name__)
-    return Reading(encoder.network_, getattr(encoder, "spread_", None))
+    return Reading(encoder.network_, getattr(encoder, "spread_", None), unit=unit)
 
 
 def vectors(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
@@ -91,9 +140,9 @@ class Reading(nn.Module):
     center: Tensor | None
     turn: Tensor
 
-    def __init__(self, network: nn.Module, spread: Any = None) -> None:
+    def __init__(self, network: nn.Module, spread: Any = None, *, unit: bool = False) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.unit = network, unit
         known = None if spread is None else [torch.as_tensor(part, dtype=torch.float32) for part in spread]
         self.register_buffer("center", None if known is None else known[0])
         self.register_buffer("turn", None if known is None else known[1])
@@ -105,7 +154,21 @@ class Reading(nn.Module):
             found: Tensor = self.network.features(x, known).values[:, 0]
         else:
             found = self.network(x, lengths)
-        return found if self.center is None else (found - self.center) @ self.turn
+        found = found if self.center is None else (found - self.center) @ self.turn
+        return F.normalize(found, dim=-1) if self.unit else found
+
+
+class Together(Stream):
+    """Streams of several encoders as one, whose vectors are put together."""
+
+    def __init__(self, streams: list[Any]) -> None:
+        self._streams = streams
+
+    def push(self, sample: Any) -> Floats:
+        """The vector (feature,) with this sample."""
+        found = together([stream.push(sample)[None] for stream in self._streams])
+        self.n_samples += 1
+        return np.asarray(found[0])
 
 
 class Opaque(nn.Module):

@@ -15,8 +15,10 @@ from ...encode.causal.network import rounds_alike
 from ...native import similarity as native
 from ...native.causal import alike
 from ...train.threads import torch_threads
+from . import blocks
 
 Array = NDArray[Any]
+Ids = NDArray[np.int64]
 
 AT_ONCE = 1 << 21  # hidden units of a block of vectors: at 512 of them 4 096 vectors, some 25 MB
 
@@ -63,35 +65,30 @@ def scores(weights: Weights, u: Array | Known, v: Array, threads: int) -> Array:
     return out
 
 
-def best(weights: Weights, u: Array | Known, v: Array, k: int, threads: int) -> tuple[Array, NDArray[np.int64]]:
+def best(weights: Weights, u: Array | Known, v: Array, k: int, threads: int) -> tuple[Array, Ids]:
     """For every row of v the k largest S and the rows of u that have them, each (v, k)."""
     values, ids = np.empty((len(v), k), v.dtype), np.empty((len(v), k), np.int64)
+    layer = weights.layer(v.dtype)
     for columns, right in _blocks(weights, v, 1, threads):
-        found: list[tuple[Array, NDArray[np.int64]]] = []
-        for rows, left in _blocks(weights, u, 0, threads):
-            few = native.best(left, right, weights.layer(v.dtype), min(k, len(left)), threads=threads)
-            found = [_merged([*found, (few[0], few[1] + rows.start)], k)]
-        values[columns], ids[columns] = found[0]
+        found = (
+            (rows, *native.best(left, right, layer, min(k, len(left)), threads=threads))
+            for rows, left in _blocks(weights, u, 0, threads)
+        )
+        values[columns], ids[columns] = blocks.merged(found, k)
     return values, ids
 
 
-def maxima(weights: Weights, u: Array | Known, v: Array, starts: NDArray[np.int64], threads: int) -> Array:
+def maxima(weights: Weights, u: Array | Known, v: Array, starts: Ids, threads: int) -> Array:
     """For every row of v the largest S in every group of rows of u, which begin at `starts`, (v, group)."""
-    out = np.full((len(v), len(starts)), -np.inf, v.dtype)
+    out = np.empty((len(v), len(starts)), v.dtype)
+    layer = weights.layer(v.dtype)
     for columns, right in _blocks(weights, v, 1, threads):
-        for rows, left in _blocks(weights, u, 0, threads):
-            groups = slice(np.searchsorted(starts, rows.start, "right") - 1, np.searchsorted(starts, rows.stop))
-            begin = np.maximum(starts[groups] - rows.start, 0)
-            found = native.maxima(left, right, weights.layer(v.dtype), begin, threads=threads)
-            out[columns, groups] = np.maximum(out[columns, groups], found)
+        found = (
+            (rows, native.maxima(left, right, layer, blocks.begun(starts, rows), threads=threads))
+            for rows, left in _blocks(weights, u, 0, threads)
+        )
+        out[columns] = blocks.largest(found, starts)
     return out
-
-
-def _merged(found: list[tuple[Array, NDArray[np.int64]]], k: int) -> tuple[Array, NDArray[np.int64]]:
-    """The k largest of several lists; of equal ones those of the earlier list, as stable sorting leaves them."""
-    values, ids = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
-    order = np.argsort(-values, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(values, order, 1), np.take_along_axis(ids, order, 1)
 
 
 def _blocks(weights: Weights, side: Array | Known, which: int, threads: int) -> Iterator[tuple[slice, Array]]:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from ... import native
 from ...sequences.arguments import flag, real, whole
-from ...sequences.padding import plain
+from ...sequences.padding import like_weights, plain
 from . import scoring
 from .scoring import Known, Weights
+
+_AT_ONCE = 1 << 25  # hidden units of pairs with gradients that are there at a time: 128 MB, a few times
+_REMEMBERED = 1 << 22  # hidden units of prototypes that are kept between calls: 16 MB
+
+_last: WeakKeyDictionary[Similarity, tuple[NDArray[Any], list[Tensor], Known]] = WeakKeyDictionary()
 
 
 class Sides(NamedTuple):
@@ -82,19 +89,28 @@ class Similarity(nn.Module):
 
     def forward(self, u: Tensor, v: Tensor) -> Tensor:
         """S of vectors (…, feature) and (…, feature), whose leading axes are broadcast, (…)."""
-        self._refuse(u, "u")
-        self._refuse(v, "v")
-        sides = self.sides(u, v)
+        sides = self.sides(self._checked(u, "u"), self._checked(v, "v"))
         return self._joined(sides.first + sides.second, sides.weight)
 
     def matrix(self, u: Tensor, v: Tensor) -> Tensor:
-        """S of every row of u (n, feature) and every row of v (m, feature), (n, m), with gradients."""
+        """S of every row of u (n, feature) and every row of v (m, feature), (n, m), with gradients.
+
+        Where there are very many pairs, some rows of u at a time, and the backward pass computes them once more.
+        """
         for side, name in ((u, "u"), (v, "v")):
-            self._refuse(side, name)
-            if side.ndim != 2:
+            if self._checked(side, name).ndim != 2:
                 raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, feature)")
-        sides = self.sides(u, v)
-        return self._joined(sides.first[:, None] + sides.second, sides.weight)
+        first, second, weight = self.sides(self._checked(u, "u"), self._checked(v, "v"))
+        rows = max(1, _AT_ONCE // max(1, second.numel()))
+        if len(first) <= rows:
+            return self._beside(first, second, weight)
+        blocks = torch.split(first, rows)
+        if not torch.is_grad_enabled():
+            return torch.cat([self._beside(block, second, weight) for block in blocks])
+        return torch.cat([checkpoint(self._beside, block, second, weight, use_reentrant=False) for block in blocks])
+
+    def _beside(self, first: Tensor, second: Tensor, weight: Tensor) -> Tensor:
+        return self._joined(first[:, None] + second, weight)
 
     def scores(self, u: NDArray[Any] | Known, v: NDArray[Any], *, threads: int | None = None) -> NDArray[Any]:
         """S of every row of u and every row of v as arrays, (n, m), without dropout and without gradients.
@@ -106,8 +122,8 @@ class Similarity(nn.Module):
         >>> similarity.scores(np.zeros((2, 3)), np.ones((5, 3))).shape
         (2, 5)
         """
-        first, second = self._arrays(u, v)
-        return scoring.scores(self._weights(), first, second, threads or native.threads())
+        wanted = threads or native.threads()
+        return scoring.scores(self._weights(), *self._arrays(u, v, wanted), wanted)
 
     def best(
         self, u: NDArray[Any] | Known, v: NDArray[Any], k: int = 1, *, threads: int | None = None
@@ -116,20 +132,22 @@ class Similarity(nn.Module):
 
         The best comes first, and of equals the earlier row. Memory does not grow with n × m.
         """
-        first, second = self._arrays(u, v)
+        wanted = threads or native.threads()
+        first, second = self._arrays(u, v, wanted)
         if not 1 <= whole(k, "k") <= len(first):
             raise ValueError(f"k={k}: expected at least 1 and at most {len(first)}, the rows of u")
-        return scoring.best(self._weights(), first, second, k, threads or native.threads())
+        return scoring.best(self._weights(), first, second, k, wanted)
 
     def maxima(
         self, u: NDArray[Any] | Known, v: NDArray[Any], starts: NDArray[np.int64], *, threads: int | None = None
     ) -> NDArray[Any]:
         """For every row of v the largest S in every group of rows of u, (m, group); group g begins at starts[g]."""
-        first, second = self._arrays(u, v)
+        wanted = threads or native.threads()
+        first, second = self._arrays(u, v, wanted)
         begin = np.asarray(starts, np.int64)
         if not len(begin) or begin[0] != 0 or (np.diff(begin, append=len(first)) <= 0).any():
             raise ValueError(f"starts={starts}: expected numbers that rise from 0 and are below {len(first)}")
-        return scoring.maxima(self._weights(), first, second, begin, threads or native.threads())
+        return scoring.maxima(self._weights(), first, second, begin, wanted)
 
     def known(self, u: NDArray[Any], *, threads: int | None = None) -> Known:
         """Rows of u behind the first layer, which `scores`, `best` and `maxima` take in place of u.
@@ -162,13 +180,29 @@ class Similarity(nn.Module):
         sides = of_u.T.contiguous(), of_v.T.contiguous()
         return Weights(sides, biases, last, self.slope, float(self.last.bias.detach()))
 
-    def _arrays(self, u: NDArray[Any] | Known, v: NDArray[Any]) -> tuple[NDArray[Any] | Known, NDArray[Any]]:
+    def _arrays(
+        self, u: NDArray[Any] | Known, v: NDArray[Any], threads: int
+    ) -> tuple[NDArray[Any] | Known, NDArray[Any]]:
+        """Both sides in one dtype; of a first side that is small, what was computed when it came before."""
         second = self._array(v, "v")
         if isinstance(u, Known):
             return u, second.astype(u.hidden.dtype, copy=False)
         first = self._array(u, "u")
         dtype = np.float64 if first.dtype == second.dtype == np.float64 else np.float32
-        return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
+        first = first.astype(dtype, copy=False)
+        if len(first) * self.first.out_features > _REMEMBERED:
+            return first, second.astype(dtype, copy=False)
+        return self._remembered(first, threads), second.astype(dtype, copy=False)
+
+    def _remembered(self, u: NDArray[Any], threads: int) -> Known:
+        """The first layer of the last u that was asked with, as long as neither u nor a weight is another."""
+        weights = [self.first.weight.detach(), self.first.bias.detach()]
+        last = _last.get(self)
+        # the numbers themselves are compared: torch counts no change that goes through `.data`
+        fresh = last is None or last[0].dtype != u.dtype or not np.array_equal(last[0], u)
+        if last is None or fresh or not all(map(torch.equal, last[1], weights)):
+            last = _last[self] = u.copy(), [weight.clone() for weight in weights], self.known(u, threads=threads)
+        return last[2]
 
     def _array(self, side: Any, name: str) -> NDArray[Any]:
         found = np.asarray(side)
@@ -179,7 +213,7 @@ class Similarity(nn.Module):
             )
         return found.astype(np.float64 if found.dtype == np.float64 else np.float32, copy=False)
 
-    def _refuse(self, side: Tensor, name: str) -> None:
+    def _checked(self, side: Tensor, name: str) -> Tensor:
         if not isinstance(side, Tensor) or not side.is_floating_point():
             what = plain(side.dtype) if isinstance(side, Tensor) else f"a {type(side).__name__}"
             raise TypeError(f"{name} is {what}: expected a tensor of floating point numbers (…, feature)")
@@ -188,3 +222,4 @@ class Similarity(nn.Module):
                 f"{name} has shape {tuple(side.shape)}: expected (…, {self.n_features}), the features that this "
                 "Similarity was made for"
             )
+        return like_weights(self, side, name)

@@ -97,7 +97,7 @@ class Streaming(Enrolling):
         sequences = self._asked(X)
         codes = self._codes(self._classes(sequences, y, "there is no calibration"))
         looks = _looks(sequences.lengths, whole(n_looks, "n_looks", 1))
-        seen = [self._recognized(reading.vectors(self.encoder_, _begun(sequences, look))) for look in looks.tolist()]
+        seen = [self._recognized(self._vectors(_begun(sequences, look))) for look in looks.tolist()]
         right = np.stack([labels == self.classes_[codes] for labels, _, _ in seen])
         sure = np.stack([probabilities for _, probabilities, _ in seen])
         new = np.array([rejecting(novelty, None, few) for _, _, novelty in seen])
@@ -127,11 +127,12 @@ class Streaming(Enrolling):
                 "a stream needs to know when it may decide: call calibrate_stream(X, y) with examples that fit has "
                 "not seen"
             )
-        return PrototypeStream(self, self.encoder_.stream(), self.bounds_)
+        streams = [one.stream() for one in (self.encoder_, *self.beside_)]
+        return PrototypeStream(self, streams[0] if len(streams) == 1 else reading.Together(streams), self.bounds_)
 
     def _require_stream(self) -> None:
         self._require_fitted()
-        if not hasattr(self.encoder_, "stream"):
+        if not all(hasattr(one, "stream") for one in (self.encoder_, *self.beside_)):
             raise TypeError("encoder reads no streams: use one that does, such as CausalEncoder or Rocket, or None")
 
     def _recognized(

@@ -41,7 +41,7 @@ class SimilarityVerb:
     @property
     def kind(self) -> Kind:
         """What that means."""
-        return self.given or "learned"
+        return self.given or "cosine"
 
     def __call__(self, x: Any, y: Any) -> Any:
         """S of two sequences, a float; of collections, a matrix (len x, len y)."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...sequences import Sequences, as_one, as_sequences
 from ...sequences.arguments import real
+from ...sequences.doors import read_labels
 from ..decision import Decision
 
 Identity = str | int
@@ -48,6 +50,14 @@ def checked_identity(value: Any, enrolled: dict[Identity, Any]) -> Identity:
             f"identity={name!r}: others, such as {odd!r}, are of another kind; expected all names or all numbers"
         )
     return name
+
+
+def one_each(given: Any, name: str, n_items: int) -> NDArray[Any]:
+    """Numbers or words, one for each sequence."""
+    known = read_labels(given, name, "entry")
+    if known.shape != (n_items,):
+        raise ValueError(f"{name} has shape {known.shape} for {n_items} sequences: expected one entry each")
+    return known
 
 
 def share(value: Any, name: str) -> float:

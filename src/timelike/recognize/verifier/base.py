@@ -22,7 +22,7 @@ class Calibrating(Model):
     """What is known without any identity: a metric, thresholds, and a cohort to normalize by."""
 
     metric = named.option()
-    against = options.one_of(*get_args(Against))
+    against = options.maybe(options.one_of(*get_args(Against)))
     normalize = options.maybe(options.one_of(*get_args(Normalization)))
     n_top = options.whole(2)
 
@@ -95,10 +95,11 @@ class Calibrating(Model):
         return isinstance(metric, Metric) and metric._takes_missing()
 
     def _manner(self) -> Manner:
-        return Manner(self.against, self.normalize, self.n_top)
+        usual: Against = "center" if has_vectors(self.metric_) else "nearest"
+        return Manner(self.against or usual, self.normalize, self.n_top)
 
     def _scorer(self) -> Scorer:
-        return Scorer(self.metric_, vectors=self.against == "center")
+        return Scorer(self.metric_, vectors=self._manner().against == "center")
 
     def _threshold(self, n_examples: int) -> float:
         """Of so many examples, or of the next smaller number that was calibrated."""

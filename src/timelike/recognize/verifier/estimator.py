@@ -10,14 +10,15 @@ from sklearn.exceptions import NotFittedError
 
 from ...align import Metric, named
 from ...sequences import Sequences, as_sequences
-from ...sequences.arguments import store
+from ...sequences.arguments import RandomState, store
 from ..decision import Decision
-from .asking import decided, share
+from .asking import decided, one_each, share
 from .calibration import Gathered, calibrated, gathered
+from .evaluation import Verification, evaluated
 from .normalization import Level, Normalization, levels, normalized
 from .scoring import Against, Floats
 from .stream import Streaming
-from .trials import kept_pairs
+from .trials import Trials, kept_pairs, refuse_one_kind, trials
 
 
 class Verifier(Streaming):
@@ -41,8 +42,9 @@ class Verifier(Streaming):
     metric : Metric or str
         Any metric or encoder, or the name of one, as in `Neighbors`. One that is fitted, or has nothing to learn, needs
         no `fit`; of another, `fit(X, y)` fits a copy.
-    against : {"mean", "nearest", "center"}
-        The score against several examples: the mean over them, the highest, or that of their mean vector (encoders).
+    against : {"mean", "nearest", "center"} or None
+        The score against several examples: the mean over them, the highest, or that of their mean vector. None is the
+        mean vector where the metric has vectors, as encoders do, and otherwise the highest.
     normalize : {None, "z-norm", "as-norm"}
         How scores are normalized; z-norm by the first of two sequences, or by the examples, alone.
     n_top : int
@@ -78,7 +80,7 @@ class Verifier(Streaming):
         self,
         metric: Metric | str = "dtw",
         *,
-        against: Against = "mean",
+        against: Against | None = None,
         normalize: Normalization | None = None,
         n_top: int = 100,
     ) -> None:
@@ -121,8 +123,9 @@ class Verifier(Streaming):
         false_accept : float
             Between 0 and 1.
         cohort : Sequences, optional
-            Others to normalize by; otherwise X is the cohort. Those whose labels say that they are one of the two that
-            are compared are left out, so that X can be its own cohort if it has three identities or more.
+            Others to normalize by, best of people who will neither be enrolled nor ask. Otherwise X is the cohort, if
+            it has three identities or more: here and for who is enrolled, those of the cohort whose labels say that
+            they are one of the two are left out; but who asks is not known, and must not be one of them.
         within : array (item,), optional
             Only pairs with the same entry count: a password, an activity.
         apart : array (item,), optional
@@ -171,10 +174,59 @@ class Verifier(Streaming):
         first = self._asked(X)
         return self._scores(first, first if Y is None else self._opened(Y, "Y")[0])
 
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        within: Any = None,
+        apart: Any = None,
+        prior: float = 0.01,
+        confidence: float = 0.95,
+        n_resamples: int = 500,
+        random_state: RandomState = None,
+    ) -> Verification:
+        """How well pairs of other sequences are told apart: EER, minDCF, DET and ROC, and errors at the threshold.
+
+        Intervals are bootstrapped over subjects: over identities, or over `groups` (item,) where these are given.
+        `prior` is the share of genuine claims that minDCF assumes; `within` and `apart` are those of `calibrate`.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = [np.sin(np.arange(30) / pace + phase) for pace in range(2, 8) for phase in np.arange(5) / 5]
+        >>> found = tl.Verifier("dtw").fit(X).evaluate(X, np.repeat(np.arange(6), 5), random_state=0)
+        >>> print(round(found.equal_error_rate.mean, 2), found.n_impostors)
+        0.1 375
+        """
+        sequences = self._asked(X)
+        labels = self._classes(sequences, y, "there is no identity")
+        subjects = labels if groups is None else one_each(groups, "groups", len(sequences))
+        one, scores = self._tried(sequences, labels, within, apart)
+        first, second = np.nonzero(one.impostor | one.genuine)
+        return evaluated(
+            scores[first, second],
+            one.genuine[first, second],
+            np.stack([subjects[first], subjects[second]], axis=1),
+            self._threshold(1) if hasattr(self, "thresholds_") else None,
+            prior=prior,
+            confidence=confidence,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+
+    def _tried(self, sequences: Sequences, labels: NDArray[Any], within: Any, apart: Any) -> tuple[Trials, Floats]:
+        """All pairs that count, and the scores of all."""
+        classes, codes = np.unique(labels, return_inverse=True)
+        kept = kept_pairs(within, apart, len(sequences))
+        found = trials(codes, 1, kept, ordered=not self.metric_.symmetric or self.normalize == "z-norm")
+        refuse_one_kind(found, classes, kept)
+        return found, self._scores(sequences, sequences)
+
     def _scores(self, first: Sequences, second: Sequences) -> Floats:
         if self.normalize is not None and self.others_ is None:
             raise NotFittedError(f"normalize={self.normalize!r} needs a cohort: call calibrate(X, y) first")
-        found = -self.metric_.pairwise(first, second).astype(np.float64)
+        found = self._scorer().pairs(first, second)
         if self.normalize is None:
             return found
         left = Level(*(part[:, None] for part in self._level(first)))

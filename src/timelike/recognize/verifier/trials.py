@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...sequences.doors import read_labels
+from .asking import one_each
 from .scoring import Ids
 
 SIZES = (1, 2, 3, 5, 8, 13, 21)  # numbers of examples that thresholds are set for
@@ -37,10 +37,7 @@ def kept_pairs(within: Any, apart: Any, n_items: int) -> Kept:
 def _codes(given: Any, name: str, n_items: int) -> Ids | None:
     if given is None:
         return None
-    known = read_labels(given, name, "entry")
-    if known.shape != (n_items,):
-        raise ValueError(f"{name} has shape {known.shape} for {n_items} sequences: expected one entry each")
-    return np.asarray(np.unique(known, return_inverse=True)[1], np.int64)
+    return np.asarray(np.unique(one_each(given, name, n_items), return_inverse=True)[1], np.int64)
 
 
 def trials(codes: Ids, size: int, kept: Kept, *, ordered: bool) -> Trials:
@@ -71,7 +68,7 @@ def _blocks(codes: Ids, size: int, within: Ids | None) -> Ids:
 
 def refuse_one_kind(found: Trials, classes: NDArray[Any], kept: Kept) -> None:
     """An error where there is nobody to reject, or nobody to accept."""
-    narrowed = "" if kept == (None, None) else ", within and apart considered"
+    narrowed = "" if kept.within is None and kept.apart is None else ", within and apart considered"
     if not found.impostor.any():
         held = f"one identity, {classes.tolist()[0]!r}" if len(classes) < 2 else f"no pair of two identities{narrowed}"
         raise ValueError(

@@ -1,0 +1,149 @@
+"""Prototypes under attack: MNIST by LeNet, clean, FGSM and PGD at 0.3 (table 1 of Monteiro et al., 2021).
+
+    python -m benchmarks.papers.prototypes.mnist --data DIR
+    python -m benchmarks.papers.prototypes.mnist --data DIR --only table --budget 20
+
+A row is one trained network: `plain`, a classifier of the same encoder; `prototypes`, of which the dense layer (DOL)
+and the similarity (SIM) answer; and what is left of it when something is taken away (`ablations`, fewer steps each).
+Trained on images as they are, or against PGD on all heads. Clean accuracy is that of all 10 000 test images, the
+others are of the first few hundred. Learning rate and number of steps were chosen on the last 10 000 training images;
+rows are trained on all 60 000, and test images choose nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from benchmarks.papers.prototypes import mnist_report as report
+from benchmarks.papers.prototypes.mnist_models import (
+    ABLATIONS,
+    ADVERSARY,
+    BOUNDS,
+    BUDGET,
+    FILE,
+    STEPS,
+    Digits,
+    Plain,
+    digits,
+    plain,
+    prototypes,
+)
+from benchmarks.papers.results import Found, Row
+from benchmarks.papers.resumable import Program
+
+from timelike.recognize.attacks import FGSM, PGD, Attack, Robustness, robustness
+from timelike.recognize.attacks.target import Head
+
+ATTACKED, FEWER = 300, 100  # test images: of the table, of ablations
+HEADS: Mapping[str, Head] = {"SIM": "similarity", "DOL": "dense"}
+ATTACKS: Mapping[str, Attack] = {
+    "FGSM": FGSM(BUDGET, bounds=BOUNDS),
+    "PGD-40": PGD(BUDGET, steps=40, step=0.01, bounds=BOUNDS),
+    "PGD-100": PGD(BUDGET, steps=100, step=0.01, bounds=BOUNDS),
+    "margin × 5": PGD(BUDGET, steps=40, restarts=5, loss="margin", bounds=BOUNDS),
+}
+
+
+@dataclass(frozen=True)
+class Network(Row):
+    """Table or ablations; which network; trained on clean or on attacked images."""
+
+    part: str
+    model: str
+    training: str
+    seed: int
+
+
+class Mnist(Program[Network]):
+    """Every network once."""
+
+    paper, table, holds, seeds = "prototypes", "mnist", FILE, 1
+    title = "Prototypes under attack: MNIST, beside the paper"
+
+    @cached_property
+    def digits(self) -> tuple[Digits, Digits]:
+        return digits(self.data)
+
+    def planned(self) -> Iterator[Network]:
+        """The table first."""
+        for seed in range(self.given.seeds):
+            for training in ("clean", "adversarial"):
+                yield from (Network("table", model, training, seed) for model in ("plain", "prototypes"))
+        for seed in range(self.given.seeds):
+            yield from (Network("ablations", model, "clean", seed) for model in ABLATIONS)
+
+    def seconds(self, row: Network) -> float:
+        each = {"clean": 0.01, "adversarial": 0.08}[row.training] * (1 if row.model == "plain" else 2.5)
+        return 30 + each * _steps(row) + (200 if row.training == "adversarial" else 30)
+
+    def kind(self, row: Network) -> str:
+        return f"{row.model == 'plain'} {row.training}"
+
+    def work(self, row: Network) -> Found:
+        train, test = self.digits
+        steps, few = _steps(row), FEWER if row.part == "ablations" else ATTACKED
+        if self.quick:
+            train, test, steps, few = train.first(400), test.first(60), 4, 6
+        began = time.perf_counter()
+        adversary = ADVERSARY if row.training == "adversarial" else None
+        model: Any
+        if row.model == "plain":
+            model = plain(train, steps, row.seed, adversary)
+        else:
+            model = prototypes(train, steps, row.seed, adversary, ABLATIONS.get(row.model, {}))
+        trained = time.perf_counter()
+        scores = {head: _scores(model, head, test, few) for head in _heads(model)}
+        attacked = time.perf_counter() - trained
+        return {"heads": scores, "steps": steps, "attacked": few, "training s": trained - began, "attacks s": attacked}
+
+    def said(self, found: Found) -> str:
+        return "; ".join(
+            f"{head} clean {scores['clean']:.2%}, worst {scores['worst of all']:.1%}"
+            for head, scores in found["heads"].items()
+        )
+
+    def body(self) -> str:
+        return report.body(self.rows)
+
+
+def _steps(row: Network) -> int:
+    return STEPS["ablation" if row.part == "ablations" else row.training]
+
+
+def _heads(model: Any) -> list[str]:
+    if isinstance(model, Plain):
+        return ["dense layer"]
+    return list(HEADS) if model.auxiliary is not None else ["SIM"]
+
+
+def _scores(model: Any, head: str, test: Digits, few: int) -> Found:
+    """Accuracy of one head, clean on all images, attacked on some."""
+    some, name = test.first(few), HEADS.get(head)
+    correct = robustness(model, some.images, some.labels, ATTACKS, head=name, random_state=0).correct
+    if name is not None and model.auxiliary is not None:
+        other: Head = "dense" if name == "similarity" else "similarity"
+        strong = {"margin": PGD(BUDGET, steps=40, loss="margin", bounds=BOUNDS)}
+        both = robustness(model, some.images, some.labels, strong, head=name, transfer_from=other, random_state=0)
+        correct |= {"transfer": both.correct[f"margin from {other}"]}
+    rows = {named: float(at.mean) for named, at in Robustness(correct).rows()}
+    return rows | {"clean of these": rows["clean"], "clean": _clean(model, name, test)}
+
+
+def _clean(model: Any, head: Head | None, test: Digits) -> float:
+    if head is not None:
+        return float(np.mean(model.set_params(inference=head).predict(test.images) == test.labels))
+    every = range(0, len(test.labels), 1000)
+    with torch.no_grad():
+        answers = [model(test.images[first : first + 1000].tensor().values).argmax(1).numpy() for first in every]
+    return float(np.mean(np.concatenate(answers) == test.labels))
+
+
+if __name__ == "__main__":
+    sys.exit(Mnist.main())

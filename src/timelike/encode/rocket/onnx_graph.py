@@ -1,0 +1,116 @@
+"""The kernels of Rocket as nodes of an ONNX graph: the same sums in the same order, and so the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank
+from ..onnx_graph import KINDS, Graph
+
+_KERNELS = np.arange(len(TRIPLES))
+
+
+def written(graph: Graph, x: str, banks: list[Bank], n_features: int) -> str:
+    """The features (item, feature) of standardized series x (item, time, channel).
+
+    Convolutions are sums of shifted series, not ONNX's own, whose order of adding is a runtime's affair: a number that
+    is as large as its threshold must not be beyond it. Stretches are counted step by step, in one `Scan`.
+    """
+    time = graph.add("Gather", graph.add("Shape", x), graph.whole(1))
+    parts = [_above(graph, x, time, bank, place) for bank in banks for place in range(len(bank.dilations))]
+    above = graph.add("Concat", *(some for some, _ in parts), axis=2)
+    steps = graph.add("Concat", *(some for _, some in parts), axis=0)
+    counts, longest = _tallied(graph, above, sum(len(bank.thresholds) for bank in banks))
+    shares = [graph.add("Div", tally, graph.cast(steps, "float32")) for tally in (counts, longest)]
+    return graph.take(graph.add("Concat", *shares, axis=1), _order(banks)[:n_features], 1)
+
+
+def _order(banks: list[Bank]) -> np.ndarray[Any, Any]:
+    """Where the features of every bank are, shares and then stretches, among all shares and then all stretches."""
+    ends = np.cumsum([len(bank.thresholds) for bank in banks])
+    own = np.split(np.arange(ends[-1]), ends[:-1])
+    return np.concatenate([places + side for places in own for side in (0, ends[-1])])
+
+
+def _above(graph: Graph, x: str, time: str, bank: Bank, place: int) -> tuple[str, str]:
+    """Where outputs at a dilation exceed thresholds (item, time, threshold), and of how many steps (threshold,)."""
+    kernels = np.repeat(_KERNELS, bank.counts[place])
+    ends = bank.counts.sum(axis=1).cumsum()
+    thresholds = graph.constant(bank.thresholds[ends[place] - len(kernels) : ends[place]])
+    beyond = graph.add("Greater", graph.take(_outputs(graph, x, bank, place), kernels, 2), thresholds)
+    first = _first_steps(graph, time, (TAPS - 1) * int(bank.dilations[place]), (place + kernels) % 2)
+    at = graph.add("Range", graph.whole(0), time, graph.whole(1))
+    counted = graph.add("GreaterOrEqual", graph.add("Unsqueeze", at, graph.whole([1])), first)
+    return graph.add("And", beyond, counted), graph.add("Sub", time, first)
+
+
+def _first_steps(graph: Graph, time: str, reach: int, odd: np.ndarray[Any, Any]) -> str:
+    """From where on outputs count: all of them, or for odd numbers those that see no step before the first."""
+    longer = graph.add("Greater", time, graph.whole(reach))
+    return graph.add("Where", longer, graph.whole(reach * odd), graph.whole(0 * odd))
+
+
+def _outputs(graph: Graph, x: str, bank: Bank, place: int) -> str:
+    """What every kernel makes of series at a dilation, (item, time, kernel)."""
+    groups = _KERNELS % GROUPS
+    taps = _taps(graph, _summed(graph, x, bank, place), int(bank.dilations[place]))
+    every = _sum(graph, taps)
+    thrice = graph.add("Mul", graph.add("Concat", *taps, axis=2), graph.constant(3.0))
+    weighted = [graph.take(thrice, tap * GROUPS + groups, 2) for tap in np.array(TRIPLES).T]
+    return graph.add("Sub", _sum(graph, weighted), graph.take(every, groups, 2))
+
+
+def _summed(graph: Graph, x: str, bank: Bank, place: int) -> str:
+    """The sums of channels that every group sees, (item, time, group), less those of the step before if wanted."""
+    padded = graph.add("Pad", x, graph.whole([0, 0, 0, 0, 0, 1]))  # a last channel of zeros
+    slots = bank.channels[place].T  # −1, which is that channel, in those that are not used
+    summed = _sum(graph, [graph.take(padded, slot, 2) for slot in slots])
+    if not bank.difference:
+        return summed
+    first, rest = graph.between(summed, 0, 1, 1), graph.between(summed, 0, -1, 1)
+    return graph.add("Sub", summed, graph.add("Concat", first, rest, axis=1))
+
+
+def _taps(graph: Graph, summed: str, dilation: int) -> list[str]:
+    """What each tap reads, (item, time, group), zeros before the first step."""
+    reach = (TAPS - 1) * dilation
+    padded = graph.add("Pad", summed, graph.whole([0, reach, 0, 0, 0, 0]))
+    return [graph.between(padded, tap * dilation, tap * dilation - reach or None, 1) for tap in range(TAPS)]
+
+
+def _sum(graph: Graph, terms: list[str]) -> str:
+    """In the order in which they come."""
+    found = terms[0]
+    for term in terms[1:]:
+        found = graph.add("Add", found, term)
+    return found
+
+
+def _tallied(graph: Graph, above: str, n_thresholds: int) -> tuple[str, str]:
+    """How many steps are above, and the most that follow each other, each (item, threshold), as numbers."""
+    items = graph.between(graph.add("Shape", above), 0, 1, 0)
+    shape = graph.add("Concat", items, graph.whole([n_thresholds]), axis=0)
+    nothing = graph.add("Expand", graph.constant(0.0), shape)
+    ends = ["above_in_a_row", "above_longest", "above_counted"]
+    graph.several("Scan", [nothing] * 3 + [above], ends, num_scan_inputs=1, scan_input_axes=[1], body=_step(graph))
+    return ends[2], ends[1]
+
+
+def _step(graph: Graph) -> Any:
+    """One step: run ← (run + 1) · above, longest ← max(longest, run), counted ← counted + above."""
+    helper = graph.onnx.helper
+
+    def known(name: str, kind: str = "float32") -> Any:
+        return helper.make_tensor_value_info(name, KINDS[kind], None)
+
+    nodes = [
+        helper.make_node("Cast", ["above_now"], ["now"], to=KINDS["float32"]),
+        helper.make_node("Add", ["run", "now"], ["going_on"]),  # one more, where it is above
+        helper.make_node("Mul", ["going_on", "now"], ["run_next"]),
+        helper.make_node("Max", ["longest", "run_next"], ["longest_next"]),
+        helper.make_node("Add", ["counted", "now"], ["counted_next"]),
+    ]
+    given = [known("run"), known("longest"), known("counted"), known("above_now", "bool")]
+    return helper.make_graph(nodes, "step", given, [known(f"{name}_next") for name in ("run", "longest", "counted")])

@@ -1,0 +1,70 @@
+"""Gram: a matrix of similarities as a kernel, made positive definite by clipping, with what that took away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Psd = Literal["clip"]
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """Similarities (item, item of the gallery) as a kernel, and how far they were from a positive definite one.
+
+    `least` is the smallest eigenvalue that the gallery had among itself, `n_negative` the number of its eigenvalues
+    below 0 and `clipped` the share of its trace that they were: Σ |λ < 0| / Σ λ. Where nothing was clipped
+    (`psd=None`) they say what would have been, and are nan for similarities to a gallery, which nobody looked at.
+    """
+
+    matrix: Floats
+    n_negative: float
+    least: float
+    clipped: float
+
+    def __str__(self) -> str:
+        rows, columns = self.matrix.shape
+        return (
+            f"kernel of {rows} × {columns}: {self.n_negative:g} of {columns} eigenvalues below 0, the least "
+            f"{self.least:.3g}, in all {self.clipped:.2%} of the trace"
+        )
+
+
+def clipped(among: Floats, to: Floats | None = None) -> Gram:
+    """The nearest positive semidefinite matrix to a symmetric one (gallery, gallery), or what follows for others.
+
+    K = V Λ Vᵀ becomes V max(Λ, 0) Vᵀ = K P with P = V₊ V₊ᵀ, the projection onto the eigenvectors that stay. Rows `to`
+    (item, gallery) of others become `to` P: an item of the gallery has there what it has among the gallery.
+
+    >>> found = clipped(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    >>> found.matrix.round(9).tolist(), found.clipped
+    ([[1.5, 1.5], [1.5, 1.5]], 0.5)
+    >>> clipped(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 0.0]])).matrix.round(9).tolist()
+    [[0.5, 0.5]]
+    """
+    values, vectors = np.linalg.eigh(among)
+    stay = vectors[:, values > 0]
+    if to is None:
+        half = stay * np.sqrt(values[values > 0])
+        matrix: Floats = half @ half.T
+    else:
+        matrix = (to @ stay) @ stay.T
+    return Gram(matrix, *_negative(values))
+
+
+def plain(among: Floats, to: Floats | None = None) -> Gram:
+    """The matrix as it is; of a gallery among itself with what its eigenvalues say."""
+    if to is not None:
+        return Gram(to, np.nan, np.nan, np.nan)
+    return Gram(among, *_negative(np.asarray(np.linalg.eigvalsh(among), np.float64)))
+
+
+def _negative(values: Floats) -> tuple[float, float, float]:
+    """Number, least and share of the eigenvalues below 0; those that rounding alone explains are none."""
+    noise = len(values) * np.finfo(np.float64).eps * np.abs(values).max()
+    below = values[values < -noise]
+    return float(len(below)), float(values.min()), float(-below.sum() / values.sum())

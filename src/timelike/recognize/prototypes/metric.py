@@ -1,0 +1,195 @@
+"""SimilarityMetric: the learned similarity of `Prototypes` as a metric and as a kernel."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ...align import FittedMetric
+from ...align.matrix import Report, threads_of
+from ...models import options, parts
+from ...sequences import Sequences, as_sequences
+from ...sequences.arguments import generator, one_of, store, whole
+from ...sequences.sampling import RandomState
+from ...train.threads import torch_threads
+from . import gram, reading
+from .answering import Answering
+from .departures import Departures, Floats, measured
+from .estimator import Prototypes
+from .gram import Gram, Psd
+
+_AT_ONCE = 1 << 22  # similarities that are there in double precision at a time
+
+
+def _prototypes(value: Any, name: str) -> Any:
+    given = parts.thawed(value)
+    if given is not None and not isinstance(given, Answering):
+        raise TypeError(f"{name}={value!r:.80}: expected timelike.Prototypes(), fitted or not, or None")
+    return value
+
+
+def _default(word: Any) -> Any:
+    return Prototypes() if word is None else word
+
+
+class SimilarityMetric(FittedMetric):
+    """What `Prototypes` has learned of likeness, as a distance of sequences: d(x, y) = σ(−S̄(x, y)), between 0 and 1.
+
+        S̄(x, y) = (S(E(x), E(y)) + S(E(y), E(x))) / 2
+
+    is the mean of both orders, so that d is symmetric; d < ½ where x and y are more likely of one class than not, which
+    need not be a known one. With it everything that takes a metric can use the similarity: `Neighbors`, `Verifier`,
+    `Fused`, clustering. It is no distance otherwise: a sequence need not be at 0 from itself, and a detour may be
+    shorter. `departures(X)` says how far it is from one.
+
+    `prototypes.metric()` gives that of a model that is fitted.
+
+    Parameters
+    ----------
+    prototypes : Prototypes or None
+        A fitted one is used as it is; of another, `fit` fits a copy. None for one with its defaults.
+
+    Attributes
+    ----------
+    prototypes_ : Prototypes
+        The fitted one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> t, rng = np.arange(40), np.random.default_rng(0)
+    >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
+    >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[:16], np.repeat(["fast", "middle"], 8))
+    >>> metric = model.metric()
+    >>> bool(metric.distance(X[0], X[1]) < 0.5 < metric.distance(X[0], X[8]))
+    True
+    >>> metric.kernel(X[16:]).matrix.shape  # of sequences of a class that the model does not know
+    (8, 8)
+    """
+
+    prototypes = options.Option(_prototypes, words=_default)
+
+    prototypes_: Any
+    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"a_sequence_is_at_distance_zero_from_itself": "S(x, x) is learned and finite: departures(X) says how much"}
+    )
+    _call = "fit(X, y)"
+
+    def __init__(self, prototypes: Prototypes | None = None) -> None:
+        store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"prototypes": Prototypes(max_steps=2, random_state=0, **Prototypes._small())}
+
+    @classmethod
+    def of(cls, fitted: Answering) -> Self:
+        """The metric of a model that is fitted, of which it keeps a copy."""
+        made = cls(parts.blank(fitted))
+        with made._fitting():
+            made._take(copy.deepcopy(fitted))
+        return made
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the prototypes, unless they are fitted, to sequences and their classes."""
+        with self._fitting():
+            sequences = self._learn_from(X)
+            given = parts.thawed(_default(self.prototypes))
+            found = parts.ready(given, sequences, y)
+            found._refuse_frame(sequences.frame, "X")
+            self._take(found)
+        return self
+
+    def _take(self, fitted: Any) -> None:
+        self.prototypes_, self.frame_ = fitted, fitted.frame_
+        if hasattr(fitted, "n_features_in_"):
+            self.n_features_in_ = fitted.n_features_in_
+
+    def _takes_missing(self) -> bool:
+        found = getattr(self, "prototypes_", None) or parts.thawed(_default(self.prototypes))
+        return isinstance(found, Answering) and found._takes_missing()
+
+    # --- comparing -----------------------------------------------------------------------------------------------
+
+    def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
+        return reading.vectors(self.prototypes_.encoder_, sequences, threads)
+
+    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+        rows = max(1, _AT_ONCE // max(1, len(known)))
+        for begin in range(0, len(asked), rows):
+            # σ(−S) and not 1 − σ(S), which would be 0 for all that are very much alike
+            out[begin : begin + rows] = expit(-self._both(asked[begin : begin + rows], known, threads))
+
+    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+        first = self._known(x, threads)
+        self._against(first, first if y is None or y is x else self._known(y, threads), out, threads)
+
+    def _scores(self, first: Any, second: Any, threads: int) -> Floats:
+        with torch_threads(threads):
+            found: Floats = self.prototypes_.network_.similarity.scores(first, second).astype(np.float64)
+        return found
+
+    def _both(self, first: Any, second: Any, threads: int) -> Floats:
+        """S̄; also where S is symmetric, so that it is so to the last bit."""
+        return (self._scores(first, second, threads) + self._scores(second, first, threads).T) / 2
+
+    # --- what it is not, and what it can be made ---------------------------------------------------------------------
+
+    def departures(self, X: Any, *, n_triples: int = 10_000, random_state: RandomState = None) -> Departures:
+        """How far S is from a distance on these sequences, three at least, by all pairs and by triples drawn of them.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = np.sin(np.arange(30) / np.repeat([2, 4], 6)[:, None] + np.arange(12)[:, None])
+        >>> model = tl.Prototypes(max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
+        >>> found = model.metric().departures(X, n_triples=100, random_state=0)
+        >>> found.max_asymmetry < 1e-5, found.mean_from_itself < 0.5  # symmetrize=True is the default
+        (True, True)
+        """
+        sequences = self._asked(X)
+        if len(sequences) < 3:
+            raise ValueError(f"X holds {len(sequences)} sequences: expected three at least, for triples")
+        threads = threads_of(None)
+        vectors = self._known(sequences, threads)
+        scores = self._scores(vectors, vectors, threads)
+        return measured(scores, whole(n_triples, "n_triples", 1), generator(random_state))
+
+    def kernel(self, X: Any, Y: Any = None, *, psd: Psd | None = "clip") -> Gram:
+        """σ(S̄) of X with itself, or with a gallery Y, as a positive semidefinite kernel: `matrix` (len X, len Y).
+
+        σ(S̄) need not be one. With `psd="clip"` its negative eigenvalues are set to 0, and the answer says how many
+        there were and what share of the trace. With Y, rows are projected onto the eigenvectors of Y with itself that
+        stay: train on `kernel(Y)` and ask with `kernel(X, Y)`, where an item of Y has the same numbers as in
+        `kernel(Y)`. With `psd=None` the similarities are left as they are.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> from sklearn.svm import OneClassSVM
+        >>> t, rng = np.arange(40), np.random.default_rng(0)
+        >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
+        >>> metric = tl.Prototypes(max_steps=60, random_state=0).fit(X[:16], np.repeat([0, 1], 8)).metric()
+        >>> usual = OneClassSVM(kernel="precomputed", nu=0.1).fit(metric.kernel(X[:6]).matrix)
+        >>> like, unlike = usual.decision_function(metric.kernel(X[6:10], X[:6]).matrix).reshape(2, 2)
+        >>> bool(like.min() > unlike.max())
+        True
+        """
+        if psd is not None:
+            one_of(psd, "psd", ("clip",))
+        x = as_sequences(X, "X")
+        y = None if Y is None else as_sequences(Y, "Y")
+        self._refuse(x, y, ("X", "Y"))
+        threads = threads_of(None)
+        first = self._known(x, threads)
+        gallery = first if y is None else self._known(y, threads)
+        to = None if y is None else expit(self._both(first, gallery, threads))
+        if psd is None and to is not None:
+            return gram.plain(to, to)
+        among = expit(self._both(gallery, gallery, threads))
+        return gram.plain(among) if psd is None else gram.clipped(among, to)

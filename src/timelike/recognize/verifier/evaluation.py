@@ -1,0 +1,90 @@
+"""`Verification`: how well pairs are told apart, with intervals over subjects, and as curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...score import Errors, Interval, resampled_errors, verification_errors
+from ...score.intervals import quantiles
+from ...sequences.arguments import RandomState
+from .scoring import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RATES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 100)])  # of false accepts, where the band of a curve is known
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Errors of pairs: the equal error rate, the least cost (minDCF), and what the calibrated threshold comes to.
+
+    Intervals are over subjects, drawn anew with replacement; of few subjects they are rough, and no pair counts as a
+    witness of its own. Without a calibrated threshold `false_accept` and `false_reject` are None.
+    """
+
+    equal_error_rate: Interval
+    minimum_cost: Interval
+    false_accept: Interval | None
+    false_reject: Interval | None
+    errors: Errors
+    """False accepts and rejects at every distance, that is at every score with the other sign."""
+    band: tuple[Floats, Floats, Floats]
+    """Rates of false accepts, and between which rates of false rejects the curve is at each."""
+    n_impostors: int
+    n_genuine: int
+    n_subjects: int
+
+    def __str__(self) -> str:
+        rates = {"equal error rate": self.equal_error_rate, "least cost": self.minimum_cost}
+        more = {"false accepts": self.false_accept, "false rejects": self.false_reject}
+        said = [f"{name} {_said(one)}" for name, one in (rates | more).items() if one is not None]
+        counted = f"{self.n_genuine} pairs of one and {self.n_impostors} of two of {self.n_subjects} subjects"
+        return f"{', '.join(said)}; {counted}"
+
+    def plot(self, kind: Literal["det", "roc"] = "det", *, name: str = "") -> Figure:
+        """The DET curve on probit axes, or the ROC curve, with its band."""
+        return self.errors.plot(kind, name=name, band=self.band)
+
+
+def evaluated(
+    scores: Floats,
+    same: NDArray[np.bool_],
+    subjects: NDArray[Any],
+    threshold: float | None,
+    *,
+    prior: float,
+    confidence: float,
+    n_resamples: int,
+    random_state: RandomState,
+) -> Verification:
+    """Of pairs: their scores, whether they are of one identity, and their subjects (pair, 2)."""
+
+    def numbers(errors: Errors) -> Floats:
+        at = (np.nan, np.nan) if threshold is None else errors.at(-threshold)
+        return np.concatenate([[errors.equal, errors.minimum_cost(prior), *at], errors.rejects_at(RATES)])
+
+    found = verification_errors(-scores, same)
+    own = numbers(found)
+    draws = resampled_errors(-scores, same, subjects, numbers, n_resamples=n_resamples, random_state=random_state)
+    low, high = np.array([quantiles(column, confidence) for column in draws.reshape(-1, len(own)).T]).T
+    equal, cost, accept, reject = (Interval(float(own[i]), float(low[i]), float(high[i])) for i in range(4))
+    return Verification(
+        equal_error_rate=equal,
+        minimum_cost=cost,
+        false_accept=None if threshold is None else accept,
+        false_reject=None if threshold is None else reject,
+        errors=found,
+        band=(RATES, low[4:], high[4:]),
+        n_impostors=int((~same).sum()),
+        n_genuine=int(same.sum()),
+        n_subjects=len(np.unique(subjects)),
+    )
+
+
+def _said(one: Interval) -> str:
+    return f"{one.mean:.3f} ({one.low:.3f} to {one.high:.3f})"

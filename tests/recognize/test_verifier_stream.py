@@ -1,0 +1,136 @@
+"""Streams of a verifier: bounds that hold over all looks, decisions that stand, and scores of what was seen so far."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import timelike as tl
+from timelike.recognize.verifier.thresholds import boundaries
+
+
+def drawn(slowest, names, seed):
+    """People who differ in pace, six sequences of unequal lengths each."""
+    rng = np.random.default_rng(seed)
+    paces = np.repeat(slowest * 1.35 ** np.arange(len(names)), 6)
+    waves = [np.sin(np.arange(rng.integers(40, 60)) / pace + rng.uniform(0, 1)) for pace in paces]
+    return tl.Sequences([w + 0.2 * rng.standard_normal(len(w)) for w in waves], labels=np.repeat(list(names), 6))
+
+
+@pytest.fixture(scope="module")
+def people():
+    return drawn(2.0, "abcdefgh", seed=0)
+
+
+def encoders(people):
+    small = {"max_steps": 2, "random_state": 0}
+    return {
+        "rocket": tl.Rocket(n_features=300, random_state=0).fit(people),
+        "causal": tl.CausalEncoder(n_features=8, channels=4, depth=2, reduced=5, **small).fit(people),
+        "siamese": tl.SiameseGRU(hidden=4, **small).fit(people),
+        "discriminant": tl.Discriminant(tl.Rocket(n_features=60, random_state=0), random_state=0).fit(people),
+    }
+
+
+@pytest.fixture(scope="module")
+def gates(people):
+    made = {}
+    for name, metric in encoders(people).items():
+        others = {"cohort": drawn(2.3, "stuvwx", seed=1)} if name in ("rocket", "siamese") else {}
+        gate = tl.Verifier(metric, normalize="as-norm" if others else None, n_top=5)
+        gate.calibrate(people, false_accept=0.05, **others)
+        made[name] = gate.calibrate_stream(people, false_accept=0.05, false_reject=0.05, n_looks=5)
+    return made
+
+
+@pytest.mark.parametrize("name", ["rocket", "causal", "siamese", "discriminant"])
+def test_a_stream_scores_what_it_has_seen_so_far(people, gates, name):
+    gate = gates[name].enroll("new", people[:2], extend=True)
+    stream = gate.stream("new")
+    for n, sample in enumerate(people[9], 1):
+        decision = stream.push(sample)
+        if decision.certain:
+            break
+        assert stream.n_samples == n
+        assert decision.score == pytest.approx(gate.accepts("new", people[9][:n]).score, rel=1e-4, abs=1e-4)
+    gate.forget("new")
+
+
+def test_looking_often_accepts_no_more_impostors_than_promised():
+    rng = np.random.default_rng(0)
+    paths = rng.standard_normal((6, 4000)).cumsum(axis=0) + np.arange(6)[:, None]  # later scores are higher
+    paths[3:5, rng.random(4000) < 0.3] = np.nan  # some are over before
+    impostor = np.arange(4000) < 2000
+    paths[:, ~impostor] += 4.0
+    bounds = boundaries(np.arange(5) * 10, paths, impostor, ~impostor, (0.05, 0.02))
+    accepted = (paths >= bounds.upper[:, None]).any(axis=0)
+    rejected = (paths[:-1] <= bounds.lower[:, None]).any(axis=0)
+    assert accepted[impostor].sum() == 99  # ⌊0.05 · 2001⌋ − 1
+    assert rejected[~impostor].sum() == 39  # ⌊0.02 · 2001⌋ − 1
+    single = np.sort(paths[-1, impostor])[-100]
+    assert bounds.upper[-1] > single  # that is what looking costs
+
+
+def test_decisions_of_all_streams_keep_the_rates_they_were_calibrated_for(people, gates):
+    """With an example each, on some of the very sequences of calibration."""
+    gate = gates["rocket"]
+    bounds, wrong, early, tried = gate.boundaries_[1], 0, 0, 0
+    for i in range(0, len(people), 5):
+        gate.enroll("one", people[i])
+        for j in range(0, len(people), 3):
+            if people.labels[i] == people.labels[j]:
+                continue
+            stream = gate.stream("one")
+            decisions = [stream.push(sample) for sample in people[j]]
+            early += decisions[-1].certain
+            wrong += stream.finish().accepted
+            tried += 1
+        gate.forget("one")
+    assert len(bounds.looks) == 5
+    assert early > 0.25 * tried  # many need not be heard to the end
+    assert wrong <= 0.15 * tried  # 0.05 of all pairs, of which these are some
+
+
+def test_a_decision_is_made_at_a_look_and_stands(people, gates):
+    gate = gates["rocket"].enroll("new", people[:3], extend=True)
+    stream, looks = gate.stream("new"), gate.boundaries_[3].looks.tolist()
+    decisions = [stream.push(sample) for sample in people[40]]
+    first = next(i for i, decision in enumerate(decisions, 1) if decision.certain)
+    assert first in looks
+    assert all(decision is decisions[first - 1] for decision in decisions[first:])
+    assert stream.finish() is decisions[first - 1]
+    assert decisions[0].accepted is None
+    assert not decisions[0]
+    gate.forget("new")
+
+
+def test_the_end_decides_what_looks_left_open(people, gates):
+    gate = gates["causal"].enroll("new", people[:1], extend=True)
+    stream = gate.stream("new")
+    with pytest.raises(ValueError, match="seen no sample"):
+        stream.finish()
+    decision = stream.push(people[0][0])
+    assert not decision.certain
+    end = stream.finish()
+    assert end.certain
+    assert end.accepted == (decision.score >= gate.boundaries_[1].upper[-1])
+    gate.forget("new")
+
+
+def test_a_stream_says_what_it_needs(people):
+    gate = tl.Verifier("dtw").calibrate(people).enroll("x", people[0])
+    with pytest.raises(TypeError, match="DTW reads no streams: use an encoder that does, such as Rocket"):
+        gate.stream("x")
+    gate = tl.Verifier(tl.Rocket(n_features=60, random_state=0)).fit(people)
+    with pytest.raises(NotFittedError, match="no threshold yet"):
+        gate.calibrate_stream(people)
+    gate.calibrate(people).enroll("x", people[0])
+    with pytest.raises(NotFittedError, match=r"no bounds for streams yet: call calibrate_stream\(X, y\)"):
+        gate.stream("x")
+    before = dict(vars(gate))
+    with pytest.raises(ValueError, match="y holds one identity"):
+        gate.calibrate_stream(people, np.zeros(len(people)))
+    assert dict(vars(gate)) == before
+    stream = gate.calibrate_stream(people).stream("x")
+    with pytest.raises(ValueError, match="sample has shape"):
+        stream.push([1.0, 2.0])
+    assert not hasattr(gate.calibrate(people), "boundaries_")
