@@ -22,7 +22,7 @@ def data():
 @pytest.fixture(scope="module")
 def model(data):
     X, y = data
-    return tl.Prototypes(symmetrize=False, hidden=64, max_steps=80, random_state=0).fit(X, y)
+    return tl.Prototypes(similarity="learned", symmetrize=False, hidden=64, max_steps=80, random_state=0).fit(X, y)
 
 
 def symmetric(model, X):

@@ -18,7 +18,7 @@ from ...sequences import Sequences, as_sequences
 from ...sequences.arguments import generator, one_of, store, whole
 from ...sequences.sampling import RandomState
 from ...train.threads import torch_threads
-from . import gram, reading
+from . import gram
 from .answering import Answering
 from .departures import Departures, Floats, measured
 from .estimator import Prototypes
@@ -119,7 +119,8 @@ class SimilarityMetric(FittedMetric):
     # --- comparing -----------------------------------------------------------------------------------------------
 
     def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        return reading.vectors(self.prototypes_.encoder_, sequences, threads)
+        found: NDArray[np.float32] = self.prototypes_._vectors(sequences, threads)
+        return found
 
     def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         rows = max(1, _AT_ONCE // max(1, len(known)))
