@@ -32,7 +32,7 @@ def test_a_class_that_was_only_enrolled_is_found(method):
     rng, y = np.random.default_rng(0), np.repeat(np.arange(5), 10)
     X = np.sin(np.arange(60) / np.geomspace(1, 9, 5)[y][:, None] + 0.3 * rng.standard_normal((50, 1)))
     train, asked, truth = tl.Sequences(X[::2], labels=y[::2]), tl.Sequences(X[1::2]), y[1::2]
-    said = enrolment.predicted(method, train, y[::2] == 4, asked, seed=0, steps=None)
+    said = enrolment.predicted(method, train, y[::2] == 4, asked, seed=0)
     assert (said[truth == 4] == 4).all()
     assert (said == truth).mean() > 0.9
 

@@ -13,7 +13,6 @@ METHODS = (
     "Discriminant, open",
     "Prototypes",
     "SiameseGRU",
-    "Prototypes, 3 each",
     "Prototypes, network alone",
     "Prototypes, perceptron",
 )
@@ -37,8 +36,8 @@ every class on either side.
 `1-NN DTW` takes the class of the nearest training sequence of any class. `Whitened Rocket`, `Discriminant, open` and
 `SiameseGRU` learn from the known classes, and a class is the mean of the vectors of its training sequences.
 `Prototypes` is at its defaults: a network, with discriminants of two kinds of features beside it, and the cosine;
-`3 each` has three prototypes of every class, `network alone` has `beside=[]`, and `perceptron` is the paper's
-similarity of what the network alone gives, `similarity="learned", beside=[]`.
+`network alone` has `beside=[]`, and `perceptron` is the paper's similarity of what the network alone gives,
+`similarity="learned", beside=[]`. Networks train for 500 steps, as by default on so few sequences.
 
 {_verdict(rows)}
 """

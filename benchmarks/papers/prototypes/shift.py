@@ -6,9 +6,8 @@
 The 30 people of UCI HAR, in the order of their numbers, are five domains of six. A row is one of them left out, one
 method and one seed: it learns from a sample of the others' windows and is asked for windows of those left out, and,
 beside these, for other windows of those it learned from. `dense alone` is the encoder of `Prototypes` with a dense
-layer, trained by the cross-entropy of that alone for as many steps; `network, dense head` and `network, similarity`
-are the two heads of one `Prototypes(beside=[])`, DOL and SIM of the paper with the cosine; the same with `perceptron`
-have the paper's similarity.
+layer, trained by the cross-entropy of that alone; `network` is `Prototypes(beside=[])`, whose two heads are DOL and SIM
+of the paper with the cosine; `perceptron` is the same with the paper's similarity. Networks train for 500 steps.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from timelike.recognize.prototypes.objective import Learning
 from timelike.train import Batch
 
 FOLDS = 5
+STEPS = 500
 PER_CELL = 6  # windows of every person and activity to learn from, and as many to ask for
 KINDS: dict[str, dict[str, Any]] = {
     "dense alone": {"beside": [], "inference": "dense"},
@@ -83,12 +83,11 @@ def cells(groups: NDArray[Any], labels: NDArray[Any], most: int, seed: int) -> l
     return [np.sort(np.concatenate([own[k * most : (k + 1) * most] for own in drawn])) for k in (0, 1)]
 
 
-def answers(method: str, train: tl.Sequences, asked: list[tl.Sequences], seed: int, steps: int | None) -> list[Any]:
+def answers(method: str, train: tl.Sequences, asked: list[tl.Sequences], seed: int, steps: int) -> list[Any]:
     """For every head that a method has, what it says of each collection."""
-    budget: dict[str, Any] = {} if steps is None else {"max_steps": steps}
     if method in KINDS:
         kind = Classifier if method == "dense alone" else tl.Prototypes
-        model: Any = kind(**KINDS[method], **budget, random_state=seed).fit(train, train.labels)
+        model: Any = kind(**KINDS[method], max_steps=steps, random_state=seed).fit(train, train.labels)
         heads = {"network": ["similarity", "dense"], "perceptron": ["similarity", "dense"]}.get(method)
         if heads is None:
             return [[model.predict(part) for part in asked]]
@@ -116,7 +115,7 @@ class Shift(Program[Trial]):
         every, number = windows(self.data), int(row.dataset.split()[1])
         left_out = np.array_split(np.unique(np.asarray(every.groups)), FOLDS)[number]
         train, same, shifted = parted(every, left_out, 1 if self.quick else PER_CELL, row.seed)
-        said = answers(row.method, train, [shifted, same], row.seed, 2 if self.quick else None)
+        said = answers(row.method, train, [shifted, same], row.seed, 2 if self.quick else STEPS)
         heads = ["", " dense"][: len(said)]
         found: Found = {"people": left_out.tolist(), "n_train": len(train), "n_shifted": len(shifted)}
         for head, (other, own) in zip(heads, said, strict=True):
