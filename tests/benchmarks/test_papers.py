@@ -16,6 +16,8 @@ PROGRAMS = {
     "cgru.har": "Twins",
     "decdtw.alignment": "Learning",
     "decdtw.solver": "Solver",
+    "prototypes.enrolment": "Enrolment",
+    "prototypes.shift": "Shift",
     "tap.supervised": "Supervised",
     "tap.selfsupervised": "Unlabelled",
     "tap.fewshot": "FewShot",
