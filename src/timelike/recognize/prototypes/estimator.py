@@ -70,7 +70,7 @@ class Prototypes(Streaming):
     similarity : {"cosine", "learned", "fused"} or None
         S: s cos + b, with s and b learned, which None stands for; the paper's perceptron of both vectors; or the mean
         of σ of that and (1 + cos) / 2 in answers. With few classes the perceptron learns their names: it is as good for
-        these, and hardly knows any other that is enrolled (decision 0040).
+        these, and hardly knows any other that is enrolled (decision 0039).
     beside : list of encoders or None
         Encoders that are used as they are beside the one that is trained, each with twice its share of a vector;
         fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket` and of `StatisticsEncoder`
