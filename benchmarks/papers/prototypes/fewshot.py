@@ -46,7 +46,10 @@ class FewShot(Program[Trial]):
 
     def work(self, row: Trial) -> Found:
         seen, new = unseen.parts(self.data, row.dataset, row.seed, self.quick)
-        model = unseen.learned(row.method, seen, row.seed, self.quick)
+        if self.quick:
+            model = unseen.learned(row.method, seen, row.seed, quick=True)
+        else:
+            model = unseen.kept(row, seen, self.scratch, self.commit)
         counts = {"n_seen": len(seen), "n_new": len(new), "classes": unseen.SETS[row.dataset].unseen}
         ways = unseen.readings(model).items()
         return counts | {"tasks": TASKS, "readings": {name: self._scores(one, new, row.seed) for name, one in ways}}
