@@ -6,9 +6,9 @@
 A row is one data set, one method and one seed, which says which classes are unseen. Every method is at its defaults and
 learns from the seen classes, from all of them at once and not from tasks; then tasks of the unseen classes are drawn,
 the same for every method (`evaluate_episodes`). A query goes to the nearest class: by the mean distance to its shots
-for metrics, to the mean vector for encoders and `Prototypes`, and once more by the nearest shot. A learned S is read in three ways, of one training: by
-itself, by the cosine of its vectors, and by the mean of both. Nothing was chosen on Omniglot and
-ArticularyWordRecognition; MSRAction3D and CricketX are development sets.
+for metrics, to the mean vector for encoders and `Prototypes`, and once more by the nearest shot. A
+learned S is read in three ways, of one training: by itself, by the cosine of its vectors, and by the mean of both.
+Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D and CricketX are development sets.
 """
 
 from __future__ import annotations
