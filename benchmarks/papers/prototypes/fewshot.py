@@ -6,9 +6,9 @@
 A row is one data set, one method and one seed, which says which classes are unseen. Every method is at its defaults and
 learns from the seen classes, from all of them at once and not from tasks; then tasks of the unseen classes are drawn,
 the same for every method (`evaluate_episodes`). A query goes to the nearest class: by the mean distance to its shots
-for metrics, to the mean vector for encoders and `Prototypes`. A learned S is read in three ways, of one training: by
-itself, by the cosine of its vectors, and by the mean of both. Nothing was chosen on Omniglot and
-ArticularyWordRecognition; MSRAction3D and CricketX are development sets.
+for metrics, to the mean vector for encoders and `Prototypes`, and once more by the nearest shot. A
+learned S is read in three ways, of one training: by itself, by the cosine of its vectors, and by the mean of both.
+Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D and CricketX are development sets.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ class FewShot(Program[Trial]):
 
     def work(self, row: Trial) -> Found:
         seen, new = unseen.parts(self.data, row.dataset, row.seed, self.quick)
-        model = unseen.learned(row.method, seen, row.seed, self.quick)
+        if self.quick:
+            model = unseen.learned(row.method, seen, row.seed, quick=True)
+        else:
+            model = unseen.kept(row, seen, self.scratch, self.commit)
         counts = {"n_seen": len(seen), "n_new": len(new), "classes": unseen.SETS[row.dataset].unseen}
         ways = unseen.readings(model).items()
         return counts | {"tasks": TASKS, "readings": {name: self._scores(one, new, row.seed) for name, one in ways}}
@@ -54,9 +57,9 @@ class FewShot(Program[Trial]):
     def _scores(self, model: Any, new: tl.Sequences, seed: int) -> dict[str, tuple[float, float]]:
         compared = model if hasattr(model, "encode") else model.pairwise(new)  # once for both numbers of shots
         found = {}
-        for shots in SHOTS:
-            tasks = evaluate_episodes(compared, new, k_shot=shots, n_tasks=TASKS, random_state=seed)
-            found[f"{shots}-shot"] = (tasks.accuracy, tasks.half)
+        for name, how in SHOTS.items():
+            tasks = evaluate_episodes(compared, new, **how, n_tasks=TASKS, random_state=seed)
+            found[name] = (tasks.accuracy, tasks.half)
         return found
 
     def said(self, found: Found) -> str:

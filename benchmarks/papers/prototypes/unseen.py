@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from benchmarks.papers.results import Trial
 from numpy.typing import NDArray
 
 import timelike as tl
@@ -29,10 +30,10 @@ class Collection:
 
 
 SETS = {
-    "Omniglot": Collection("omniglot_strokes.npz", 36),
     "ArticularyWordRecognition": Collection("uea/ArticularyWordRecognition.npz", 10),
     "MSRAction3D": Collection("msr_action3d.npz", 8, development=True),
     "CricketX": Collection("ucr/CricketX.npz", 5, development=True),
+    "Omniglot": Collection("omniglot_strokes.npz", 36),
 }
 NETWORK, PERCEPTRON = "Prototypes, network alone", "Prototypes, learned S"
 METHODS = ("DTW", "Rocket", "Discriminant", "Prototypes", PERCEPTRON, NETWORK, "T-Loss", "Fused", "TAP")
@@ -73,6 +74,17 @@ def learned(method: str, seen: tl.Sequences, seed: int, quick: bool = False) -> 
         PERCEPTRON: tl.Prototypes(similarity="learned", random_state=seed, **short),
     }[method]
     return model.fit(seen, seen.labels) if hasattr(model, "fit") else model
+
+
+def kept(row: Trial, seen: tl.Sequences, scratch: Path, commit: str) -> Any:
+    """The same, made once for both programs where they run by the same code."""
+    folder = scratch / f"{commit}-{row.key.replace('/', '-').replace(' ', '-')}"
+    if folder.exists():
+        return tl.load_model(folder)
+    model = learned(row.method, seen, row.seed)
+    if hasattr(model, "save") and not commit.endswith("+"):
+        model.save(folder)
+    return model
 
 
 def readings(model: Any) -> dict[str, Any]:
