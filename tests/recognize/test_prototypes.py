@@ -16,7 +16,13 @@ from timelike.recognize.prototypes.streaming import least_probability
 from timelike.recognize.prototypes.thresholds import accepting, rejecting
 from timelike.train import Batch
 
-SMALL = {"encoder": tl.SiameseGRU(hidden=6, n_outputs=5, random_state=0), "hidden": 7, "max_steps": 8}
+SMALL = {
+    "encoder": tl.SiameseGRU(hidden=6, n_outputs=5, random_state=0),
+    "similarity": "learned",
+    "hidden": 7,
+    "max_steps": 8,
+}
+BESIDE = {"similarity": None, "beside": [tl.Discriminant(tl.Rocket(n_features=200, random_state=0), random_state=0)]}
 
 
 def waves(n_each=8, classes=(2, 4, 8, 12), seed=0, length=30):
@@ -26,10 +32,9 @@ def waves(n_each=8, classes=(2, 4, 8, 12), seed=0, length=30):
     return tl.Sequences(X, labels=np.repeat([f"every {pace}" for pace in classes], n_each))
 
 
-@pytest.fixture(scope="module")
-def model():
-    X = waves()
-    return tl.Prototypes(random_state=0, **SMALL).fit(X)
+@pytest.fixture(scope="module", params=[{}, BESIDE], ids=["learned", "beside"])
+def model(request):
+    return tl.Prototypes(random_state=0, **SMALL | request.param).fit(waves())
 
 
 def copied(model, folder):
@@ -303,6 +308,8 @@ class TestLearning:
             {"auxiliary": None},
             {"auxiliary": "margin"},
             {"similarity": "cosine"},
+            BESIDE,
+            BESIDE | {"inference": "both"},
             {"similarity": "fused"},
             {"symmetrize": False, "soft_pairs": True, "smoothing": 0.2},
             {"n_prototypes": 3},
@@ -367,6 +374,25 @@ class TestEncoders:
         model.fit(waves())
         assert model.encode(waves()).shape[1] <= 128
         assert copied(model, tmp_path / "m").predict(waves()).tolist() == model.predict(waves()).tolist()
+
+    def test_encoders_beside_it_have_twice_its_share(self):
+        X = waves()
+        model = tl.Prototypes(**SMALL | BESIDE, random_state=0).fit(X)
+        own, other = model.encoder_.encode(X), model.beside_[0].encode(X)
+        unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in (own, other)]
+        expected = np.concatenate([unit[0] / np.sqrt(3), unit[1] * np.sqrt(2 / 3)], axis=1)
+        np.testing.assert_allclose(model.encode(X), expected, atol=1e-6)
+        cosines = expected @ expected.T
+        scale, bias = np.polyfit(cosines.ravel(), model.similarity(X, X).ravel(), 1)
+        np.testing.assert_allclose(model.similarity(X, X), scale * cosines + bias, atol=1e-4)
+        assert scale > 0
+
+    def test_by_default_two_discriminants_are_beside_a_network_of_sequences(self):
+        model = tl.Prototypes(max_steps=2, random_state=0).fit(waves())
+        assert [type(one.encoder_) for one in model.beside_] == [tl.Rocket, tl.StatisticsEncoder]
+        assert tl.Prototypes(beside=[], max_steps=2, random_state=0).fit(waves()).beside_ == []
+        with pytest.raises(ValueError, match="takes no vectors but those of the encoder"):
+            tl.Prototypes(**SMALL | {"beside": [tl.Rocket()]}).fit(waves())
 
     def test_a_torch_module_will_do_but_no_folder_holds_it(self, tmp_path):
         own = OwnNetwork()

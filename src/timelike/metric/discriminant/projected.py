@@ -99,9 +99,7 @@ class Projected(Encoder):
         parts = []
         for share, some in zip(self.shares_, self.exact_, strict=True):
             row = graph.add("MatMul", centred, graph.constant(some))
-            size = graph.add("ReduceL2", row, axes=[1], keepdims=1)
-            length = graph.add("Max", size, graph.constant(1e-12))
-            parts.append(graph.add("Mul", graph.add("Div", row, length), graph.constant(np.sqrt(share))))
+            parts.append(graph.add("Mul", graph.unit(row), graph.constant(np.sqrt(share))))
         return graph.add("Concat", *parts, axis=1)
 
     def stream(self) -> Stream:

@@ -62,18 +62,19 @@ class Prototypes(Streaming):
     Parameters
     ----------
     encoder : encoder, torch module or None
-        None for the causal network of `SiameseGRU`, with vectors that need no training `beside` it. An encoder of the library that is not fitted is trained from its
-        first weights with the labels; a fitted one goes on from what it learned; one without a torch module, such as
-        `Rocket`, is fitted and used as it is. A torch module takes (x, lengths), x (item, time, *frame), and gives
-        vectors (item, feature). For images and vectors see `ImageEncoder` and `VectorEncoder`.
+        None for the causal network of `SiameseGRU`, with vectors that need no training `beside` it. An encoder of the
+        library that is not fitted is trained from its first weights with the labels; a fitted one goes on from what it
+        learned; one without a torch module, such as `Rocket`, is fitted and used as it is. A torch module takes
+        (x, lengths), x (item, time, *frame), and gives vectors (item, feature). For images and vectors see
+        `ImageEncoder` and `VectorEncoder`.
     similarity : {"cosine", "learned", "fused"} or None
         S: s cos + b, with s and b learned, which None stands for; the paper's perceptron of both vectors; or the mean
         of σ of that and (1 + cos) / 2 in answers. With few classes the perceptron learns their names: it is as good for
-        these, and hardly knows any other that is enrolled (decision 0040).
+        these, and hardly knows any other that is enrolled (decision 0039).
     beside : list of encoders or None
         Encoders that are used as they are beside the one that is trained, each with twice its share of a vector;
-        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket` and of `StatisticsEncoder` where
-        `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
+        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket` and of `StatisticsEncoder`
+        where `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
     freeze : bool
         Whether the encoder stays as it is, and only S is trained; one that is not fitted is fitted by itself first.
     n_prototypes : int
@@ -103,8 +104,8 @@ class Prototypes(Streaming):
     learning_rate, weight_decay, optimizer, schedule
         As in `SiameseGRU`; "steps" is a tenth after 200 epochs.
     max_steps, max_epochs, max_time : optional
-        When to stop, whatever comes first. If none is given, 20 passes through the data, but 500 steps at least and
-        2000 at most, and two minutes.
+        When to stop, whatever comes first. Without steps and epochs, 20 passes through the data, but 500 steps at
+        least and 2000 at most; if none is given, two minutes at most.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1; an encoder that is given has its own option.
     checkpoint, progress, accelerator, devices, precision
@@ -322,7 +323,7 @@ class Prototypes(Streaming):
         free = self.max_steps is None and self.max_epochs is None
         usual = int(np.clip(_PASSES * objective.n_batches(), *_USUAL))
         return {
-            "max_steps": usual if free and self.max_time is None else self.max_steps,
+            "max_steps": usual if free else self.max_steps,
             "max_epochs": self.max_epochs,
             "max_time": _SECONDS if free and self.max_time is None else self.max_time,
             "schedule": self._schedule(objective),
