@@ -83,6 +83,7 @@ def kept(row: Trial, seen: tl.Sequences, scratch: Path, commit: str) -> Any:
         return tl.load_model(folder)
     model = learned(row.method, seen, row.seed)
     if hasattr(model, "save") and not commit.endswith("+"):
+        scratch.mkdir(parents=True, exist_ok=True)
         model.save(folder)
     return model
 
