@@ -30,10 +30,11 @@ def threshold_at(impostors: Floats, false_accept: float) -> float:
 def refuse_few(count: int, false_accept: float) -> None:
     """An error where so many impostors cannot show so small a rate."""
     if allowance(count, false_accept) < 0:
-        need = ceil(1 / (false_accept * _EXACT)) - 1
+        need, digits = ceil(1 / (false_accept * _EXACT)) - 1, len(str(count + 1)) + 1
+        possible = ceil(10**digits / (count + 1)) / 10**digits  # rounded up, so that it is one
         raise ValueError(
             f"false_accept={false_accept:g}: {count} pairs of two identities cannot show so small a rate, expected at "
-            f"least {need}; give more sequences, or false_accept={1 / (count + 1):.2g} or more"
+            f"least {need}; give more sequences, or false_accept={possible:g} or more"
         )
 
 
