@@ -221,8 +221,7 @@ class Verifier(Streaming):
         self._require_cohort()
         kept = kept_pairs(within, apart, len(sequences))
         one = self._among_others(self._scorer(), sequences, labels, kept)
-        found = one.pairs()
-        return found, one.tried(found, one.known)
+        return one.pairs(), one.compared(one.known)
 
     def _scores(self, first: Sequences, second: Sequences) -> Floats:
         self._require_cohort()
