@@ -133,12 +133,12 @@ class Prototypes(Streaming):
     >>> import numpy as np
     >>> import timelike as tl
     >>> t, rng = np.arange(40), np.random.default_rng(0)
-    >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
-    >>> y = np.repeat(["fast", "middle", "slow"], 8)
-    >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[:16], y[:16])  # slow is not known yet
-    >>> model.enroll(X[16:20], y[16:20]).predict(X[[0, 8, 22]])
-    array(['fast', 'middle', 'slow'], dtype='<U6')
-    >>> bool(model.similarity(X[0], X[1]) > model.similarity(X[0], X[8]))
+    >>> X = np.sin(t / np.repeat([1, 2, 4, 8], 10)[:, None] + rng.uniform(0, 6, (40, 1)))
+    >>> y = np.repeat(["fastest", "fast", "slow", "slowest"], 10)
+    >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[10:], y[10:])  # the fastest are not known yet
+    >>> model.enroll(X[:5], y[:5]).predict(X[[5, 15, 25, 35]])
+    array(['fastest', 'fast', 'slow', 'slowest'], dtype='<U7')
+    >>> bool(model.similarity(X[0], X[1]) > model.similarity(X[0], X[20]))
     True
     """
 
