@@ -147,7 +147,17 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         return found
 
     def _temperature(self) -> float:
-        return self.thresholds_.temperature if hasattr(self, "thresholds_") else 1.0
+        if not hasattr(self, "thresholds_"):
+            return 1.0
+        self._refuse_other(self.thresholds_.inference, "calibrate(X, y)")
+        return self.thresholds_.temperature
+
+    def _refuse_other(self, calibrated: str, call: str) -> None:
+        if calibrated != self.inference:
+            raise ValueError(
+                f"inference={self.inference!r}: it was {calibrated!r} when this {type(self).__name__} was calibrated; "
+                f"set it back, or call {call} again"
+            )
 
     # --- pairs -------------------------------------------------------------------------------------------------------
 
@@ -260,12 +270,13 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
             temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
             pair=accepting(pairs, same, shares[0]),
             novelty=rejecting(self._novelty(vectors), strange, shares[1]),
+            inference=self.inference,
         )
         return self
 
     def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Which of the known classes each label is."""
-        self._refuse_mixture(labels)
+        self._refuse_mixture(labels, "y")
         places = np.searchsorted(self.classes_, labels)
         missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
         if len(missing):
@@ -275,10 +286,12 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
             )
         return places.astype(np.int64)
 
-    def _refuse_mixture(self, labels: NDArray[Any]) -> None:
+    def _refuse_mixture(self, labels: NDArray[Any], name: str) -> None:
         if (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):  # as text, 1 would be "1"
             known, other = self.classes_.tolist()[0], labels.tolist()[0]
-            raise TypeError(f"y holds {other!r}, and the classes so far are like {known!r}: expected the same kind")
+            raise TypeError(
+                f"{name}: {other!r} is given, and the classes so far are like {known!r}: expected the same kind"
+            )
 
 
 def _same_pairs(codes: NDArray[np.int64]) -> NDArray[np.bool_]:

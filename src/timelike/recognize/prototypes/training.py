@@ -102,7 +102,8 @@ class Training(Streaming):
 
     def _alone(self) -> bool:
         """Whether nothing is put beside the encoder where nothing is said about it."""
-        return self.encoder is not None or self.similarity.kind != "cosine" or len(self.frame_) > 1
+        other = self.similarity.kind != "cosine" or self.averaging != "exact"
+        return self.encoder is not None or other or len(self.frame_) > 1
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         learned = Similarity(self.n_vector_, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
@@ -118,6 +119,11 @@ class Training(Streaming):
 
     def _objective(self, sequences: Sequences, targets: NDArray[np.int64]) -> Learning:
         kept = self.freeze or not reading.trainable(self.encoder_)
+        if kept and self.adversary is not None:
+            raise ValueError(
+                f"adversary={self.adversary!r:.60}: {type(self.encoder_).__name__} is used as it is, and there is "
+                "nothing to train against it; give an encoder with a torch module"
+            )
         for weight in self.network_.encoder.parameters():
             weight.requires_grad_(not kept)
         ready = sequences if kept else self.encoder_._ready(sequences, "X")
@@ -185,7 +191,9 @@ class Training(Streaming):
             self.prototypes_ = np.concatenate(each)
             self.owners_ = np.repeat(np.arange(len(each)), [len(some) for some in each])
         else:
-            self.prototypes_ = self.network_.averages.detach().numpy().copy()
+            each = [centres(self.members_.of(k), 1)[0] for k in range(len(counts))]
+            seen = self.network_.seen.numpy() | (self.averaging == "gradient")  # a short training may not show all
+            self.prototypes_ = np.where(seen[:, None], self.network_.averages.detach().numpy(), np.stack(each))
             self.owners_ = np.arange(len(counts))
         self.network_.place(self.prototypes_, self.owners_)
 
