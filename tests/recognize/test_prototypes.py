@@ -614,3 +614,16 @@ class TestBadInput:
             ).fit(X)
             plain = tl.Prototypes(**SMALL, auxiliary=auxiliary, random_state=0).fit(X)
             assert not np.allclose(model.class_scores(X), plain.class_scores(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("broken", ["owners_", "prototypes_", "members_"])
+def test_a_folder_whose_arrays_do_not_belong_together_is_refused(model, broken):
+    state = model._state()
+    if broken == "owners_":
+        state["owners_"] = state["owners_"][::-1].copy()
+    elif broken == "prototypes_":
+        state["prototypes_"] = state["prototypes_"][:, :-1]
+    else:
+        state["members_"] = state["members_"]._replace(owners=np.zeros(32, np.int64))
+    with pytest.raises(ValueError, match="belong together|in their order"):
+        tl.Prototypes(**model.get_params(deep=False))._take_up(state)

@@ -253,4 +253,19 @@ class Training(Streaming):
         encoder = reading.module_of(state["encoder_"]).state_dict()  # of which `unit` is no part
         theirs = {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
         super()._take_up(state | {"network_": state["network_"] | theirs})
+        self._refuse_mismatch()
         self.network_.place(self.prototypes_, self.owners_)
+
+    def _refuse_mismatch(self) -> None:
+        """An error for a folder whose arrays do not belong together, before anything computes with them."""
+        members, n_classes = self.members_, len(self.classes_)
+        shapes = {members.vectors.ndim, self.prototypes_.ndim} == {2} and self.owners_.ndim == members.owners.ndim == 1
+        if not shapes or members.vectors.shape[1] != self.prototypes_.shape[1] or len(members.counts) != n_classes:
+            raise ValueError("prototypes_ and members_ have shapes that do not belong together")
+        for name, owners, rows in (
+            ("owners_", self.owners_, len(self.prototypes_)),
+            ("members_.owners", members.owners, len(members.vectors)),
+        ):
+            every = np.array_equal(np.unique(owners), np.arange(n_classes))
+            if len(owners) != rows or not every or (np.diff(owners) < 0).any():
+                raise ValueError(f"{name}: expected the {n_classes} classes in their order, {rows} numbers in all")
