@@ -18,6 +18,8 @@ PROGRAMS = {
     "decdtw.solver": "Solver",
     "prototypes.enrolment": "Enrolment",
     "prototypes.shift": "Shift",
+    "prototypes.fewshot": "FewShot",
+    "prototypes.retrieval": "Retrieval",
     "tap.supervised": "Supervised",
     "tap.selfsupervised": "Unlabelled",
     "tap.fewshot": "FewShot",

@@ -64,14 +64,22 @@ class TestThreshold:
     def test_the_rate_holds_for_new_impostors(self):
         """Over many calibrations with few pairs, which a share of the pairs at hand would not keep."""
         rng = np.random.default_rng(1)
-        rates = [np.mean(rng.standard_normal(200) >= threshold_at(rng.standard_normal(19), 0.1)) for _ in range(2000)]
-        assert abs(np.mean(rates) - 0.1) < 0.006  # (1 + 1) / (19 + 1)
+        rates = [np.mean(rng.standard_normal(200) >= threshold_at(rng.standard_normal(20), 0.1)) for _ in range(2000)]
+        assert abs(np.mean(rates) - 2 / 21) < 0.005  # with two of twenty accepted it would be 3 / 21
 
     def test_a_rate_that_pairs_are_too_few_to_show_is_refused_with_the_number_that_is_enough(self, people):
         few = people[[0, 1, 8, 9]]
         with pytest.raises(ValueError, match=r"false_accept=0.01: 4 pairs of two identities .* at least 99; .*0\.2"):
             tl.Verifier("dtw").calibrate(few)
         assert tl.Verifier("dtw").calibrate(few, false_accept=0.2).false_accept_ == 0
+
+    def test_the_rate_that_an_error_offers_is_enough(self):
+        for count in (1, 4, 12, 44, 98, 1234):
+            with pytest.raises(ValueError, match="or more") as refused:
+                threshold_at(np.arange(count), 1e-6)
+            offered = float(str(refused.value).split("false_accept=")[-1].split()[0])
+            assert threshold_at(np.arange(count), offered) > count - 1
+            assert offered < 1.2 / (count + 1)
 
     def test_several_examples_have_a_threshold_of_their_own(self, people):
         """The nearest of many is nearer: with the threshold of one example, more impostors than promised come in."""
@@ -288,8 +296,10 @@ class TestFitting:
         np.testing.assert_array_equal(gate.scores(people), -metric.fit(people[::2]).pairwise(people))
 
     def test_one_that_has_yet_to_learn_says_so(self, people):
-        with pytest.raises(NotFittedError, match=r"call fit\(X, y\)"):
+        with pytest.raises(NotFittedError, match=r"metric=Rocket\(\) has yet to learn: call fit\(X, y\) before"):
             tl.Verifier(tl.Rocket()).calibrate(people)
+        with pytest.raises(NotFittedError, match=r"call fit\(X, y\) or, if there is nothing to fit, calibrate"):
+            tl.Verifier("dtw").enroll("x", people[0])
 
     @pytest.mark.parametrize("metric", ["dtw", tl.Euclidean(), tl.SoftDTW(gamma=0.1), tl.MSM(), tl.OPW()])
     def test_values_need_no_fit(self, metric, people):
@@ -369,11 +379,13 @@ class TestBadInput:
         with pytest.raises(ValueError, match="against='center': DTW makes no vectors"):
             tl.Verifier("dtw", against="center").calibrate(people)
 
-    def test_a_threshold_is_no_threshold_of_other_options(self, people):
+    def test_a_threshold_is_no_threshold_of_other_options(self, people, tmp_path):
         gate = tl.Verifier("dtw").calibrate(people).enroll("x", people[:2])
         with pytest.raises(ValueError, match=r"one of against='nearest', normalize=None.* calibrate\(X, y\) again"):
             gate.set_params(against="mean").accepts("x", people[0])
         assert gate.calibrate(people).accepts("x", people[0]).threshold == gate.thresholds_[2]
+        gate.save(tmp_path / "gate")
+        assert tl.load_model(tmp_path / "gate").against == "mean"
         with pytest.raises(ValueError, match=r"metric=MSM\(\) was 'dtw' before: fit"):
             gate.set_params(metric=tl.MSM()).calibrate(people)
 
@@ -393,6 +405,12 @@ class TestEvaluation:
         assert found.equal_error_rate.low <= found.equal_error_rate.mean <= found.equal_error_rate.high
         assert (found.n_impostors, found.n_genuine, found.n_subjects) == ((~same).sum(), same.sum(), 6)
         assert str(found).startswith("equal error rate 0.")
+
+    @pytest.mark.parametrize("normalize", [None, "z-norm", "as-norm"])
+    def test_the_pairs_of_calibration_have_the_rates_of_calibration(self, people, normalize):
+        gate = tl.Verifier("dtw", normalize=normalize, n_top=5).calibrate(people, false_accept=0.05)
+        found = gate.evaluate(people, n_resamples=2)
+        assert (found.false_accept.mean, found.false_reject.mean) == (gate.false_accept_, gate.false_reject_)
 
     def test_intervals_are_over_subjects(self, people):
         """Sequences drawn one by one would know more than six people tell."""

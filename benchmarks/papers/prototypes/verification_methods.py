@@ -15,7 +15,8 @@ import timelike as tl
 
 Distances = dict[str, NDArray[Any]]
 PIECES = 5  # of a person, where pseudo-classes are learned
-STEPS, FEW = 200, 40  # of training, and where it is stopped early; not seconds, which a busy machine has fewer of
+# steps of training; not seconds, which a busy machine has fewer of
+STEPS = {"SiameseGRU": 500, "TAP": 150, "Prototypes": 200, "few": 40}
 
 SECONDS = {"DTW": 1, "DTW per length": 1, "DTW per length, AS-norm": 1, "Rocket": 2, "Whitened": 2, "Discriminant": 3}
 SECONDS |= {"Discriminant, open": 3, "Fused": 15, "Fused, AS-norm": 15, "SiameseGRU": 20, "T-Loss": 20, "TAP": 60}
@@ -43,7 +44,7 @@ def _named(name: str) -> Callable[[int, bool], Any]:
 
 
 def _siamese(seed: int, quick: bool) -> Any:
-    return tl.SiameseGRU(loss="contrastive", max_steps=2 if quick else None, random_state=seed)
+    return tl.SiameseGRU(loss="contrastive", max_steps=2 if quick else STEPS["SiameseGRU"], random_state=seed)
 
 
 def _causal(seed: int, quick: bool) -> Any:
@@ -51,7 +52,7 @@ def _causal(seed: int, quick: bool) -> Any:
 
 
 def _tap(seed: int, quick: bool) -> Any:
-    return tl.TAP(max_steps=2 if quick else None, random_state=seed)
+    return tl.TAP(max_steps=2 if quick else STEPS["TAP"], random_state=seed)
 
 
 # --- Prototypes: how alike its similarity, the cosine of its vectors, and the mean of both say that two are
@@ -61,7 +62,7 @@ def _prototypes(
     *, train: Callable[[Problem, int], NDArray[Any]] | None = None, **options: Any
 ) -> Callable[[Problem, int, bool], Distances]:
     def found(given: Problem, seed: int, quick: bool) -> Distances:
-        made: dict[str, Any] = {"max_steps": STEPS}
+        made: dict[str, Any] = {"max_steps": STEPS["Prototypes"], "similarity": "learned"}
         made |= {name: one(given, seed, quick) if callable(one) else one for name, one in options.items()}
         if quick:
             made["max_steps"] = 2
@@ -113,9 +114,10 @@ METHODS: dict[str, Callable[[Problem, int, bool], Distances]] = {
     "SiameseGRU": _alone(_siamese),
     "T-Loss": _alone(_causal),
     "TAP": _alone(_tap),
-    "Prototypes": _prototypes(),
+    "Prototypes": _prototypes(similarity=None),
+    "Prototypes, SIM": _prototypes(),
     "Prototypes, no L_aux": _prototypes(auxiliary=None),
-    "Prototypes, few steps": _prototypes(max_steps=FEW),
+    "Prototypes, few steps": _prototypes(max_steps=STEPS["few"]),
     "Prototypes, five each": _prototypes(n_prototypes=5),
     "Prototypes, pseudo-classes": _prototypes(train=_pieces),
     "Prototypes, whitened, frozen": _prototypes(encoder=_whitened, freeze=True),

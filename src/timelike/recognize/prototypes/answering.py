@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -101,6 +102,18 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
                 f"inference={self.inference!r}: the dense head knows the {len(self.trained_classes_)} classes of fit "
                 "only, and classes were enrolled or forgotten since; use set_params(inference='similarity')"
             )
+
+    def export_onnx(self, path: str | Path) -> None:
+        """Write an ONNX file: `x` (item, time, channel) in; `features`, `scores`, `probabilities` out, in float32.
+
+        They are those of `encode`, `class_scores` and `predict_proba`; the classes, in their order, are in the metadata
+        `classes`, as JSON. What is enrolled later is not in it. The encoders must have a graph (see
+        `Encoder.export_onnx`). Needs the extra `onnx`.
+        """
+        from .onnx_graph import write
+
+        self._require_fitted()
+        write(self, path)
 
     # --- classes -----------------------------------------------------------------------------------------------------
 

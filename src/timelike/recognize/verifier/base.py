@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, get_args
 
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from ...align import Metric, named
 from ...models import Model, options, parts
 from ...sequences import Sequences
 from .asking import Identity, one_or_several
-from .calibration import Manner
+from .calibration import Gathered, Manner, gathered
 from .normalization import Normalization
 from .scoring import Against, Scorer, has_vectors
 from .templates import Others
+from .trials import Kept
 
 
 class Calibrating(Model):
@@ -72,7 +74,9 @@ class Calibrating(Model):
                 raise ValueError(f"metric={metric!r} was {then!r} before: fit(X, y) begins anew with it")
             return self._asked(X)
         if named.learns(metric) and not parts.has_learned(metric):
-            self._require_fitted()
+            raise NotFittedError(
+                f"metric={metric!r:.80} has yet to learn: call fit(X, y) before calibrate(X, y), or give a fitted one"
+            )
         sequences = self._learn_from(X)
         self._begin(parts.ready(metric))
         self._made_with = self.get_params(deep=False)
@@ -112,6 +116,11 @@ class Calibrating(Model):
             then = ", ".join(f"{name}={value!r}" for name, value in zip(Manner._fields, self.manner_, strict=True))
             raise ValueError(f"the threshold is one of {then}, and options are others now: calibrate(X, y) again")
         return self.thresholds_[max(size for size in self.thresholds_ if size <= n_examples)]
+
+    def _among_others(self, scorer: Scorer, sequences: Sequences, labels: NDArray[Any], kept: Kept) -> Gathered:
+        """Sequences ready to be tried against each other, normalized as calibration left it."""
+        cohort, least = getattr(self, "cohort_", None), getattr(self, "least_", None)
+        return gathered(scorer, sequences, labels, self._manner(), kept, cohort, least)
 
     def _derive(self) -> None:
         """What is known of the cohort: it comes with calibration."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...sequences import Sequences
 from .normalization import Level, Normalization, least_deviation, levels_apart, normalized
 from .scoring import Against, Floats, Ids, Known, Scorer, of_several
-from .thresholds import allowance, threshold_at
+from .thresholds import allowance, refuse_few, threshold_at
 from .trials import SIZES, Kept, Trials, refuse_one_kind, trials
 
 
@@ -47,21 +47,29 @@ class Gathered(NamedTuple):
         """Whether x against y is another score than y against x."""
         return not self.scorer.metric.symmetric or self.manner.normalize == "z-norm"
 
-    def sizes(self, rate: float, *, ordered: bool) -> Iterator[tuple[int, Trials]]:
+    def pairs(self, *, ordered: bool = False) -> Trials:
+        """All pairs that count, of which there must be both kinds."""
+        found = trials(self.codes, 1, self.kept, ordered=ordered or self.ordered)
+        refuse_one_kind(found, self.classes, self.kept)
+        return found
+
+    def sizes(self, rate: float, *, ordered: bool = False) -> Iterator[tuple[int, Trials]]:
         """Numbers of examples with their trials, as long as impostors are enough for the rate; one in any case."""
-        for size in SIZES:
-            found = trials(self.codes, size, self.kept, ordered=ordered)
-            if size == 1:
-                refuse_one_kind(found, self.classes, self.kept)
-            elif allowance(int(found.impostor.sum()), rate) < 0:
+        yield 1, self.pairs(ordered=ordered)
+        for size in SIZES[1:]:
+            found = trials(self.codes, size, self.kept, ordered=True)
+            if allowance(int(found.impostor.sum()), rate) < 0:
                 return
             yield size, found
 
-    def tried(self, found: Trials, probes: Known) -> Floats:
-        """Scores (template, item) of templates against probes, one of each sequence."""
+    def compared(self, probes: Known) -> Floats:
+        """Scores (item, item) of single sequences against probes, one of each sequence."""
+        return self._normalized(self.known, self.codes, probes)
+
+    def tried(self, found: Trials, probes: Known, pairs: Floats) -> Floats:
+        """Scores (template, item) of templates against probes, whose scores as pairs are known."""
         if self.manner.against == "center" and found.members.shape[1] > 1:
             return self._normalized(self.scorer.centers(self.known, found.members), found.codes, probes)
-        pairs = self._normalized(self.known, self.codes, probes)
         return of_several(pairs[found.members], self.manner.against)
 
     def _normalized(self, first: Known, codes: Ids, probes: Known) -> Floats:
@@ -81,21 +89,27 @@ class Gathered(NamedTuple):
 
 
 def gathered(
-    scorer: Scorer, sequences: Sequences, labels: NDArray[Any], cohort: Sequences | None, manner: Manner, kept: Kept
+    scorer: Scorer,
+    sequences: Sequences,
+    labels: NDArray[Any],
+    manner: Manner,
+    kept: Kept,
+    cohort: Sequences | None,
+    least: float | None = None,
 ) -> Gathered:
-    """Ready to be tried."""
+    """Ready to be tried; the least deviation of a level is that of these scores against the cohort unless given."""
     classes, codes = np.unique(labels, return_inverse=True)
     known = scorer.known(sequences)
-    others = None if cohort is None else _cohort(scorer, known, cohort, classes)
+    others = None if cohort is None else _cohort(scorer, known, cohort, classes, least)
     return Gathered(scorer, known, classes, codes.astype(np.int64), others, manner, kept)
 
 
-def _cohort(scorer: Scorer, known: Known, cohort: Sequences, classes: NDArray[Any]) -> Cohort:
+def _cohort(scorer: Scorer, known: Known, cohort: Sequences, classes: NDArray[Any], least: float | None) -> Cohort:
     theirs = scorer.known(cohort)
     place = {one: i for i, one in enumerate(classes.tolist())}
     names = [None] * len(cohort) if cohort.labels is None else cohort.labels.tolist()
     codes = np.array([place.get(name, -1) for name in names], np.int64)
-    return Cohort(theirs, codes, least_deviation(scorer.scores(known, theirs)))
+    return Cohort(theirs, codes, least_deviation(scorer.scores(known, theirs)) if least is None else least)
 
 
 class Calibrated(NamedTuple):
@@ -110,9 +124,13 @@ class Calibrated(NamedTuple):
 
 def calibrated(one: Gathered, rate: float) -> Calibrated:
     """Thresholds at which a further impostor is accepted with a probability of at most `rate`."""
-    found = {size: (some, one.tried(some, one.known)) for size, some in one.sizes(rate, ordered=one.ordered)}
-    thresholds = {size: threshold_at(scores[some.impostor], rate) for size, (some, scores) in found.items()}
-    pairs, scores = found[1]
+    sizes = one.sizes(rate)
+    _, pairs = next(sizes)
+    refuse_few(int(pairs.impostor.sum()), rate)  # before anything is compared
+    scores = one.compared(one.known)
     impostors, genuine = scores[pairs.impostor], scores[pairs.genuine]
+    thresholds = {1: threshold_at(impostors, rate)}
+    for size, some in sizes:
+        thresholds[size] = threshold_at(one.tried(some, one.known, scores)[some.impostor], rate)
     wrong = float(np.mean(impostors >= thresholds[1])), float(np.mean(genuine < thresholds[1]))
     return Calibrated(thresholds, *wrong, len(impostors), len(genuine))

@@ -18,7 +18,7 @@ from .evaluation import Verification, evaluated
 from .normalization import Level, Normalization, levels, normalized
 from .scoring import Against, Floats
 from .stream import Streaming
-from .trials import Trials, kept_pairs, refuse_one_kind, trials
+from .trials import Trials, kept_pairs
 
 
 class Verifier(Streaming):
@@ -140,6 +140,7 @@ class Verifier(Streaming):
                 setattr(self, f"{name}_", value)
             self.threshold_, self.manner_ = found.thresholds[1], tuple(self._manner())
             self.__dict__.pop("boundaries_", None)  # they were of another cohort
+            self._made_with = self.get_params(deep=False)
             self._derive()
         return self
 
@@ -151,7 +152,7 @@ class Verifier(Streaming):
         elif cohort is not None:
             raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
         kept = kept_pairs(within, apart, len(sequences))
-        one = gathered(self._scorer(), sequences, labels, getattr(self, "cohort_", None), self._manner(), kept)
+        one = gathered(self._scorer(), sequences, labels, self._manner(), kept, getattr(self, "cohort_", None))
         self.least_ = 0.0 if one.cohort is None else one.cohort.least
         return one
 
@@ -216,21 +217,23 @@ class Verifier(Streaming):
         )
 
     def _tried(self, sequences: Sequences, labels: NDArray[Any], within: Any, apart: Any) -> tuple[Trials, Floats]:
-        """All pairs that count, and the scores of all."""
-        classes, codes = np.unique(labels, return_inverse=True)
+        """All pairs that count, and the scores of all, as in calibration."""
+        self._require_cohort()
         kept = kept_pairs(within, apart, len(sequences))
-        found = trials(codes, 1, kept, ordered=not self.metric_.symmetric or self.normalize == "z-norm")
-        refuse_one_kind(found, classes, kept)
-        return found, self._scores(sequences, sequences)
+        one = self._among_others(self._scorer(), sequences, labels, kept)
+        return one.pairs(), one.compared(one.known)
 
     def _scores(self, first: Sequences, second: Sequences) -> Floats:
-        if self.normalize is not None and self.others_ is None:
-            raise NotFittedError(f"normalize={self.normalize!r} needs a cohort: call calibrate(X, y) first")
+        self._require_cohort()
         found = self._scorer().pairs(first, second)
         if self.normalize is None:
             return found
         left = Level(*(part[:, None] for part in self._level(first)))
         return normalized(found, left, None if self.normalize == "z-norm" else self._level(second))
+
+    def _require_cohort(self) -> None:
+        if self.normalize is not None and self.others_ is None:
+            raise NotFittedError(f"normalize={self.normalize!r} needs a cohort: call calibrate(X, y) first")
 
     def _level(self, sequences: Sequences) -> Level:
         assert self.others_ is not None

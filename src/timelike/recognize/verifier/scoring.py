@@ -59,13 +59,13 @@ class Scorer:
         else:
             self.metric._against(first.value, second.value, out, threads_of(None))
         refuse_nonfinite(out, ("X", "the others"))
-        return -out.astype(np.float64)
+        return 0.0 - out.astype(np.float64)  # a zero without a sign
 
     def pairs(self, first: Sequences, second: Sequences) -> Floats:
         """Of all pairs of sequences, by the metric's own way to all of them where it has one."""
         if self.vectors and not isinstance(self.metric, Encoder):
             return self.scores(self.known(first), self.known(second))
-        return -self.metric.pairwise(first, None if second is first else second).astype(np.float64)
+        return 0.0 - self.metric.pairwise(first, None if second is first else second).astype(np.float64)
 
     def centers(self, known: Known, members: Ids) -> Known:
         """Mean vectors of some sequences each, members (center, k)."""

@@ -11,7 +11,7 @@ from ...encode.base import Stream
 from ...sequences.arguments import whole
 from ..decision import Decision
 from .asking import Identity, share
-from .calibration import Manner, gathered
+from .calibration import Manner
 from .identities import Enrolling
 from .looking import stream_boundaries
 from .scoring import Scorer, has_vectors
@@ -112,8 +112,7 @@ class Streaming(Enrolling):
             sequences = self._asked(X)
             labels = self._classes(sequences, y, "there is no identity")
             kept = kept_pairs(within, apart, len(sequences))
-            cohort = getattr(self, "cohort_", None)
-            one = gathered(Scorer(self.metric_, vectors=True), sequences, labels, cohort, self._manner(), kept)
+            one = self._among_others(Scorer(self.metric_, vectors=True), sequences, labels, kept)
             self.boundaries_ = stream_boundaries(one, sequences, whole(n_looks, "n_looks", 1), rates)
         return self
 
