@@ -14,13 +14,14 @@ from sklearn.base import ClassifierMixin
 from ...models import options
 from ...score.calibration import temperature
 from ...sequences import Sequences, as_one, as_sequences
-from ...sequences.arguments import real, whole
+from ...sequences.arguments import whole
 from ...train import Trained
 from ...train.trained import exact
+from ..verifier.thresholds import threshold_at
 from . import reading
 from .members import Floats, Members
 from .network import HEADS, PrototypeNetwork
-from .thresholds import Thresholds, accepting, rejecting
+from .thresholds import Thresholds, rejecting, strict_share
 from .verb import SimilarityOption
 
 if TYPE_CHECKING:
@@ -213,16 +214,20 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     def _given(self, value: Any, name: str) -> tuple[Sequences, bool]:
         """Checked sequences, and whether it was a single one: (time,) or (time, *frame)."""
         self._require_fitted()
-        one = not isinstance(value, Sequences) and self._is_one(value)
+        one = not isinstance(value, Sequences) and self._is_one(value, name)
         sequences = as_one(value, name) if one else as_sequences(value, name)
         if not self._takes_missing():
             sequences.refuse_missing(type(self).__name__, name)
         self._refuse_frame(sequences.frame, name)
         return sequences, one
 
-    def _is_one(self, value: Any) -> bool:
+    def _is_one(self, value: Any, name: str) -> bool:
         axes = np.ndim(value) if hasattr(value, "ndim") else None
         if axes is None:  # a list: of numbers, or of sequences
+            if not hasattr(value, "__len__"):
+                raise TypeError(
+                    f"{name} is a {type(value).__name__}: expected a sequence (time,) or (time, channel), or several"
+                )
             return len(value) > 0 and all(np.ndim(entry) == 0 for entry in value)
         return axes == 1 or (axes == 1 + len(self.frame_) and np.shape(value)[1:] == self.frame_)
 
@@ -254,21 +259,22 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         unknown : sequences, optional
             Examples of no known class; then `predict(reject=True)` weighs both errors alike.
         false_accept : float
-            `verify` accepts at most this share of pairs of different classes.
+            `verify` accepts another pair of different classes with at most this probability; an error where the pairs
+            of X are too few to show so small a one.
         false_reject : float
             Without `unknown`, `predict(reject=True)` rejects at most this share of known ones.
         """
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is no calibration")
-        shares = real(false_accept, "false_accept", 0, 1), real(false_reject, "false_reject", 0, 1)
+        shares = strict_share(false_accept, "false_accept"), strict_share(false_reject, "false_reject")
         codes = self._codes(labels)
         same = _same_pairs(codes)
-        strange = None if unknown is None else self._novelty(self.encode(unknown))
+        strange = None if unknown is None else self._novelty(self._vectors(self._given(unknown, "unknown")[0]))
         vectors = self._vectors(sequences)
         pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
         self.thresholds_ = Thresholds(
             temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
-            pair=accepting(pairs, same, shares[0]),
+            pair=threshold_at(pairs[~same], shares[0]),
             novelty=rejecting(self._novelty(vectors), strange, shares[1]),
             inference=self.inference,
         )

@@ -28,7 +28,7 @@ class Enrolling(Answering):
         extend: bool = False,
         n_prototypes: int | None = None,
         adapt_steps: int = 0,
-        adapt_rate: float = 1e-4,
+        adapt_rate: float = 0.05,
     ) -> Self:
         """Add classes by examples: their prototypes are means of vectors, and nothing is trained.
 
@@ -42,10 +42,12 @@ class Enrolling(Answering):
         extend : bool
             Whether examples may also be of classes that are known, whose prototypes they then move.
         n_prototypes : int, optional
-            How many prototypes a class gets, by k-means; 1, or for a class that is extended as many as it has.
+            How many prototypes a class gets, by k-means; as many as those of `fit`, or for a class that is extended as
+            many as it has.
         adapt_steps : int
             Steps of gradient descent, with momentum ½ and the rate `adapt_rate`, by which the prototypes of these
-            classes, and nothing else, are moved to tell these examples apart.
+            classes, and nothing else, are moved to tell these examples apart. The authors take a rate of 1e-4, by which
+            they hardly move.
         """
         self._require_fitted()
         flag(extend, "extend")
@@ -83,6 +85,8 @@ class Enrolling(Answering):
 
     def _place(self, label: Any) -> int:
         """Which of the classes has this label."""
+        if np.ndim(label) != 0:
+            raise TypeError(f"label is a {type(label).__name__}: expected one class; forget them one after the other")
         self._refuse_mixture(np.asarray([label]), "label")
         found = np.flatnonzero(self.classes_ == label)
         if not len(found):
@@ -105,7 +109,7 @@ class Enrolling(Answering):
         classes = np.unique(np.concatenate([self.classes_, labels]))
         moved = np.searchsorted(classes, self.classes_)
         codes = np.searchsorted(classes, labels).astype(np.int64)
-        counts = np.ones(len(classes), np.int64)
+        counts = np.full(len(classes), self.n_prototypes, np.int64)
         counts[moved] = self.members_.counts
         touched = np.unique(codes)
         if count is not None:

@@ -91,6 +91,11 @@ class Training(Streaming):
         return codes.astype(np.int64)
 
     def _take_encoder(self, sequences: Sequences, codes: NDArray[np.int64]) -> None:
+        if self.encoder is None and len(self.frame_) > 1:
+            raise ValueError(
+                f"X has frames of shape {self.frame_}: the default encoder is for channels; for single images use "
+                'encoder=ImageEncoder() and Sequences(X, layout="nchw"), for sequences of images FrameEncoder()'
+            )
         how: dict[str, Any] = {"freeze": self.freeze, "standardize": self.standardize}
         self.encoder_ = reading.begun(self.encoder, sequences, codes, random_state=self.random_state, **how)
         first = reading.vectors(self.encoder_, sequences[:1])
@@ -103,7 +108,7 @@ class Training(Streaming):
     def _alone(self) -> bool:
         """Whether nothing is put beside the encoder where nothing is said about it."""
         other = self.similarity.kind != "cosine" or self.averaging != "exact"
-        return self.encoder is not None or other or len(self.frame_) > 1
+        return self.encoder is not None or other
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         learned = Similarity(self.n_vector_, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
@@ -217,6 +222,8 @@ class Training(Streaming):
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
+        if self.auxiliary is None and self.inference != "similarity":
+            raise ValueError(f"inference={self.inference!r}: auxiliary=None has no dense head; use 'similarity'")
         if self.averaging != "exact" and self.n_prototypes > 1:
             raise ValueError(
                 f"n_prototypes={self.n_prototypes}: averaging={self.averaging!r} has one for every class; use 'exact'"
