@@ -4,11 +4,11 @@
     python -m benchmarks.speed.recognize --only predict-1000 --quick
     python -m benchmarks.speed.recognize --data DIR --markdown docs/benchmarks/recognize.md
 
-The model has its defaults but hardly any training, which no time depends on, and prototypes that are drawn. The peer
-has the same weights: both vectors of a pair beside each other, through both layers, in both orders, as many pairs at a
-time as were fastest for it, and then the best prototype. Both must name the same ones. A time is of the processor, of
-the fastest of turns that alternate. Images are those of `mnist.npz` in `--data` or `$TIMELIKE_DATA`, or, where there
-are none, scikit-learn's digits made as large.
+The model has its defaults but for hardly any training, which no time depends on, prototypes that are drawn, and, where
+no row says otherwise, the learned similarity. The peer has the same weights: both vectors of a pair beside each other,
+through both layers, in both orders, as many pairs at a time as were fastest for it, and then the best prototype. Both
+must name the same ones. A time is of the processor, of the fastest of turns that alternate. Images are those of
+`mnist.npz` in `--data` or `$TIMELIKE_DATA`, or, where there are none, scikit-learn's digits made as large.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from benchmarks.speed.table import (
 from benchmarks.speed.timing import child, timed
 from timelike.recognize import attacks
 from timelike.recognize.prototypes.members import Members
+from timelike.recognize.prototypes.verb import Kind
 from timelike.sequences.generate.digit_images import digit_images, resized
 
 QUERIES, FEW = 1000, 10  # FEW for the peer, where it takes minutes
@@ -67,10 +68,11 @@ def walks(count: int, seed: int = 0) -> NDArray[np.float32]:
     return steps.cumsum(axis=1).astype(np.float32)
 
 
-def model_of(n_prototypes: int) -> tl.Prototypes:
+def model_of(n_prototypes: int, similarity: Kind = "learned") -> tl.Prototypes:
     """A model that knows so many classes of one prototype each, as if they had been enrolled."""
-    known = tl.Prototypes(max_steps=1, random_state=0).fit(walks(40), np.repeat(np.arange(8), 5))
-    vectors = np.random.default_rng(1).standard_normal((n_prototypes, known.n_vector_)).astype(np.float32)
+    known = tl.Prototypes(similarity=similarity, max_steps=1, random_state=0).fit(walks(40), np.repeat(range(8), 5))
+    width = known.prototypes_.shape[1]
+    vectors = np.random.default_rng(1).standard_normal((n_prototypes, width)).astype(np.float32)
     every = np.arange(n_prototypes)
     known._settle(every, Members(vectors, every, np.ones(n_prototypes, np.int64)), vectors, every)
     return known
@@ -138,6 +140,18 @@ def predict(n_prototypes: int, least: float | None, effort: Effort) -> Iterator[
     yield Row(f"{said}: one vector at a time", "–", "–", per_second(found["one"]), "–", "–", True)
 
 
+def by_cosine(effort: Effort) -> Iterator[Row]:
+    """What the default similarity takes, which is no perceptron."""
+    x = tl.Sequences(walks(QUERIES, 2))
+    for n_prototypes in (1000, 100_000):
+        model = model_of(n_prototypes, "cosine")
+        vectors = model.encode(x)
+        job = partial(model.network_.similarity.best, model.prototypes_, vectors)
+        taken = alternating(max(1, effort.turns // 2), ours=job)["ours"] / QUERIES
+        said = f"{n_prototypes:,} prototypes, {QUERIES:,} vectors of {vectors.shape[1]} numbers, by the cosine"
+        yield Row(said, "–", "–", per_second(taken), "–", "–", True)
+
+
 # --- memory, enrolling, attacks --------------------------------------------------------------------------------------
 
 MEMORY = """
@@ -145,8 +159,8 @@ import sys
 import timelike as tl
 from benchmarks.memory import peak_memory, reset_peak
 from benchmarks.speed.recognize import model_of, walks
-n_prototypes, n_queries = map(int, sys.argv[1:])
-model, x = model_of(n_prototypes), tl.Sequences(walks(n_queries, 2))
+n_prototypes, n_queries = map(int, sys.argv[1:3])
+model, x = model_of(n_prototypes, sys.argv[3]), tl.Sequences(walks(n_queries, 2))
 model.predict(x[:2])
 reset_peak()
 before = peak_memory()
@@ -156,18 +170,26 @@ print((peak_memory() - before) / 2**20)
 
 
 def memory(effort: Effort) -> Iterator[Row]:
-    found = float(child(MEMORY, 100_000, QUERIES)[0])
-    work = f"memory that `predict` takes, {QUERIES:,} sequences and 100,000 prototypes"
-    yield Row(work, "–", "–", f"{found:.0f} MB", "–", f"≤ {MEGABYTES} MB", found <= MEGABYTES)
+    for kind, name in (("learned", "by the perceptron"), ("cosine", "by the cosine")):
+        found = float(child(MEMORY, 100_000, QUERIES, kind)[0])
+        work = f"memory that `predict` takes, {QUERIES:,} sequences and 100,000 prototypes, {name}"
+        yield Row(work, "–", "–", f"{found:.0f} MB", "–", f"≤ {MEGABYTES} MB", found <= MEGABYTES)
 
 
 def enroll(effort: Effort) -> Iterator[Row]:
     x, y = tl.Sequences(walks(QUERIES, 3)), np.arange(QUERIES) // 10
-    model = tl.Prototypes(max_steps=1, random_state=0).fit(walks(40), -1 - np.repeat(np.arange(8), 5))
-    copies = [copy.deepcopy(model) for _ in range(effort.turns + 1)]
-    found = alternating(effort.turns, encode=lambda: model.encode(x), ours=lambda: copies.pop().enroll(x, y))
-    work = f"`enroll` of {QUERIES:,} sequences, 10 of every class"
-    yield at_most(work, "`encode` of the same", found["encode"], found["ours"], 2.0)
+    kinds: tuple[Kind, ...] = ("learned", "cosine")
+    for kind in kinds:
+        blank = tl.Prototypes(similarity=kind, max_steps=1, random_state=0)
+        model = blank.fit(walks(40), -1 - np.repeat(range(8), 5))
+        copies = [copy.deepcopy(model) for _ in range(effort.turns + 1)]
+        found = alternating(
+            effort.turns,
+            encode=partial(model.encode, x),
+            ours=lambda left=copies: left.pop().enroll(x, y),  # type: ignore[misc]
+        )
+        work = f"`enroll` of {QUERIES:,} sequences, 10 of every class, {kind}"
+        yield at_most(work, "`encode` of the same", found["encode"], found["ours"], 2.0)
 
 
 def images(data: Path | None, split: str, count: int) -> tuple[tl.Sequences, NDArray[Any]]:
@@ -181,7 +203,9 @@ def images(data: Path | None, split: str, count: int) -> tuple[tl.Sequences, NDA
 def attacked(effort: Effort) -> Iterator[Row]:
     known, asked = (images(effort.data, *which) for which in (("train", 1000), ("test", 300)))
     encoder = tl.ImageEncoder(architecture="lenet", random_state=0)
-    model = tl.Prototypes(encoder=encoder, perturb=False, max_steps=50, random_state=0).fit(*known)
+    model = tl.Prototypes(encoder=encoder, similarity="learned", perturb=False, max_steps=50, random_state=0).fit(
+        *known
+    )
     attack = attacks.PGD(0.3, steps=40, step=0.01, bounds=(0.0, 1.0))
     taken = min(timed(lambda: attack.attack(model, *asked, random_state=0)).busy for _ in range(min(2, effort.turns)))
     work = f"PGD of 40 steps on {len(asked[0])} images of 28 × 28, LeNet, every step of every image"
@@ -192,6 +216,7 @@ JOBS: dict[str, Callable[[Effort], Iterator[Row]]] = {
     "predict-10": partial(predict, 10, None),
     "predict-1000": partial(predict, 1000, 10.0),
     "predict-100000": partial(predict, 100_000, None),
+    "cosine": by_cosine,
     "memory": memory,
     "enroll": enroll,
     "attack": attacked,

@@ -161,6 +161,14 @@ class TestEncoders:
         assert tl.Neighbors(metric).fit(flat[:200], y[:200]).score(flat[200:], y[200:300]) > 0.7
 
 
+def test_a_model_that_was_fitted_on_images_or_vectors_says_how_they_are_given():
+    y = [0, 1, 2] * 3
+    for X, raw, layout in ((IMAGES, np.zeros((2, 2, 12, 10)), "nchw"), (VECTORS, np.zeros((2, 7)), "nc")):
+        model = tl.EmbeddingClassifier(tl.Rocket(n_features=20, random_state=0)).fit(X, y)
+        with pytest.raises(ValueError, match=rf'was fitted on .*layout="{layout}"'):
+            model.predict(raw)
+
+
 def _fitted(kind, X):
     return kind(**QUICK).fit(X)
 

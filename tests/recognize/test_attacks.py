@@ -552,6 +552,21 @@ def test_a_model_of_other_classes_lends_no_gradients(recognized):
         FGSM(0.1).attack(model, X, transfer_from=other)
 
 
+@pytest.mark.parametrize("head", ["similarity", "dense", "both"])
+def test_encoders_beside_the_network_have_their_say(recognized, head):
+    """They lend no gradients, but whether somebody is fooled is asked of the whole model."""
+    X = recognized[1].resample(12)
+    small = tl.Rocket(n_features=84, random_state=0)
+    model = tl.Prototypes(encoder=Summary(), similarity="cosine", beside=[small], max_steps=20, random_state=0)
+    model.fit(X).set_params(inference=head)
+    attack = PGD(0.5, steps=5, per_channel="deviation")
+    moved = attack.attack(model, X, random_state=np.random.default_rng(0).integers(2**62))
+    found = robustness(model, X, None, {"PGD": attack}, random_state=0)
+    np.testing.assert_array_equal(model.predict(X) == X.labels, found.correct["clean"])
+    np.testing.assert_array_equal(model.predict(moved) == X.labels, found.correct["PGD"])
+    assert found.worst.mean < found.clean.mean
+
+
 def test_an_encoder_without_gradients_is_refused_in_words(recognized):
     X = recognized[1].resample(12)
     model = tl.Prototypes(encoder=tl.Rocket(n_features=84, random_state=0), max_steps=2, random_state=0).fit(X)

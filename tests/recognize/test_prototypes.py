@@ -215,6 +215,7 @@ class TestClassesThatComeAndGo:
         plain = copied(model, tmp_path / "a").enroll(new)
         moved = copied(model, tmp_path / "b").enroll(new, adapt_steps=50, adapt_rate=0.05)
         assert loss(moved) < loss(plain)
+        assert all(weight.grad is None for weight in moved.network_.parameters())
         kept = ~np.isin(plain.classes_[plain.owners_], new.labels)
         assert (moved.prototypes_[kept] == plain.prototypes_[kept]).all()
 
@@ -337,6 +338,15 @@ class TestLearning:
             tl.Prototypes(**SMALL | {"max_steps": 60}, learning_rate=1e-12, random_state=0).fit(X, y)
 
 
+class NeedsLengths(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(1, 6)
+
+    def forward(self, x, lengths):
+        return self.linear(x).sum(1) / lengths[:, None]
+
+
 class OwnNetwork(nn.Module):
     def __init__(self):
         super().__init__()
@@ -416,6 +426,27 @@ class TestEncoders:
         assert (model.predict(pictures) == y).mean() > 0.9
         assert isinstance(model.similarity(pictures[0], pictures[1]), float)
 
+    def test_a_module_is_told_lengths_also_where_all_are_equal(self):
+        X = np.random.default_rng(0).standard_normal((8, 9))
+        model = tl.Prototypes(encoder=NeedsLengths(), hidden=7, max_steps=2, random_state=0).fit(X, np.arange(8) % 2)
+        assert model.predict(X).shape == (8,)
+
+    def test_a_seed_repeats_what_is_fitted_beside(self):
+        options = SMALL | {"similarity": None, "beside": [tl.Rocket(n_features=200)], "max_steps": 2}
+        one, other = (tl.Prototypes(**options, random_state=3).fit(waves()).encode(waves()) for _ in range(2))
+        assert one.tobytes() == other.tobytes()
+
+    @pytest.mark.parametrize("averaging", ["moving", "gradient"])
+    def test_without_exact_means_nothing_is_beside(self, averaging):
+        model = tl.Prototypes(averaging=averaging, max_steps=2, random_state=0).fit(waves())
+        assert model.predict(waves()).shape == (32,)
+
+    def test_a_class_that_no_batch_showed_has_its_mean(self):
+        X = tl.Sequences(np.random.default_rng(0).standard_normal((80, 6)), labels=np.arange(80) % 40)
+        model = tl.Prototypes(**SMALL | {"max_steps": 1}, averaging="moving", random_state=0).fit(X)
+        assert not model.network_.seen.all()
+        assert np.abs(model.prototypes_).max(axis=1).min() > 0
+
     def test_anything_else_is_refused_by_its_name(self):
         with pytest.raises(TypeError, match="encoder='rocket'.*expected an encoder"):
             tl.Prototypes(encoder="rocket").fit(waves())
@@ -466,6 +497,12 @@ class TestThresholds:
             model.predict(waves(), reject=True)
         with pytest.raises(ValueError, match=r"call calibrate_stream"):
             model.stream()
+
+    def test_a_temperature_is_for_the_head_that_was_calibrated(self, model, tmp_path):
+        ready = copied(model, tmp_path / "a").calibrate(waves(seed=11)).set_params(inference="dense")
+        with pytest.raises(ValueError, match=r"it was 'similarity' when .* call calibrate\(X, y\) again"):
+            ready.predict_proba(waves())
+        assert ready.calibrate(waves(seed=11)).predict_proba(waves()).shape == (32, 4)
 
     def test_a_calibration_that_fails_changes_nothing(self, model, tmp_path):
         ready = copied(model, tmp_path / "a").calibrate(waves(seed=11))
@@ -541,8 +578,8 @@ class TestBadInput:
             (lambda m: m.enroll(waves(classes=(2,))), "extend=True adds the examples.*forget"),
             (lambda m: m.enroll([], []), "empty"),
             (lambda m: m.enroll(np.zeros((3, 5, 2)), ["a"] * 3), "fitted on"),
-            (lambda m: m.forget("nobody"), "no class of this Prototypes"),
-            (lambda m: m.forget(3), "same kind"),
+            (lambda m: m.forget("nobody"), "label='nobody' is no class of this Prototypes: expected one of 'every 12'"),
+            (lambda m: m.forget(3), "label: 3 is given.*same kind"),
             (lambda m: m.retrieve(waves()[0], waves()[:3], 4), "k=4: expected 1 to 3"),
             (lambda m: m.similarity(np.zeros((4, 5, 2)), waves()[0]), "fitted on"),
             (lambda m: m.verify([np.nan, 1.0], waves()[0]), "missing"),
@@ -565,6 +602,9 @@ class TestBadInput:
             tl.Prototypes(adversary="pgd").fit(waves())
         with pytest.raises(ValueError, match="freeze=False"):
             tl.Prototypes(adversary=tl.recognize.attacks.FGSM(0.1), freeze=True).fit(waves())
+        rocket = tl.Rocket(n_features=200, random_state=0)
+        with pytest.raises(ValueError, match="nothing to train against"):
+            tl.Prototypes(encoder=rocket, adversary=tl.recognize.attacks.FGSM(0.1)).fit(waves())
 
     def test_training_against_an_adversary_runs_on_all_heads(self):
         X = waves()
@@ -574,3 +614,16 @@ class TestBadInput:
             ).fit(X)
             plain = tl.Prototypes(**SMALL, auxiliary=auxiliary, random_state=0).fit(X)
             assert not np.allclose(model.class_scores(X), plain.class_scores(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("broken", ["owners_", "prototypes_", "members_"])
+def test_a_folder_whose_arrays_do_not_belong_together_is_refused(model, broken):
+    state = model._state()
+    if broken == "owners_":
+        state["owners_"] = state["owners_"][::-1].copy()
+    elif broken == "prototypes_":
+        state["prototypes_"] = state["prototypes_"][:, :-1]
+    else:
+        state["members_"] = state["members_"]._replace(owners=np.zeros(32, np.int64))
+    with pytest.raises(ValueError, match="belong together|in their order"):
+        tl.Prototypes(**model.get_params(deep=False))._take_up(state)

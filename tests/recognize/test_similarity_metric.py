@@ -41,6 +41,13 @@ def test_the_distance_is_the_probability_of_two_classes_by_the_mean_of_both_orde
     assert metric.distance(X[0], X[9]) == pytest.approx(found[0, 9], rel=1e-6)
 
 
+def test_whatever_a_model_compares_by_its_metric_does_too(data):
+    """By default a cosine, of vectors of several encoders."""
+    X, y = data
+    model = tl.Prototypes(max_steps=2, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.metric().pairwise(X), expit(-symmetric(model, X)), rtol=1e-5)
+
+
 def test_large_similarities_are_told_apart():
     """1 − σ(S) would be 0 for both, and a product of signs would overflow."""
     scores = np.array([[50.0, 60.0, -800.0]])
@@ -54,7 +61,7 @@ def test_large_similarities_are_told_apart():
 
 def test_a_model_that_changes_afterwards_changes_no_metric_that_was_taken_of_it(data):
     X, y = data
-    model = tl.Prototypes(hidden=8, max_steps=3, random_state=0).fit(X, y)
+    model = tl.Prototypes(similarity="learned", hidden=8, max_steps=3, random_state=0).fit(X, y)
     metric = model.metric()
     before = metric.pairwise(X)
     model.fit(X[::-1].copy(), y)
@@ -63,7 +70,7 @@ def test_a_model_that_changes_afterwards_changes_no_metric_that_was_taken_of_it(
 
 def test_a_metric_that_is_fitted_is_that_of_prototypes_that_are(data):
     X, y = data
-    options = {"hidden": 8, "max_steps": 3, "random_state": 0}
+    options = {"similarity": "learned", "hidden": 8, "max_steps": 3, "random_state": 0}
     fitted = SimilarityMetric(tl.Prototypes(**options)).fit(X, y)
     expected = tl.Prototypes(**options).fit(X, y).metric()
     np.testing.assert_array_equal(fitted.pairwise(X), expected.pairwise(X))

@@ -7,7 +7,7 @@ from statistics import fmean
 from benchmarks.papers.markdown import spread, table
 from benchmarks.papers.results import Found, Rows, having, told
 
-COLUMNS = ("clean", "FGSM", "PGD-40", "PGD-100", "margin × 5", "transfer", "worst of all")
+COLUMNS = ("clean", "FGSM", "PGD-40", "PGD-100", "softmax twice", "margin × 5", "transfer", "worst of all")
 PAPER = {  # clean, FGSM, PGD-40, PGD-100
     ("plain", "clean", "dense layer"): ("99.20", "34.48", "0.00", "0.00"),
     ("prototypes", "clean", "DOL"): ("99.31", "17.18", "0.02", "0.01"),
@@ -26,10 +26,18 @@ def body(rows: Rows) -> str:
     return f"""{told(rows)} A machine shared with other work.
 
 Accuracy in %, at a budget of 0.3 (l∞, pixels from 0 to 1). LeNet of two convolutions; PGD with steps of 0.01 as in the
-paper, on logits. `margin × 5`: 40 steps on the lead of the best wrong class, of five random starts. `transfer`: the
+paper, on logits. `softmax twice`: PGD-40 by the gradients of probabilities that are taken for logits, as the authors'
+program does. `margin × 5`: 40 steps on the lead of the best wrong class, of five random starts. `transfer`: the
 same once by the gradients of the other head. `worst of all`: images that stay right under every one of these. Clean
 accuracy is of all 10 000 test images, the others are of the first {_attacked(rows)} (95 % intervals of up to ±
 {_half(rows)} points); an image that is wrong anyway counts as wrong under attack.
+
+Trained on all 60 000 images by AdamW at 3e-3 in one cycle, batches of six per class (the rival: of 60 drawn at random),
+with the authors' label smoothing of 0.2 and soft targets of pairs. Channels are dropped at a rate of 0.1, not 0.5, and
+there is no input noise but a tenth of a deviation: the authors' are for trainings a hundred times as long. All of this
+was chosen on the last 10 000 training images, by a script that is not kept: a plain classifier had .9895 with 0.5 and
+.9914 with 0.1 (5 000 steps); L_pair costs accuracy, .9800 with hard targets, .9841 with soft ones, .9881 without it
+(SIM, 1 500 steps).
 
 {shown[0]}
 
@@ -51,7 +59,7 @@ def on_table(rows: Rows) -> str:
         some = [row["heads"][name] for row in having(rows, part="table", model=model, training=training)]
         if some:
             lines.append([TITLES[model], f"{training} images", name, *(_cell(some, column) for column in COLUMNS)])
-            lines.append(["*the paper*", "", "", *(f"*{number}*" for number in published), "", "", ""])
+            lines.append(["*the paper*", "", "", *(f"*{number}*" for number in published), "", "", "", ""])
     return table(head, lines)
 
 
@@ -83,13 +91,14 @@ def _masked(rows: Rows) -> str:
     start = f"""**Without adversarial training** the paper finds SIM at 23.85 under PGD-40 where DOL has 0.02, and takes
 it for robustness of similarities. Here one run of PGD-40 leaves SIM {single:.1f}; the worst of all attacks leaves SIM
 {worst:.1f} and DOL {dense:.1f}."""
+    twice = _mean(some, "SIM", "softmax twice")
+    start += f" By the gradients of a softmax that is taken twice PGD-40 leaves {twice:.1f}."
     if worst >= 10:
         return f"{start} Part of it stands up to these attacks."
     if single - worst >= 3:
         return f"""{start} The {single - worst:.1f} points between are gradients that vanish, not images that cannot
 be moved: as far as these rows tell, the gain of the paper is of this kind."""
-    return f"""{start} There is nothing to be masked: on logits even one run finds almost every image. The paper's
-attack takes the softmax twice, whose gradient fades where the network is certain."""
+    return f"""{start} On logits even one run finds almost every image."""
 
 
 def _trained(rows: Rows) -> str:

@@ -94,8 +94,8 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out, in float32.
 
         It standardizes by itself and takes any number of sequences of any length, all as long in one call, with nothing
-        missing; frames of several axes are flattened. `CausalEncoder`, `Rocket`, and `Discriminant`, `Whitened` and
-        `CombinedEncoder` over these can be written. Needs the extra `onnx`.
+        missing; frames of several axes are flattened. All encoders of the library can be written, and `Discriminant`,
+        `Whitened` and `CombinedEncoder` over them. Needs the extra `onnx`.
         """
         self._require_fitted()
         from .onnx_graph import write
@@ -105,8 +105,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     def _onnx(self, graph: Graph, x: str) -> str:
         """The vectors (item, feature) of x (item, time, channel), as nodes of a graph."""
         raise TypeError(
-            f"{type(self).__name__} has no ONNX graph: CausalEncoder, Rocket, and Discriminant, Whitened and "
-            "CombinedEncoder over these have one"
+            f"{type(self).__name__} has no ONNX graph: the encoders of the library, and what is made of them, have one"
         )
 
     def transform(self, X: Any) -> NDArray[np.float32]:

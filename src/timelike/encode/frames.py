@@ -22,7 +22,9 @@ from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, Geometry, StandardizedStream, Stream
 from .causal.network import CausalNetwork
+from .causal.onnx_graph import written
 from .causal.stream import CausalStream
+from .onnx_graph import Graph
 from .spread import Vectors
 from .tloss import THESIS, Losses, Schedules, TLossEncoder
 
@@ -57,7 +59,9 @@ class FrameNetwork(nn.Module):
         return found.reshape(*x.shape[:2], -1)
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
-        """(item, time, pixel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        """(item, time, pixel) or (item, time, *frame), lengths (item,) → (item, feature); padding takes no part."""
+        if isinstance(x, Tensor) and x.ndim == 5 and x.shape[2:] == self.frame:
+            x = x.flatten(2)
         x = for_network(self, x, "x", math.prod(self.frame))
         if lengths is not None:
             lengths = read_lengths(lengths, x.shape, "lengths")
@@ -163,6 +167,16 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
     def _moments(self, sequences: Sequences) -> Moments:
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
         return Moments.per_channel(sequences)
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        from .onnx_layers import several
+
+        network, ready = self.network_, graph.standardized(x, *self.moments_)
+        frames = graph.add("Reshape", ready, graph.whole([-1, *network.frame]))
+        seen = several(graph, network.look, frames, torch.zeros(1, *network.frame))
+        known = graph.between(graph.add("Shape", x), 0, 2, 0)
+        shape = graph.add("Concat", known, graph.whole([network.n_seen]), axis=0)
+        return written(graph, graph.add("Reshape", seen, shape), network.causal, getattr(self, "spread_", None))
 
     def stream(self) -> Stream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""

@@ -18,6 +18,7 @@ from ..train.trained import exact
 from .base import Floats, StandardizedStream, Stream
 from .contrasts import Cropping, Decorrelated
 from .crops import Changing
+from .onnx_graph import Graph
 from .unlabelled import UnlabelledEncoder
 
 _PASSES, _USUAL = 8, (200, 1000)  # through the data; steps between these
@@ -85,6 +86,16 @@ class ItemEncoder(UnlabelledEncoder):
 
     def _usual_steps(self, learned: Sequences) -> int:
         return int(np.clip(_PASSES * max(1, len(learned) // self.batch_size), *_USUAL))
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        from .onnx_layers import several, spread_out
+
+        ready = graph.standardized(x, *self.moments_)
+        frames = graph.add("Reshape", ready, graph.whole([-1, *self.frame_]))
+        layers = self.network_.look
+        assert isinstance(layers, nn.Sequential)
+        found = several(graph, layers, frames, torch.zeros(1, *self.frame_))
+        return spread_out(graph, found, getattr(self, "spread_", None))
 
     def stream(self) -> Stream:
         """One item in, its vector out: a sample is a whole item, and what came before it has no say."""

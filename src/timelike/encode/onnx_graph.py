@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,24 +11,33 @@ from numpy.typing import NDArray
 from ..sequences.arguments import folder
 from ..sequences.atomic import replacing
 
-if TYPE_CHECKING:
-    from .base import Encoder
-
 _OPSET, _IR = 17, 8  # what runtimes from 2022 on read
-KINDS = {"float32": 1, "bool": 9, "float64": 11}
+KINDS = {"float32": 1, "int64": 7, "bool": 9, "float64": 11}
 """The numbers that ONNX has for dtypes."""
 
 
-def write(encoder: Encoder, path: Any) -> None:
+def write(encoder: Any, path: Any) -> None:
     """Write the graph `x` (item, time, channel) → `features` (item, feature), in float32, for any item and time."""
-    file = folder(path, "path")
+    frame = encoder._frame() or (1,)
+    n_features = encoder.encode(np.zeros((1, 1, *frame))).shape[1]
     graph = Graph()
-    found = encoder._onnx(graph, "x")
-    graph.add("Identity", found, into="features")
-    model = graph.model(type(encoder).__name__, int(np.prod(encoder._frame() or (1,))), encoder._n_features_out)
+    graph.add("Identity", encoder._onnx(graph, "x"), into="features")
+    save(graph, encoder, path, {"features": n_features})
+
+
+def save(graph: Graph, model: Any, path: Any, outputs: dict[str, int], known: dict[str, Any] | None = None) -> None:
+    """Write what a model drew into a graph, with outputs (item, number) of these names, as a file.
+
+    What else is `known` is in its metadata, as JSON.
+    """
+    file = folder(path, "path")
+    n_channels = int(np.prod(model._frame() or (1,)))
+    single = getattr(getattr(model, "encoder_", model), "_single", False)
+    found = graph.model(type(model).__name__, [1 if single else "time", n_channels], outputs)
+    graph.onnx.helper.set_model_props(found, {name: json.dumps(value) for name, value in (known or {}).items()})
     with replacing(file) as temporary:
-        graph.onnx.checker.check_model(model)
-        graph.onnx.save(model, str(temporary), format="protobuf")
+        graph.onnx.checker.check_model(found)
+        graph.onnx.save(found, str(temporary), format="protobuf")
 
 
 def _imported() -> Any:
@@ -62,12 +72,15 @@ class Graph:
 
     def add(self, kind: str, *inputs: str, into: str | None = None, **options: Any) -> str:
         """The output of a new node."""
-        return self.several(kind, inputs, [f"step{len(self.nodes)}" if into is None else into], **options)[0]
+        name = f"step{len(self.nodes)}" if into is None else into
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [name], **options))
+        return name
 
-    def several(self, kind: str, inputs: Any, outputs: list[str], **options: Any) -> list[str]:
-        """The outputs, by their names, of a new node that has several."""
-        self.nodes.append(self.onnx.helper.make_node(kind, inputs, outputs, **options))
-        return outputs
+    def several(self, kind: str, inputs: list[str], count: int, **options: Any) -> list[str]:
+        """The outputs of a new node that has so many."""
+        names = [f"step{len(self.nodes)}part{k}" for k in range(count)]
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, names, **options))
+        return names
 
     def cast(self, x: str, dtype: str) -> str:
         """In another precision."""
@@ -87,11 +100,16 @@ class Graph:
         double = self.add("Sub", self.cast(x, "float64"), self.constant(mean.reshape(-1), np.float64))
         return self.cast(self.add("Div", double, self.constant(scale.reshape(-1), np.float64)), "float32")
 
-    def model(self, name: str, n_channels: int, n_features: int) -> Any:
-        """The graph as a file holds it."""
-        helper = self.onnx.helper
-        given = helper.make_tensor_value_info("x", KINDS["float32"], ["item", "time", n_channels])
-        found = helper.make_tensor_value_info("features", KINDS["float32"], ["item", n_features])
-        graph = helper.make_graph(self.nodes, name, [given], [found], list(self.constants.values()))
+    def unit(self, rows: str) -> str:
+        """Rows (item, feature) of length 1; one at the very centre stays there."""
+        length = self.add("Max", self.add("ReduceL2", rows, axes=[1], keepdims=1), self.constant(1e-12))
+        return self.add("Div", rows, length)
+
+    def model(self, name: str, axes: list[Any], outputs: dict[str, int]) -> Any:
+        """The graph as a file holds it: x (item, *axes) in, and rows of so many numbers out."""
+        helper, number = self.onnx.helper, KINDS["float32"]
+        given = helper.make_tensor_value_info("x", number, ["item", *axes])
+        found = [helper.make_tensor_value_info(output, number, ["item", size]) for output, size in outputs.items()]
+        graph = helper.make_graph(self.nodes, name, [given], found, list(self.constants.values()))
         opset = helper.make_opsetid("", _OPSET)
         return helper.make_model(graph, opset_imports=[opset], producer_name="timelike", ir_version=_IR)

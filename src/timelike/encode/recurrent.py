@@ -19,6 +19,7 @@ from ..sequences.padding import for_network, own_precision, read_lengths
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, Geometry, StandardizedStream, Stream
+from .onnx_graph import Graph
 from .spread import Vectors
 from .tloss import Losses, Schedules, TLossEncoder
 
@@ -132,6 +133,13 @@ accelerator, devices, precision, random_state
         return RecurrentNetwork(
             math.prod(frame), n_features=self.n_features, hidden=self.hidden, layers=self.layers, cell=self.cell
         )
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        from .onnx_layers import linear, recurrent, spread_out
+
+        states = recurrent(graph, self.network_.cells, graph.standardized(x, *self.moments_))
+        last = graph.add("Squeeze", graph.between(states, -1, None, 1), graph.whole([1]))
+        return spread_out(graph, linear(graph, self.network_.linear, last), getattr(self, "spread_", None))
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow."""

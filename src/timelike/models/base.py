@@ -219,7 +219,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         if expected is not None and frame != expected:
             raise ValueError(
                 f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
-                'an array (item, channel, time) needs Sequences(data, layout="nct")'
+                f"{_how_to_give(frame, expected)}"
             )
 
     def _frame(self) -> tuple[int, ...] | None:
@@ -299,6 +299,14 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _kept(cls) -> tuple[type[Any], ...]:
         """The records a folder may hold, those of the bases included."""
         return tuple({kind: None for base in cls.__mro__ for kind in vars(base).get("_records", ())})
+
+
+def _how_to_give(frame: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    """The layout that an array may have meant to have."""
+    if len(expected) == 3:
+        return 'an array of single images (item, channel, height, width) needs Sequences(data, layout="nchw")'
+    vectors = ', one of vectors (item, channel) layout="nc"' if frame == (1,) else ""
+    return f'an array (item, channel, time) needs Sequences(data, layout="nct"){vectors}'
 
 
 def _learned(attributes: dict[str, Any]) -> dict[str, Any]:

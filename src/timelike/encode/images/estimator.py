@@ -14,6 +14,7 @@ from ...sequences.moments import Moments
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..base import Geometry
+from ..contrasts import Cropping
 from ..crops import Changing
 from ..items import ItemEncoder
 from ..spread import Vectors
@@ -38,8 +39,8 @@ class ImageEncoder(ItemEncoder):
         Size of a vector.
     dropout : float or None
         Share of channels that are left out in training, before the linear map. None is 0.5 in the "lenet" that
-        `network` gives, to learn from labels, and none in "resnet" and where `fit` learns without labels, to which it
-        does harm.
+        learns from labels, given by `network` or inside another model, and none in "resnet" and where `fit` learns
+        without labels, to which it does harm.
     shift : float
         By which share of its sides an image is moved at most.
     jitter : float
@@ -107,12 +108,12 @@ progress, accelerator, devices, precision, random_state
         channels, height, width = frame
         return ImageNetwork((channels, height, width), **given)
 
-    def _make_network(self) -> None:
-        super()._make_network()
+    def _objective(self, ready: Sequences, targets: None) -> Cropping:
         if self.dropout is None:
             for layer in self.network_.modules():
                 if isinstance(layer, nn.Dropout2d):
                     layer.p = 0.0
+        return super()._objective(ready, targets)
 
     def _views(self) -> Changing:
         return ImageViews(self.frame_, self.shift, self.jitter)

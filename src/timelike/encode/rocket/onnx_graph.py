@@ -93,9 +93,9 @@ def _tallied(graph: Graph, above: str, n_thresholds: int) -> tuple[str, str]:
     items = graph.between(graph.add("Shape", above), 0, 1, 0)
     shape = graph.add("Concat", items, graph.whole([n_thresholds]), axis=0)
     nothing = graph.add("Expand", graph.constant(0.0), shape)
-    ends = ["above_in_a_row", "above_longest", "above_counted"]
-    graph.several("Scan", [nothing] * 3 + [above], ends, num_scan_inputs=1, scan_input_axes=[1], body=_step(graph))
-    return ends[2], ends[1]
+    how = {"num_scan_inputs": 1, "scan_input_axes": [1], "body": _step(graph)}
+    _, longest, counted = graph.several("Scan", [nothing] * 3 + [above], 3, **how)
+    return counted, longest
 
 
 def _step(graph: Graph) -> Any:

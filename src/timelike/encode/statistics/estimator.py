@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..base import Encoder, Stream
+from ..onnx_graph import Graph
 from .features import statistics
+from .onnx_graph import written
 
 _BLOCK = 1 << 20  # values worked on in one go
 _FARTHEST = 10.0  # deviations: one odd statistic must not decide about a distance alone
@@ -62,6 +64,12 @@ class StatisticsEncoder(Encoder):
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         standard = (_of(sequences) - self.mean_) / self.scale_
         return np.clip(standard, -_FARTHEST, _FARTHEST).astype(np.float32)
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        apart = graph.add("Sub", written(graph, x, int(np.prod(self.frame_))), graph.constant(self.mean_, np.float64))
+        standard = graph.add("Div", apart, graph.constant(self.scale_, np.float64))
+        most = graph.constant(_FARTHEST, np.float64)
+        return graph.cast(graph.add("Clip", standard, graph.add("Neg", most), most), "float32")
 
     def stream(self) -> Stream:
         """Statistics of everything so far after each sample; all samples are kept, for quantiles need them."""

@@ -16,7 +16,7 @@ from ...sequences.arguments import generator
 from .basis import Basis, Floats, principal
 from .scatter import unit
 
-_ENCODED = 1 << 10  # sequences whose vectors, thousands of numbers each, are there at a time
+_ENCODED = 1 << 7  # sequences whose vectors, thousands of numbers each and in double precision, are there at a time
 
 
 def _encoder(value: Any, name: str) -> Encoder | None:
@@ -99,9 +99,7 @@ class Projected(Encoder):
         parts = []
         for share, some in zip(self.shares_, self.exact_, strict=True):
             row = graph.add("MatMul", centred, graph.constant(some))
-            size = graph.add("ReduceL2", row, axes=[1], keepdims=1)
-            length = graph.add("Max", size, graph.constant(1e-12))
-            parts.append(graph.add("Mul", graph.add("Div", row, length), graph.constant(np.sqrt(share))))
+            parts.append(graph.add("Mul", graph.unit(row), graph.constant(np.sqrt(share))))
         return graph.add("Concat", *parts, axis=1)
 
     def stream(self) -> Stream:

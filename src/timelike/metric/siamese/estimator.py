@@ -15,6 +15,7 @@ from torch import nn
 
 from ...align.matrix import threads_of
 from ...encode.base import checked_frame
+from ...encode.onnx_graph import Graph, write
 from ...models import options
 from ...sequences.arguments import store
 from ...sequences.augment import Augmentation
@@ -28,6 +29,7 @@ from ..comparer import Comparer
 from ..readout import POOLINGS, Pooling
 from ..strided import strides_for
 from .network import SiameseNetwork, SiameseVectors
+from .onnx_graph import written
 from .stream import SiameseStream
 
 
@@ -162,6 +164,14 @@ class SiameseGRU(Twins):
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
+
+    def export_onnx(self, path: str | Path) -> None:
+        """Write what makes the vectors as an ONNX file, as `Encoder.export_onnx` does: distances are theirs."""
+        self._require_fitted()
+        write(self, path)
+
+    def _onnx(self, graph: Graph, x: str) -> str:
+        return written(graph, graph.standardized(x, *self.moments_), self.network_, self.coarse_)
 
     def _comparer(self, n_channels: int) -> Comparer:
         return self._siamese(n_channels, self.strides_)

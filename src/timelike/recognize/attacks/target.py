@@ -79,7 +79,10 @@ def source_of(model: Any, head: Head | None, transfer_from: Any) -> Target | Non
 
 
 def _fitted(model: Any, network: Any, head: Head) -> Target:
-    """As it predicts: standardized, rounded to float32, then computed in double precision."""
+    """As it predicts: standardized, rounded to float32, then computed in double precision.
+
+    Encoders beside the network are asked too, so that the answers are the model's, but lend no gradients.
+    """
     if not hasattr(model.encoder_, "network_"):
         raise TypeError(
             f"{type(model.encoder_).__name__} has no torch module, so there are no gradients that an attack could "
@@ -90,18 +93,43 @@ def _fitted(model: Any, network: Any, head: Head) -> Target:
             f"head={head!r}: the dense head knows the classes of fit only, and classes were enrolled or forgotten "
             "since; use head='similarity'"
         )
-    twin, flat = exact(network), bool(model._flat)
-    moments = Moments.none(model.frame_) if model.moments_ is None else model.moments_
-    mean, scale = (torch.from_numpy(np.array(moment, dtype=np.float64)) for moment in moments)
+    twin, read = exact(network), _standardizing(model)
+    companions = len(getattr(model, "beside_", ())) > 0
 
     def logits(x: Tensor, lengths: Tensor) -> Tensor:
-        ready = ((x.double() - mean) / scale).float().double()
-        ready = torch.where(_steps(lengths, ready), ready, 0.0)  # padding is 0 after standardizing too
-        found: Tensor = twin.logits(ready.flatten(2) if flat else ready, lengths, head=head)
-        return found
+        own = twin(read(x, lengths), lengths)
+        found = []
+        if head != "dense":
+            whole = torch.cat(_shares(model, own, x, lengths), dim=1) if companions else own
+            found.append(twin.scored(whole, "similarity"))
+        if head != "similarity":
+            found.append(twin.scored(own, "dense"))
+        return torch.stack(found).mean(dim=0)
 
-    known = moments if (moments.scale != 1).any() else None
+    known = None if model.moments_ is None or (model.moments_.scale == 1).all() else model.moments_
     return Target(logits, type(model).__name__, known, model.classes_, model.frame_)
+
+
+def _standardizing(model: Any) -> LogitsOf:
+    """x as the network takes it, with gradients; padding is 0."""
+    moments, flat = Moments.none(model.frame_) if model.moments_ is None else model.moments_, bool(model._flat)
+    mean, scale = (torch.from_numpy(np.array(moment, dtype=np.float64)) for moment in moments)
+
+    def read(x: Tensor, lengths: Tensor) -> Tensor:
+        ready = ((x.double() - mean) / scale).float().double()
+        ready = torch.where(_steps(lengths, ready), ready, 0.0)
+        return ready.flatten(2) if flat else ready
+
+    return read
+
+
+def _shares(model: Any, own: Tensor, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The network's share of a vector, with its gradient, and that of encoders beside it, which have none."""
+    values = x.detach().numpy()[(torch.arange(x.shape[1]) < lengths[:, None]).numpy()]
+    offsets = np.concatenate([[0], lengths.cumsum(0).numpy()])
+    vectors = torch.from_numpy(model.encode(Sequences.from_packed(values, offsets)).astype(np.float64))
+    first, others = vectors[:, : own.shape[1]], vectors[:, own.shape[1] :]
+    return own * torch.linalg.vector_norm(first, dim=1, keepdim=True), others
 
 
 def _in_double(module: nn.Module) -> LogitsOf:

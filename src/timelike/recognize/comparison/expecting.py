@@ -51,6 +51,7 @@ def seconds(model: Any, size: Size) -> float:
         "Discriminant": 1.0 + 5e-3 * size.n + 3e-6 * (size.n + size.m) * size.steps * (1 + size.channels / 4),
         "CausalEncoder": 30 * (0.3 + size.steps / 300) + 1e-5 * (size.n + size.m) * size.steps,
         "SiameseGRU": 10 * (0.3 + min(size.steps, 500) / 250),
+        "Prototypes": 1.0 + 12 * (0.3 + min(size.steps, 500) / 250) + 5e-3 * size.n,
         "CoupledGRU": 15 * (0.3 + min(size.steps, 500) / 250) + 1e-6 * size.n * size.m * min(size.steps, 500),
         "TAP": 40 * (0.3 + min(size.steps, 500) / 250) + 1e-6 * size.n * size.m * min(size.steps, 500),
     }
@@ -61,6 +62,8 @@ def seconds(model: Any, size: Size) -> float:
 def _inside(model: Any) -> Any:
     """The metric or the encoder of an estimator, where it has one."""
     inner = getattr(model, "metric", None) if hasattr(model, "metric") else getattr(model, "encoder", None)
+    if callable(inner):  # a verb, as of `Prototypes`
+        inner = None
     if isinstance(inner, str):
         inner = named.by_name()[inner]() if inner in named.by_name() else None
     return parts.thawed(model) if inner is None else parts.thawed(inner)

@@ -81,6 +81,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "Discriminant": partial(_plain, "Discriminant"),
     "T-Loss + head": lambda: _made("EmbeddingClassifier")(_made("CausalEncoder")()),
     "SiameseGRU": partial(_plain, "SiameseGRU"),
+    "Prototypes": partial(_plain, "Prototypes"),
     "CoupledGRU": partial(_plain, "CoupledGRU"),
     "TAP": partial(_plain, "TAP"),
 }
@@ -164,6 +165,9 @@ def distances_of(fitted: Any) -> Metric | None:
     """By what a fitted method compares sequences, where it does."""
     if isinstance(fitted, Metric):
         return fitted
+    made = getattr(fitted, "metric", None)
+    if callable(made):  # a verb of `Prototypes`, whose encoder is not all it compares by
+        return distances_of(made())
     for inner in ("metric_", "encoder_", "best_estimator_"):
         if hasattr(fitted, inner):
             return distances_of(getattr(fitted, inner))

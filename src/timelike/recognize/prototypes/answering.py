@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -102,6 +103,18 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
                 "only, and classes were enrolled or forgotten since; use set_params(inference='similarity')"
             )
 
+    def export_onnx(self, path: str | Path) -> None:
+        """Write an ONNX file: `x` (item, time, channel) in; `features`, `scores`, `probabilities` out, in float32.
+
+        They are those of `encode`, `class_scores` and `predict_proba`; the classes, in their order, are in the metadata
+        `classes`, as JSON. What is enrolled later is not in it. The encoders must have a graph (see
+        `Encoder.export_onnx`). Needs the extra `onnx`.
+        """
+        from .onnx_graph import write
+
+        self._require_fitted()
+        write(self, path)
+
     # --- classes -----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, *, reject: bool = False) -> NDArray[Any]:
@@ -134,7 +147,17 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         return found
 
     def _temperature(self) -> float:
-        return self.thresholds_.temperature if hasattr(self, "thresholds_") else 1.0
+        if not hasattr(self, "thresholds_"):
+            return 1.0
+        self._refuse_other(self.thresholds_.inference, "calibrate(X, y)")
+        return self.thresholds_.temperature
+
+    def _refuse_other(self, calibrated: str, call: str) -> None:
+        if calibrated != self.inference:
+            raise ValueError(
+                f"inference={self.inference!r}: it was {calibrated!r} when this {type(self).__name__} was calibrated; "
+                f"set it back, or call {call} again"
+            )
 
     # --- pairs -------------------------------------------------------------------------------------------------------
 
@@ -247,12 +270,13 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
             temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
             pair=accepting(pairs, same, shares[0]),
             novelty=rejecting(self._novelty(vectors), strange, shares[1]),
+            inference=self.inference,
         )
         return self
 
     def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Which of the known classes each label is."""
-        self._refuse_mixture(labels)
+        self._refuse_mixture(labels, "y")
         places = np.searchsorted(self.classes_, labels)
         missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
         if len(missing):
@@ -262,10 +286,12 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
             )
         return places.astype(np.int64)
 
-    def _refuse_mixture(self, labels: NDArray[Any]) -> None:
+    def _refuse_mixture(self, labels: NDArray[Any], name: str) -> None:
         if (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):  # as text, 1 would be "1"
             known, other = self.classes_.tolist()[0], labels.tolist()[0]
-            raise TypeError(f"y holds {other!r}, and the classes so far are like {known!r}: expected the same kind")
+            raise TypeError(
+                f"{name}: {other!r} is given, and the classes so far are like {known!r}: expected the same kind"
+            )
 
 
 def _same_pairs(codes: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Ids = NDArray[np.int64]
 
-AT_ONCE = 1 << 22  # similarities that are there at a time
+AT_ONCE = 1 << 20  # similarities that are there at a time, a few times in double precision
 
 
 class Blockwise:

@@ -53,7 +53,7 @@ class Enrolling(Answering):
         count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is nothing to enroll")
-        self._refuse_mixture(labels)
+        self._refuse_mixture(labels, "y")
         self._refuse_known(labels, extend)
         vectors = self._vectors(sequences)
         classes, members, touched = self._joined(labels, vectors, count)
@@ -67,7 +67,7 @@ class Enrolling(Answering):
     def forget(self, label: Any) -> Self:
         """Remove a class, its prototypes and its examples."""
         self._require_fitted()
-        place = self._codes(np.asarray([label]))[0]
+        place = self._place(label)
         if len(self.classes_) == 1:
             raise ValueError(f"{label!r} is the only class: enroll another before it is forgotten")
         stay, kept = self.members_.owners != place, self.owners_ != place
@@ -80,6 +80,15 @@ class Enrolling(Answering):
             np.delete(self.classes_, place), members, self.prototypes_[kept], _closed(self.owners_[kept], place)
         )
         return self
+
+    def _place(self, label: Any) -> int:
+        """Which of the classes has this label."""
+        self._refuse_mixture(np.asarray([label]), "label")
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            some = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
+            raise ValueError(f"label={label!r} is no class of this {type(self).__name__}: expected one of {some}")
+        return int(found[0])
 
     def _refuse_known(self, labels: NDArray[Any], extend: bool) -> None:
         known = np.intersect1d(labels, self.classes_)
@@ -142,8 +151,7 @@ class Enrolling(Answering):
             each = self.network_.similarity.matrix(now, given).T
             empty = each.new_full((len(given), int(owners.max()) + 1), -torch.inf)
             loss = F.cross_entropy(empty.scatter_reduce(1, classes, each, "amax"), targets)
-            descent.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            own.grad = torch.autograd.grad(loss, own)[0]  # which leaves none in the network
             descent.step()
         found: Floats = all_of.masked_scatter(moving[:, None], own).detach().numpy()
         if not np.isfinite(found).all():

@@ -66,8 +66,8 @@ class SimilarityMetric(FittedMetric):
     >>> import timelike as tl
     >>> t, rng = np.arange(40), np.random.default_rng(0)
     >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
-    >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[:16], np.repeat(["fast", "middle"], 8))
-    >>> metric = model.metric()
+    >>> model = tl.Prototypes(similarity="learned", max_steps=60, random_state=0)
+    >>> metric = model.fit(X[:16], np.repeat(["fast", "middle"], 8)).metric()
     >>> bool(metric.distance(X[0], X[1]) < 0.5 < metric.distance(X[0], X[8]))
     True
     >>> metric.kernel(X[16:]).matrix.shape  # of sequences of a class that the model does not know
@@ -149,7 +149,7 @@ class SimilarityMetric(FittedMetric):
         >>> import numpy as np
         >>> import timelike as tl
         >>> X = np.sin(np.arange(30) / np.repeat([2, 4], 6)[:, None] + np.arange(12)[:, None])
-        >>> model = tl.Prototypes(max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
+        >>> model = tl.Prototypes(similarity="learned", max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
         >>> found = model.metric().departures(X, n_triples=100, random_state=0)
         >>> found.max_asymmetry < 1e-5, found.mean_from_itself < 0.5  # symmetrize=True is the default
         (True, True)
@@ -175,7 +175,8 @@ class SimilarityMetric(FittedMetric):
         >>> from sklearn.svm import OneClassSVM
         >>> t, rng = np.arange(40), np.random.default_rng(0)
         >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
-        >>> metric = tl.Prototypes(max_steps=60, random_state=0).fit(X[:16], np.repeat([0, 1], 8)).metric()
+        >>> model = tl.Prototypes(similarity="learned", max_steps=60, random_state=0)
+        >>> metric = model.fit(X[:16], np.repeat([0, 1], 8)).metric()
         >>> usual = OneClassSVM(kernel="precomputed", nu=0.1).fit(metric.kernel(X[:6]).matrix)
         >>> like, unlike = usual.decision_function(metric.kernel(X[6:10], X[:6]).matrix).reshape(2, 2)
         >>> bool(like.min() > unlike.max())

@@ -73,7 +73,13 @@ class PrototypeNetwork(nn.Module):
 
     def logits(self, x: Tensor, lengths: Tensor | None = None, head: Head = "similarity") -> Tensor:
         """(item, class), by S to the most similar prototype of each class, by the dense layer, or the mean of both."""
-        return self.scored(self(x, lengths), head)
+        vectors = self(x, lengths)
+        if head != "dense" and vectors.shape[1] != self.prototypes.shape[1]:
+            raise ValueError(
+                f"prototypes have {self.prototypes.shape[1]} numbers and the network's vectors {vectors.shape[1]}: "
+                "other encoders stand beside it; give whole vectors to scored(), or fit with beside=[]"
+            )
+        return self.scored(vectors, head)
 
     def scored(self, vectors: Tensor, head: Head = "similarity") -> Tensor:
         """The same of vectors (item, feature)."""

@@ -25,6 +25,7 @@ class Bounds(NamedTuple):
     looks: NDArray[np.int64]
     probability: float
     novelty: NDArray[np.float64]
+    inference: str
 
 
 class Recognition(NamedTuple):
@@ -102,7 +103,9 @@ class Streaming(Enrolling):
         sure = np.stack([probabilities for _, probabilities, _ in seen])
         new = np.array([rejecting(novelty, None, few) for _, _, novelty in seen])
         known = np.stack([novelty <= bound for (_, _, novelty), bound in zip(seen, new, strict=True)])
-        self.bounds_ = Bounds(looks, least_probability(np.where(known, sure, -np.inf), right, share), new)
+        self.bounds_ = Bounds(
+            looks, least_probability(np.where(known, sure, -np.inf), right, share), new, self.inference
+        )
         return self
 
     def stream(self) -> PrototypeStream:
@@ -127,6 +130,7 @@ class Streaming(Enrolling):
                 "a stream needs to know when it may decide: call calibrate_stream(X, y) with examples that fit has "
                 "not seen"
             )
+        self._refuse_other(self.bounds_.inference, "calibrate_stream(X, y)")
         streams = [one.stream() for one in (self.encoder_, *self.beside_)]
         return PrototypeStream(self, streams[0] if len(streams) == 1 else reading.Together(streams), self.bounds_)
 

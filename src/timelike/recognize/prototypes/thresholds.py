@@ -11,11 +11,15 @@ Floats = NDArray[np.float64]
 
 
 class Thresholds(NamedTuple):
-    """A temperature of class scores, the least similarity of a pair to accept, the most novelty of what is known."""
+    """A temperature of class scores, the least similarity of a pair to accept, the most novelty of what is known.
+
+    The temperature is that of scores by `inference`.
+    """
 
     temperature: float
     pair: float
     novelty: float
+    inference: str
 
 
 def accepting(scores: Floats, same: NDArray[np.bool_], false_accept: float) -> float:

@@ -1,0 +1,85 @@
+"""The ONNX graph of Prototypes gives its vectors, scores and probabilities."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+
+RNG = np.random.default_rng(0)
+X = [np.sin(np.arange(24 + i) / (2 + i % 3))[:, None] + 0.1 * RNG.standard_normal((24 + i, 2)) for i in range(24)]
+Y = np.array(["slow", "fast", "odd"])[np.arange(24) % 3]
+QUICK = {"max_steps": 3, "random_state": 0}
+ROCKET = tl.Rocket(n_features=200, random_state=0)
+
+
+def answers(model, path, x):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model.export_onnx(path)
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    classes = json.loads(session.get_modelmeta().custom_metadata_map["classes"])
+    return classes, dict(zip(("features", "scores", "probabilities"), session.run(None, {"x": x}), strict=True))
+
+
+def agree(model, path, x, given=None):
+    given = x if given is None else given
+    classes, found = answers(model, path, x)
+    assert classes == [str(name) for name in model.classes_]
+    np.testing.assert_allclose(found["features"], model.encode(given), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(found["scores"], model.class_scores(given), rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(given), atol=2e-3)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "learned", "fused"])
+@pytest.mark.parametrize("encoder", [tl.SiameseGRU(), tl.CausalEncoder(depth=2, n_features=16), ROCKET])
+def test_every_similarity_is_in_the_graph(tmp_path, similarity, encoder):
+    model = tl.Prototypes(encoder=encoder, similarity=similarity, beside=[], **QUICK).fit(X, Y)
+    for shape in ((1, 3), (4, 30)):
+        agree(model, tmp_path / "model.onnx", RNG.standard_normal((*shape, 2)).astype(np.float32))
+
+
+def test_the_defaults_are_in_the_graph(tmp_path):
+    model = tl.Prototypes(**QUICK).fit(X, Y)
+    for shape in ((1, 1), (4, 30)):
+        agree(model, tmp_path / "model.onnx", RNG.standard_normal((*shape, 2)).astype(np.float32))
+
+
+@pytest.mark.parametrize(("inference", "auxiliary"), [("dense", "plain"), ("both", "plain"), ("both", "margin")])
+def test_the_dense_head_is_in_the_graph(tmp_path, inference, auxiliary):
+    beside = [tl.Discriminant(ROCKET, classes="open", random_state=0)]
+    model = tl.Prototypes(beside=beside, inference=inference, auxiliary=auxiliary, **QUICK).fit(X, Y)
+    agree(model, tmp_path / "model.onnx", RNG.standard_normal((3, 20, 2)).astype(np.float32))
+
+
+def test_what_is_enrolled_calibrated_and_of_several_prototypes_is_in_the_graph(tmp_path):
+    known = Y != "odd"
+    fitted = [x for x, there in zip(X, known, strict=True) if there]
+    model = tl.Prototypes(beside=[ROCKET], n_prototypes=2, **QUICK).fit(fitted, Y[known])
+    model.enroll([X[2], X[5]], ["odd", "odd"]).calibrate(X, Y)
+    agree(model, tmp_path / "model.onnx", RNG.standard_normal((3, 20, 2)).astype(np.float32))
+
+
+def test_images_are_written_too(tmp_path):
+    images = tl.Sequences(RNG.random((12, 1, 10, 9)).astype(np.float32), layout="nchw")
+    model = tl.Prototypes(encoder=tl.ImageEncoder(), **QUICK).fit(images, [0, 1] * 6)
+    agree(model, tmp_path / "model.onnx", images.padded().values.reshape(12, 1, -1), images)
+
+
+def test_a_torch_module_of_ones_own_is_refused_in_words(tmp_path):
+    pytest.importorskip("onnx")
+
+    class Mean(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.map = torch.nn.Linear(2, 3)
+
+        def forward(self, x, lengths=None):
+            return self.map(x).mean(1)
+
+    model = tl.Prototypes(encoder=Mean(), **QUICK).fit(np.stack([x[:20] for x in X]), Y)
+    with pytest.raises(TypeError, match=r"encoder is a Mean of your own.*torch\.onnx"):
+        model.export_onnx(tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
