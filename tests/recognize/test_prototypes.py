@@ -191,6 +191,15 @@ class TestClassesThatComeAndGo:
         before, own = model.class_scores(X), X[X.labels == "every 4"]
         assert model.forget("every 4").enroll(own).class_scores(X).tolist() == before.tolist()
 
+    def test_classes_keep_their_kind_of_number(self):
+        X = waves()
+        model = tl.Prototypes(**SMALL, random_state=0).fit(X, np.unique(X.labels, return_inverse=True)[1])
+        assert model.enroll(X[:3], np.array([7.0, 7.0, 8.0])).classes_.tolist() == [0, 1, 2, 3, 7, 8]
+        assert model.classes_.dtype.kind == "i"
+        for label in (2.5, np.uint64(2**63 + 1)):
+            with pytest.raises((TypeError, ValueError)):
+                model.enroll(X[:1], np.array([label]))
+
     def test_several_prototypes_are_the_centres_of_clusters(self):
         rng = np.random.default_rng(0)
         given = (rng.standard_normal((30, 3)) + 20 * np.repeat(np.eye(3), 10, axis=0)).astype(np.float32)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ...models import options
 from ...sequences.arguments import flag, real, whole
-from .answering import Answering
+from .calibrating import Calibrating
 from .members import Floats, Members, centres, in_order
 
 
-class Enrolling(Answering):
+class Enrolling(Calibrating):
     """Classes come and go; a change happens as a whole or not at all."""
 
     n_prototypes = options.whole(1)
@@ -55,7 +55,7 @@ class Enrolling(Answering):
         count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is nothing to enroll")
-        self._refuse_mixture(labels, "y")
+        labels = self._like_known(labels, "y")
         self._refuse_known(labels, extend)
         vectors = self._vectors(sequences)
         classes, members, touched = self._joined(labels, vectors, count)

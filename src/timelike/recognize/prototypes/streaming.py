@@ -129,7 +129,7 @@ class Streaming(Enrolling):
         >>> y = np.repeat(["fast", "slow"], 40)
         >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[::2], y[::2]).calibrate_stream(X[1::2], y[1::2])
         >>> stream = model.stream()
-        >>> for sample in X[1]:
+        >>> for sample in X[3]:
         ...     if stream.push(sample).certain:
         ...         break
         >>> stream.finish().label, stream.n_samples <= 40

@@ -269,6 +269,8 @@ class Training(Streaming):
         shapes = {members.vectors.ndim, self.prototypes_.ndim} == {2} and self.owners_.ndim == members.owners.ndim == 1
         if not shapes or members.vectors.shape[1] != self.prototypes_.shape[1] or len(members.counts) != n_classes:
             raise ValueError("prototypes_ and members_ have shapes that do not belong together")
+        if not (np.isfinite(members.vectors).all() and np.isfinite(self.prototypes_).all()):
+            raise ValueError("prototypes_ and members_ hold numbers that are not finite")
         for name, owners, rows in (
             ("owners_", self.owners_, len(self.prototypes_)),
             ("members_.owners", members.owners, len(members.vectors)),
