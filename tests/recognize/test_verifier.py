@@ -73,6 +73,14 @@ class TestThreshold:
             tl.Verifier("dtw").calibrate(few)
         assert tl.Verifier("dtw").calibrate(few, false_accept=0.2).false_accept_ == 0
 
+    def test_the_rate_that_an_error_offers_is_enough(self):
+        for count in (1, 4, 12, 44, 98, 1234):
+            with pytest.raises(ValueError, match="or more") as refused:
+                threshold_at(np.arange(count), 1e-6)
+            offered = float(str(refused.value).split("false_accept=")[-1].split()[0])
+            assert threshold_at(np.arange(count), offered) > count - 1
+            assert offered < 1.2 / (count + 1)
+
     def test_several_examples_have_a_threshold_of_their_own(self, people):
         """The nearest of many is nearer: with the threshold of one example, more impostors than promised come in."""
         half, rest = people[::2], people[1::2]
@@ -427,3 +435,12 @@ class TestEvaluation:
     def test_it_draws_itself(self, people, kind):
         figure = tl.Verifier("dtw").fit(people).evaluate(people, n_resamples=5).plot(kind)
         assert "accepts" in figure.axes[0].get_xlabel()
+
+
+def test_what_becomes_of_the_callers_arrays_moves_no_score():
+    rng = np.random.default_rng(0)
+    X, y, asked = rng.standard_normal((40, 12)), np.arange(40) % 8, rng.standard_normal((2, 12))
+    gate = tl.Verifier("dtw", normalize="as-norm").calibrate(X, y, false_accept=0.05)
+    before = gate.verify(asked[0], asked[1]).score
+    X[:] = 7.0
+    assert gate.verify(asked[0], asked[1]).score == before

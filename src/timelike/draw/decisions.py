@@ -103,7 +103,7 @@ def reliability(
     axes, below = whole.subplots(2, 1, sharex=True, height_ratios=(3.2, 1))
     held, widths = counts > 0, np.diff(edges)
     axes.bar(edges[:-1][held], accuracy[held], widths[held], align="edge", color=COLORS[0], alpha=0.75, label="right")
-    gap = {"color": COLORS[1], "alpha": 0.35, "label": "how far from it"}
+    gap = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "///", "linewidth": 0.8, "label": "how far from it"}
     axes.bar(edges[:-1][held], (confidence - accuracy)[held], widths[held], accuracy[held], align="edge", **gap)
     axes.plot([0, 1], [0, 1], color=COLORS[6], linewidth=1, linestyle="--", label="as sure as right")
     axes.plot(confidence[held], accuracy[held], "o", color="black", markersize=3)

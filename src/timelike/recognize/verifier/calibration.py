@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...sequences import Sequences
 from .normalization import Level, Normalization, least_deviation, levels_apart, normalized
 from .scoring import Against, Floats, Ids, Known, Scorer, of_several
-from .thresholds import allowance, threshold_at
+from .thresholds import allowance, refuse_few, threshold_at
 from .trials import SIZES, Kept, Trials, refuse_one_kind, trials
 
 
@@ -62,11 +62,14 @@ class Gathered(NamedTuple):
                 return
             yield size, found
 
-    def tried(self, found: Trials, probes: Known) -> Floats:
-        """Scores (template, item) of templates against probes, one of each sequence."""
+    def compared(self, probes: Known) -> Floats:
+        """Scores (item, item) of single sequences against probes, one of each sequence."""
+        return self._normalized(self.known, self.codes, probes)
+
+    def tried(self, found: Trials, probes: Known, pairs: Floats) -> Floats:
+        """Scores (template, item) of templates against probes, whose scores as pairs are known."""
         if self.manner.against == "center" and found.members.shape[1] > 1:
             return self._normalized(self.scorer.centers(self.known, found.members), found.codes, probes)
-        pairs = self._normalized(self.known, self.codes, probes)
         return of_several(pairs[found.members], self.manner.against)
 
     def _normalized(self, first: Known, codes: Ids, probes: Known) -> Floats:
@@ -121,9 +124,13 @@ class Calibrated(NamedTuple):
 
 def calibrated(one: Gathered, rate: float) -> Calibrated:
     """Thresholds at which a further impostor is accepted with a probability of at most `rate`."""
-    found = {size: (some, one.tried(some, one.known)) for size, some in one.sizes(rate)}
-    thresholds = {size: threshold_at(scores[some.impostor], rate) for size, (some, scores) in found.items()}
-    pairs, scores = found[1]
+    sizes = one.sizes(rate)
+    _, pairs = next(sizes)
+    refuse_few(int(pairs.impostor.sum()), rate)  # before anything is compared
+    scores = one.compared(one.known)
     impostors, genuine = scores[pairs.impostor], scores[pairs.genuine]
+    thresholds = {1: threshold_at(impostors, rate)}
+    for size, some in sizes:
+        thresholds[size] = threshold_at(one.tried(some, one.known, scores)[some.impostor], rate)
     wrong = float(np.mean(impostors >= thresholds[1])), float(np.mean(genuine < thresholds[1]))
     return Calibrated(thresholds, *wrong, len(impostors), len(genuine))

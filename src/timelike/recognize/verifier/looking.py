@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from ...sequences import Sequences
 from .calibration import Gathered
-from .scoring import Floats, Known
 from .thresholds import Boundaries, boundaries
-from .trials import Trials
 
 _FIRST, _REACHED = 0.125, 0.1  # of the median length; share of the sequences that still go on at the last look
 
@@ -31,17 +29,12 @@ def stream_boundaries(
     """By the number of examples: examples are whole sequences, and others are looked at from their beginnings."""
     looks = looks_for(sequences.lengths, n_looks)
     probes = [one.scorer.known(Sequences([x[:look] for x in sequences])) for look in looks.tolist()]
-    over = sequences.lengths <= looks[:, None]
+    compared = [(known, one.compared(known)) for known in (*probes, one.known)]
+    over = np.vstack([sequences.lengths <= looks[:, None], np.zeros(len(sequences), bool)])
     found = {}
     for size, some in one.sizes(rates[0], ordered=True):
         counted = some.impostor | some.genuine
-        scores = _looked(one, some, [*probes, one.known], over)[:, counted]
+        scores = np.stack([one.tried(some, *each) for each in compared])
+        scores = np.where(over[:, None, :], np.nan, scores)[:, counted]
         found[size] = boundaries(looks, scores, some.impostor[counted], some.genuine[counted], rates)
     return found
-
-
-def _looked(one: Gathered, some: Trials, probes: list[Known], over: NDArray[np.bool_]) -> Floats:
-    """Scores (look + 1, template, item), nan where the item was over."""
-    scores = np.stack([one.tried(some, known) for known in probes])
-    scores[:-1] = np.where(over[:, None, :], np.nan, scores[:-1])
-    return scores

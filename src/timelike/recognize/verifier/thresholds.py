@@ -22,15 +22,20 @@ def threshold_at(impostors: Floats, false_accept: float) -> float:
     >>> threshold_at(np.arange(9.0), 0.2) > 7.0  # one of nine, 8.0, and no more
     True
     """
-    allowed = allowance(len(impostors), false_accept)
-    if allowed < 0:
-        need = ceil(1 / (false_accept * _EXACT)) - 1
-        raise ValueError(
-            f"false_accept={false_accept:g}: {len(impostors)} pairs of two identities cannot show so small a rate, "
-            f"expected at least {need}; give more sequences, or false_accept={1 / (len(impostors) + 1):.2g} or more"
-        )
-    place = len(impostors) - 1 - allowed
+    refuse_few(len(impostors), false_accept)
+    place = len(impostors) - 1 - allowance(len(impostors), false_accept)
     return float(np.nextafter(np.partition(impostors, place)[place], np.inf))
+
+
+def refuse_few(count: int, false_accept: float) -> None:
+    """An error where so many impostors cannot show so small a rate."""
+    if allowance(count, false_accept) < 0:
+        need, digits = ceil(1 / (false_accept * _EXACT)) - 1, len(str(count + 1)) + 1
+        possible = ceil(10**digits / (count + 1)) / 10**digits  # rounded up, so that it is one
+        raise ValueError(
+            f"false_accept={false_accept:g}: {count} pairs of two identities cannot show so small a rate, expected at "
+            f"least {need}; give more sequences, or false_accept={possible:g} or more"
+        )
 
 
 def allowance(count: int, rate: float) -> int:
@@ -81,5 +86,7 @@ def _never_reached(scores: Floats, rate: float) -> Floats:
     spread = np.where(spread > 0, spread, 1.0)
     scaled = np.where(there, (scores - mean) / spread, -np.inf)  # a sequence that is over reaches nothing
     peak = threshold_at(scaled.max(axis=0), rate)
+    if not np.abs(peak) < np.finfo(np.float64).max:  # most were over before any look: nothing is known of looks
+        return np.full(len(scores), np.inf)
     highest = np.where(scaled < peak, np.where(there, scores, -np.inf), -np.inf).max(axis=1)
     return np.asarray(np.maximum((mean + peak * spread)[:, 0], np.nextafter(highest, np.inf)))  # whatever rounding did
