@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.papers.markdown import table
-from benchmarks.papers.prototypes.unseen import FRAMES, METHODS, READINGS, SETS
+from benchmarks.papers.prototypes.unseen import FRAMES, METHODS, PERCEPTRON, READINGS, SETS
 from benchmarks.papers.results import Found, Rows, having, told
 
 SHOTS: dict[str, dict[str, Any]] = {
@@ -48,6 +48,8 @@ classes, numbers are their means; ± is half of the 95 % interval over queries w
 
 {table(head, lines)}
 
+{_findings(rows, sets, "map", "mean average precision")}
+
 {ABOUT}
 """
 
@@ -70,6 +72,8 @@ that has the nearest one. CricketX has as many unseen classes as a task.
 
 {table(["data set", "method", *(f"{shots} %" for shots in SHOTS)], lines)}
 
+{_findings(rows, tuple(SETS), "1-shot", "accuracy with one shot")}
+
 {ABOUT}
 """
 
@@ -81,6 +85,20 @@ def _found(rows: Rows, sets: tuple[str, ...]) -> Iterator[tuple[str, str, str, l
             for reading in ("", *READINGS):
                 if own and reading in own[0]["readings"]:
                     yield name, method, reading, own
+
+
+def _findings(rows: Rows, sets: tuple[str, ...], score: str, words: str) -> str:
+    """The best of every data set, and what a learned S is worth beside the cosine of the same vectors."""
+    means: dict[str, dict[tuple[str, str], float]] = {}
+    for name, method, reading, own in _found(rows, sets):
+        each = [float(np.ravel(row["readings"][reading][score])[0]) for row in own]
+        means.setdefault(name, {})[method, reading] = float(np.mean(each))
+    best = "; ".join(f"{name} {_named(*max(some, key=lambda one: some[one]))}" for name, some in means.items())
+    pairs = {name: [some.get((PERCEPTRON, one)) for one in ("SIM", "cosine")] for name, some in means.items()}
+    apart = "; ".join(
+        f"{name} {a:.3f} and {b:.3f}" for name, (a, b) in pairs.items() if a is not None and b is not None
+    )
+    return f"Best {words}: {best}. The learned S, and the cosine of the very vectors it was trained with: {apart}."
 
 
 def _named(method: str, reading: str) -> str:
