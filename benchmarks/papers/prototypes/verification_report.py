@@ -74,7 +74,7 @@ its vectors, and by the paper's fusion of both. Below the first row each is the 
 UCI HAR: learned from windows of 21 people, eight of each person and activity, and judged by six of each of the nine
 others, evenly spaced so that none overlap; only pairs within one activity count {_counts(rows, "UCI HAR")}. The class
 is the person. Windows of a person and an activity come from one or two recordings, and share how the phone was worn:
-it is the sensor's place that is verified as much as the gait.
+it may be the sensor's place that is verified as much as the gait.
 
 {_metrics(rows, "UCI HAR", (*METRICS, *NETWORKS))}
 
@@ -146,7 +146,7 @@ def _verdict(rows: Rows) -> str:
     kept = "below" if rate < TARGET else "not below"
     return (
         f"The best verifier here is {name}, {rate:.3f}: {kept} the {TARGET:.3f} that was asked for. "
-        "A contrastive network that learned six speakers tells three others apart hardly better than by lot."
+        "The contrastive network, which learned the same six speakers, hardly knows the three others apart."
     )
 
 
