@@ -20,6 +20,7 @@ PROGRAMS = {
     "prototypes.shift": "Shift",
     "prototypes.fewshot": "FewShot",
     "prototypes.retrieval": "Retrieval",
+    "prototypes.mnist": "Mnist",
     "tap.supervised": "Supervised",
     "tap.selfsupervised": "Unlabelled",
     "tap.fewshot": "FewShot",
@@ -29,7 +30,6 @@ PROGRAMS = {
     "tloss.study": "Study",
 }  # tloss.ucr plans its rows by the files that there are
 WAITING = {
-    "prototypes.mnist": "Mnist",
     "tap.times": "Times",
     "tap.variants": "Variants",
 }  # complete, but no row was worked out yet
