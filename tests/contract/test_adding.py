@@ -51,8 +51,8 @@ def passed(report):
 
 
 def about(ids, method):
-    """The tests whose example is of this method, with its name and options left out."""
-    name = re.compile(rf"(?<![A-Za-z]){method}(\([^]]*?\)(?=[-\]]))?(?![A-Za-z])")
+    """The tests whose example is of this method, not of one that has it for an option; its name and options left out."""
+    name = re.compile(rf"(?<![A-Za-z=]){method}(\([^]]*?\)(?=[-\]]))?(?![A-Za-z])")
     return sorted(name.sub("…", one) for one in ids if name.search(one.partition("[")[2]))
 
 

@@ -435,3 +435,12 @@ class TestEvaluation:
     def test_it_draws_itself(self, people, kind):
         figure = tl.Verifier("dtw").fit(people).evaluate(people, n_resamples=5).plot(kind)
         assert "accepts" in figure.axes[0].get_xlabel()
+
+
+def test_what_becomes_of_the_callers_arrays_moves_no_score():
+    rng = np.random.default_rng(0)
+    X, y, asked = rng.standard_normal((40, 12)), np.arange(40) % 8, rng.standard_normal((2, 12))
+    gate = tl.Verifier("dtw", normalize="as-norm").calibrate(X, y, false_accept=0.05)
+    before = gate.verify(asked[0], asked[1]).score
+    X[:] = 7.0
+    assert gate.verify(asked[0], asked[1]).score == before

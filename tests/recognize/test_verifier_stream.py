@@ -134,3 +134,13 @@ def test_a_stream_says_what_it_needs(people):
     with pytest.raises(ValueError, match="sample has shape"):
         stream.push([1.0, 2.0])
     assert not hasattr(gate.calibrate(people), "boundaries_")
+
+
+def test_nobody_is_rejected_early_where_most_were_over_before_the_first_look():
+    rng = np.random.default_rng(0)
+    scores = np.full((3, 100), np.nan)
+    scores[-1], scores[:-1, :2], scores[:-1, 50:] = rng.standard_normal(100), 1.0, rng.standard_normal((2, 50)) - 3
+    impostor = np.arange(100) >= 50
+    found = boundaries(np.array([2, 4]), scores, impostor, ~impostor, (0.1, 0.1))
+    assert found.lower.tolist() == [-np.inf, -np.inf]
+    assert np.isfinite(found.upper).all()

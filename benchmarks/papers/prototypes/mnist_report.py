@@ -32,6 +32,13 @@ same once by the gradients of the other head. `worst of all`: images that stay r
 accuracy is of all 10 000 test images, the others are of the first {_attacked(rows)} (95 % intervals of up to ±
 {_half(rows)} points); an image that is wrong anyway counts as wrong under attack.
 
+Trained on all 60 000 images by AdamW at 3e-3 in one cycle, batches of six per class (the rival: of 60 drawn at random),
+with the authors' label smoothing of 0.2 and soft targets of pairs. Channels are dropped at a rate of 0.1, not 0.5, and
+there is no input noise but a tenth of a deviation: the authors' are for trainings a hundred times as long. All of this
+was chosen on the last 10 000 training images, by a script that is not kept: a plain classifier had .9895 with 0.5 and
+.9914 with 0.1 (5 000 steps); L_pair costs accuracy, .9800 with hard targets, .9841 with soft ones, .9881 without it
+(SIM, 1 500 steps).
+
 {shown[0]}
 
 {shown[1]}
@@ -85,12 +92,14 @@ def _masked(rows: Rows) -> str:
 it for robustness of similarities. Here one run of PGD-40 leaves SIM {single:.1f}; the worst of all attacks leaves SIM
 {worst:.1f} and DOL {dense:.1f}."""
     twice = _mean(some, "SIM", "softmax twice")
-    start += f" By the gradients of a softmax that is taken twice PGD-40 leaves {twice:.1f}."
+    close = ", so that is not what hides them" if abs(twice - single) < 3 else ""
+    start += f" With the softmax taken twice, as the authors have it, one run leaves {twice:.1f}{close}."
     if worst >= 10:
         return f"{start} Part of it stands up to these attacks."
     if single - worst >= 3:
-        return f"""{start} The {single - worst:.1f} points between are gradients that vanish, not images that cannot
-be moved: as far as these rows tell, the gain of the paper is of this kind."""
+        return f"""{start} The {single - worst:.1f} points between are images that another loss, longer steps, a restart
+or the other head's gradients do move: gradients that are no guide, and no robustness. As far as these rows tell, the
+gain of the paper is of this kind."""
     return f"""{start} On logits even one run finds almost every image."""
 
 

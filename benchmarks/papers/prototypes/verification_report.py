@@ -16,7 +16,7 @@ PROTOTYPES = {
     "Prototypes, SIM": "the paper's: the network, the perceptron S and the dense layer",
     "Prototypes, no L_aux": "that without the dense layer",
     "Prototypes, few steps": "40 steps of training",
-    "Prototypes, five each": "five prototypes for every person",
+    "Prototypes, five each": "five prototypes for every person: they count for classes, and change no pair",
     "Prototypes, pseudo-classes": "every person in five pieces by k-means of Rocket's vectors, learned as classes",
     "Prototypes, whitened, frozen": "over whitened Rocket vectors, which stay as they are",
     "Prototypes, pretrained": "over a causal network that first learned without labels",

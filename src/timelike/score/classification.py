@@ -25,15 +25,35 @@ def correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
     Parameters
     ----------
     truth, answer : array (item,)
-        Numbers or text, the same in both.
+        Numbers or text, the same in both. An answer that is None was refused, and is not right.
 
     Examples
     --------
     >>> correct(["a", "b", "b"], ["a", "a", "b"])
     array([ True, False,  True])
+    >>> correct(["a", "b", "b"], ["a", None, "b"])
+    array([ True, False,  True])
     """
-    known, given = _opened(truth, answer)
-    return np.asarray(known == given)
+    named = _named(answer)
+    if named is None:
+        known, given = _opened(truth, answer)
+        return np.asarray(known == given)
+    labels = read_labels(truth, "truth", "class")
+    if labels.shape != named.shape:
+        raise ValueError(f"truth has shape {labels.shape} and answer {named.shape}: expected one answer for each")
+    found = np.zeros(len(named), bool)
+    if named.any():
+        found[named] = correct(labels[named], np.asarray(answer, object)[named].tolist())
+    return found
+
+
+def _named(answer: Any) -> NDArray[np.bool_] | None:
+    """Which answers name a class, where some are None; None itself where all do."""
+    some = np.asarray(answer, object) if isinstance(answer, list | tuple) else answer
+    if not isinstance(some, np.ndarray) or some.dtype.kind != "O" or some.ndim != 1:
+        return None
+    named = np.array([one is not None for one in some.tolist()], bool)
+    return None if named.all() else named
 
 
 def accuracy(truth: Any, answer: Any) -> float:

@@ -17,6 +17,8 @@ from .verification import Errors, Floats, opened_pairs, sorted_errors
 Statistic = Callable[[Errors], Any]
 _equal: Statistic = attrgetter("equal")
 
+_FEWEST = 3  # subjects that are drawn anew
+
 
 def resampled_errors(
     distances: Any,
@@ -230,10 +232,13 @@ def _drawn(
     random_state: RandomState,
 ) -> Floats:
     """The statistic of as many draws of the units as asked for; pairs are sorted once, and only counted anew."""
+    n_resamples = whole(n_resamples, "n_resamples", 1)
+    if n_units < _FEWEST:  # every draw that has pairs of both kinds is the same: it would look like certainty
+        return np.empty(0)
     order = np.argsort(far, kind="stable")
     far, alike, units = far[order], alike[order], units[order]
     rng, found = generator(random_state), []
-    for _ in range(whole(n_resamples, "n_resamples", 1)):
+    for _ in range(n_resamples):
         drawn = np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
         counts = (drawn[units[:, 0]] * drawn[units[:, 1]]).astype(np.float64)
         if counts[alike].any() and counts[~alike].any():

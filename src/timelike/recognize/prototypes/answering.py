@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -12,15 +12,15 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from ...models import options
-from ...score.calibration import temperature
-from ...sequences import Sequences, as_one, as_sequences
-from ...sequences.arguments import real, whole
+from ...sequences import Sequences
+from ...sequences.arguments import flag, whole
 from ...train import Trained
 from ...train.trained import exact
+from ..verifier.asking import one_or_several
 from . import reading
 from .members import Floats, Members
 from .network import HEADS, PrototypeNetwork
-from .thresholds import Thresholds, accepting, rejecting
+from .thresholds import Thresholds
 from .verb import SimilarityOption
 
 if TYPE_CHECKING:
@@ -122,11 +122,11 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
 
         With `reject=True`, after `calibrate`, None for those that are like no class (see `novelty`).
         """
-        vectors = self.encode(X)
-        limit = self._known("reject=True").novelty if reject else np.inf
+        refuses, vectors = flag(reject, "reject"), self.encode(X)
+        limit = self._known("reject=True").novelty if refuses else np.inf
         best, scores = self._best(vectors)
         found: NDArray[Any] = self.classes_[best]
-        if not reject:
+        if not refuses:
             return found
         named = found.astype(object)
         named[(-scores if self.inference == "similarity" else self._novelty(vectors)) > limit] = None
@@ -147,7 +147,17 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
         return found
 
     def _temperature(self) -> float:
-        return self.thresholds_.temperature if hasattr(self, "thresholds_") else 1.0
+        if not hasattr(self, "thresholds_"):
+            return 1.0
+        self._refuse_other(self.thresholds_.inference, "calibrate(X, y)")
+        return self.thresholds_.temperature
+
+    def _refuse_other(self, calibrated: str, call: str) -> None:
+        if calibrated != self.inference:
+            raise ValueError(
+                f"inference={self.inference!r}: it was {calibrated!r} when this {type(self).__name__} was calibrated; "
+                f"set it back, or call {call} again"
+            )
 
     # --- pairs -------------------------------------------------------------------------------------------------------
 
@@ -203,18 +213,17 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     def _given(self, value: Any, name: str) -> tuple[Sequences, bool]:
         """Checked sequences, and whether it was a single one: (time,) or (time, *frame)."""
         self._require_fitted()
-        one = not isinstance(value, Sequences) and self._is_one(value)
-        sequences = as_one(value, name) if one else as_sequences(value, name)
+        if not hasattr(value, "__len__"):
+            raise TypeError(
+                f"{name} is a {type(value).__name__}: expected a sequence (time,) or (time, channel), or several"
+            )
+        sequences, one = one_or_several(value, self.frame_, name)
+        if len(sequences) == 0:
+            raise ValueError(f"{name} holds no sequences: expected at least one")
         if not self._takes_missing():
             sequences.refuse_missing(type(self).__name__, name)
         self._refuse_frame(sequences.frame, name)
         return sequences, one
-
-    def _is_one(self, value: Any) -> bool:
-        axes = np.ndim(value) if hasattr(value, "ndim") else None
-        if axes is None:  # a list: of numbers, or of sequences
-            return len(value) > 0 and all(np.ndim(entry) == 0 for entry in value)
-        return axes == 1 or (axes == 1 + len(self.frame_) and np.shape(value)[1:] == self.frame_)
 
     # --- what is new -------------------------------------------------------------------------------------------------
 
@@ -232,60 +241,22 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
             raise ValueError(f"{asked} needs a threshold: call calibrate(X, y) with examples that fit has not seen")
         return self.thresholds_
 
-    def calibrate(
-        self, X: Any, y: Any = None, *, unknown: Any = None, false_accept: float = 0.01, false_reject: float = 0.05
-    ) -> Self:
-        """Learn temperature and thresholds from examples that `fit` and `enroll` have not seen.
-
-        Parameters
-        ----------
-        X, y
-            Examples of classes that are known, with their classes, two or more, of some class two or more.
-        unknown : sequences, optional
-            Examples of no known class; then `predict(reject=True)` weighs both errors alike.
-        false_accept : float
-            `verify` accepts at most this share of pairs of different classes.
-        false_reject : float
-            Without `unknown`, `predict(reject=True)` rejects at most this share of known ones.
-        """
-        sequences = self._asked(X)
-        labels = self._classes(sequences, y, "there is no calibration")
-        shares = real(false_accept, "false_accept", 0, 1), real(false_reject, "false_reject", 0, 1)
-        codes = self._codes(labels)
-        same = _same_pairs(codes)
-        strange = None if unknown is None else self._novelty(self.encode(unknown))
-        vectors = self._vectors(sequences)
-        pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
-        self.thresholds_ = Thresholds(
-            temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
-            pair=accepting(pairs, same, shares[0]),
-            novelty=rejecting(self._novelty(vectors), strange, shares[1]),
-        )
-        return self
-
-    def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Which of the known classes each label is."""
-        self._refuse_mixture(labels)
-        places = np.searchsorted(self.classes_, labels)
-        missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
-        if len(missing):
-            raise ValueError(
-                f"y holds {missing.tolist()[0]!r}, which is no class of this {type(self).__name__}: enroll it, or give "
-                "such examples as unknown"
+    def _like_known(self, labels: NDArray[Any], name: str) -> NDArray[Any]:
+        """Labels of the kind that the classes so far are, in their dtype where that is one of numbers."""
+        self._refuse_mixture(labels, name)
+        if labels.dtype.kind == "U" or labels.dtype == self.classes_.dtype:
+            return labels
+        like = labels.astype(self.classes_.dtype)
+        if (like != labels).any():
+            odd = labels[like != labels].tolist()[0]
+            raise TypeError(
+                f"{name}: {odd!r} is given, and the classes so far are {self.classes_.dtype} numbers: expected such"
             )
-        return places.astype(np.int64)
+        return like
 
-    def _refuse_mixture(self, labels: NDArray[Any]) -> None:
+    def _refuse_mixture(self, labels: NDArray[Any], name: str) -> None:
         if (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):  # as text, 1 would be "1"
             known, other = self.classes_.tolist()[0], labels.tolist()[0]
-            raise TypeError(f"y holds {other!r}, and the classes so far are like {known!r}: expected the same kind")
-
-
-def _same_pairs(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of all pairs are of one class; there must be some of either kind."""
-    first, second = np.triu_indices(len(codes), 1)
-    same: NDArray[np.bool_] = codes[first] == codes[second]
-    if not same.any() or same.all():
-        kind = "of two classes" if same.any() else "of one class"
-        raise ValueError(f"X has no pair {kind}, and a threshold needs pairs of both kinds: give more examples")
-    return same
+            raise TypeError(
+                f"{name}: {other!r} is given, and the classes so far are like {known!r}: expected the same kind"
+            )

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ...models import options
 from ...sequences.arguments import flag, real, whole
-from .answering import Answering
+from .calibrating import Calibrating
 from .members import Floats, Members, centres, in_order
 
 
-class Enrolling(Answering):
+class Enrolling(Calibrating):
     """Classes come and go; a change happens as a whole or not at all."""
 
     n_prototypes = options.whole(1)
@@ -28,7 +28,7 @@ class Enrolling(Answering):
         extend: bool = False,
         n_prototypes: int | None = None,
         adapt_steps: int = 0,
-        adapt_rate: float = 1e-4,
+        adapt_rate: float = 0.05,
     ) -> Self:
         """Add classes by examples: their prototypes are means of vectors, and nothing is trained.
 
@@ -42,10 +42,12 @@ class Enrolling(Answering):
         extend : bool
             Whether examples may also be of classes that are known, whose prototypes they then move.
         n_prototypes : int, optional
-            How many prototypes a class gets, by k-means; 1, or for a class that is extended as many as it has.
+            How many prototypes a class gets, by k-means; as many as those of `fit`, or for a class that is extended as
+            many as it has.
         adapt_steps : int
             Steps of gradient descent, with momentum ½ and the rate `adapt_rate`, by which the prototypes of these
-            classes, and nothing else, are moved to tell these examples apart.
+            classes, and nothing else, are moved to tell these examples apart. The authors take a rate of 1e-4, by which
+            they hardly move.
         """
         self._require_fitted()
         flag(extend, "extend")
@@ -53,7 +55,7 @@ class Enrolling(Answering):
         count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is nothing to enroll")
-        self._refuse_mixture(labels)
+        labels = self._like_known(labels, "y")
         self._refuse_known(labels, extend)
         vectors = self._vectors(sequences)
         classes, members, touched = self._joined(labels, vectors, count)
@@ -67,7 +69,7 @@ class Enrolling(Answering):
     def forget(self, label: Any) -> Self:
         """Remove a class, its prototypes and its examples."""
         self._require_fitted()
-        place = self._codes(np.asarray([label]))[0]
+        place = self._place(label)
         if len(self.classes_) == 1:
             raise ValueError(f"{label!r} is the only class: enroll another before it is forgotten")
         stay, kept = self.members_.owners != place, self.owners_ != place
@@ -80,6 +82,17 @@ class Enrolling(Answering):
             np.delete(self.classes_, place), members, self.prototypes_[kept], _closed(self.owners_[kept], place)
         )
         return self
+
+    def _place(self, label: Any) -> int:
+        """Which of the classes has this label."""
+        if np.ndim(label) != 0:
+            raise TypeError(f"label is a {type(label).__name__}: expected one class; forget them one after the other")
+        self._refuse_mixture(np.asarray([label]), "label")
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            some = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
+            raise ValueError(f"label={label!r} is no class of this {type(self).__name__}: expected one of {some}")
+        return int(found[0])
 
     def _refuse_known(self, labels: NDArray[Any], extend: bool) -> None:
         known = np.intersect1d(labels, self.classes_)
@@ -96,7 +109,7 @@ class Enrolling(Answering):
         classes = np.unique(np.concatenate([self.classes_, labels]))
         moved = np.searchsorted(classes, self.classes_)
         codes = np.searchsorted(classes, labels).astype(np.int64)
-        counts = np.ones(len(classes), np.int64)
+        counts = np.full(len(classes), self.n_prototypes, np.int64)
         counts[moved] = self.members_.counts
         touched = np.unique(codes)
         if count is not None:
@@ -142,8 +155,7 @@ class Enrolling(Answering):
             each = self.network_.similarity.matrix(now, given).T
             empty = each.new_full((len(given), int(owners.max()) + 1), -torch.inf)
             loss = F.cross_entropy(empty.scatter_reduce(1, classes, each, "amax"), targets)
-            descent.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            own.grad = torch.autograd.grad(loss, own)[0]  # which leaves none in the network
             descent.step()
         found: Floats = all_of.masked_scatter(moving[:, None], own).detach().numpy()
         if not np.isfinite(found).all():

@@ -39,7 +39,8 @@ class Prototypes(Training):
     encoder : encoder, torch module or None
         None for the causal network of `SiameseGRU`, with vectors that need no training `beside` it. An encoder of the
         library that is not fitted is trained from its first weights with the labels; a fitted one goes on from what it
-        learned; one without a torch module, such as `Rocket`, is fitted and used as it is. A torch module takes
+        learned; one without a torch module, such as `Rocket`, is fitted and used as it is, by
+        128 whitened components where it has more than 512 features. A torch module takes
         (x, lengths), x (item, time, *frame), and gives vectors (item, feature). For images and vectors see
         `ImageEncoder` and `VectorEncoder`.
     similarity : {"cosine", "learned", "fused"} or None
@@ -63,7 +64,8 @@ class Prototypes(Training):
         The dense layer: a softmax, one with an additive margin, or none.
     averaging : {"exact", "moving", "gradient"}
         What prototypes are after `fit`: exact means in evaluation mode, or the paper's moving averages, which remember
-        earlier weights; or weights that are learned themselves.
+        earlier weights; or weights that are learned themselves. A class that is forgotten and enrolled again is the
+        same with "exact" only.
     momentum : float
         λ of the moving averages by which training is done.
     smoothing : float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ...train import Trained
 
 WIDEST = 512  # numbers of a vector; of more, as Rocket has them, whitened principal components are taken
 COMPONENTS = 128
+_NUMBERS = 1 << 21  # of a batch for a module of the caller's, whose activations nobody knows
 
 
 def checked(value: Any, name: str) -> Any:
@@ -62,19 +64,21 @@ def begun(
     if isinstance(encoder, nn.Module):
         return OwnModule(copy.deepcopy(encoder), sequences, standardize=standardize)
     if parts.has_learned(encoder):
-        return copy.deepcopy(encoder)
-    blank = parts.blank(encoder)
-    if "random_state" in blank.get_params() and blank.get_params()["random_state"] is None:
-        blank.set_params(random_state=random_state)
+        return _narrow(copy.deepcopy(encoder), sequences, random_state)
+    blank = parts.blank(_seeded(encoder, random_state))
     if isinstance(blank, Trained) and not freeze:
         with blank._fitting():
             blank._begin(blank._learn_from(sequences))
         blank.network_.eval()
         return blank
-    fitted = blank.fit(sequences, labels)
-    if fitted.encode(sequences[:1]).shape[1] > WIDEST:
-        return Whitened(fitted, n_features=COMPONENTS, random_state=random_state).fit(sequences)
-    return fitted
+    return _narrow(blank.fit(sequences, labels), sequences, random_state)
+
+
+def _narrow(encoder: Any, sequences: Sequences, random_state: RandomState) -> Any:
+    """The encoder, or where it has thousands of features and nothing to train, whitened components of these."""
+    if trainable(encoder) or encoder.encode(sequences[:1]).shape[1] <= WIDEST:
+        return encoder
+    return Whitened(encoder, n_features=COMPONENTS, random_state=random_state).fit(sequences)
 
 
 def companions(given: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
@@ -85,7 +89,13 @@ def companions(given: Any, sequences: Sequences, labels: Any, random_state: Rand
     if given is None:
         kinds: list[Any] = [Rocket(random_state=random_state), StatisticsEncoder()]
         given = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
-    return [parts.ready(parts.thawed(one), sequences, labels) for one in given]
+    return [parts.ready(_seeded(parts.thawed(one), random_state), sequences, labels) for one in given]
+
+
+def _seeded(encoder: Any, random_state: RandomState) -> Any:
+    """The encoder, or a copy with a seed where it has yet to learn and has none."""
+    unset = not parts.has_learned(encoder) and encoder.get_params(deep=False).get("random_state", 0) is None
+    return parts.blank(encoder).set_params(random_state=random_state) if unset else encoder
 
 
 def together(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -197,4 +207,6 @@ class OwnModule:
 
     def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """Vectors (item, feature) in evaluation mode."""
-        return vectors_of(self.network_.eval(), self._ready(X, "X"), threads_of(n_jobs))
+        most = max(1, _NUMBERS // math.prod(X.frame))
+        ready, network = self._ready(X, "X"), self.network_.eval()
+        return vectors_of(network, ready, threads_of(n_jobs), most=most, call=lambda module, x, n: module(x, n))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -10,21 +11,19 @@ from scipy.special import softmax
 
 from ...encode.base import Stream
 from ...sequences import Sequences
-from ...sequences.arguments import real, whole
+from ...sequences.arguments import whole
 from . import reading
 from .enrolling import Enrolling
-from .thresholds import rejecting
+from .thresholds import rejecting, strict_share
 
 
 class Bounds(NamedTuple):
-    """When a stream looks, how probable a class must be there, and how new what it sees may be.
-
-    Up to `novelty`, of each look, a class may be named; what is newer than the last of them is rejected at the end.
-    """
+    """When a stream looks, how probable a class must be to be named there, and how new what it sees may be at most."""
 
     looks: NDArray[np.int64]
     probability: float
-    novelty: NDArray[np.float64]
+    novelty: float
+    inference: str
 
 
 class Recognition(NamedTuple):
@@ -48,6 +47,9 @@ class PrototypeStream:
         self.n_samples = 0
         self.recognition = Recognition(None, 0.0, np.inf, False)
 
+    def __repr__(self) -> str:
+        return f"PrototypeStream({self.n_samples} samples, {self.recognition})"
+
     def push(self, sample: Any) -> Recognition:
         """What is known with this sample, a frame, or a number where there is one channel."""
         if self.recognition.certain:
@@ -57,7 +59,7 @@ class PrototypeStream:
         place = int(np.searchsorted(self._bounds.looks, self.n_samples))
         if place < len(self._bounds.looks) and self._bounds.looks[place] == self.n_samples:
             seen = self._seen()
-            sure = seen.probability >= self._bounds.probability and seen.novelty <= self._bounds.novelty[place]
+            sure = seen.probability >= self._bounds.probability and seen.novelty <= self._bounds.novelty
             self.recognition = seen._replace(certain=bool(sure))
         return self.recognition
 
@@ -67,7 +69,7 @@ class PrototypeStream:
             raise ValueError("the stream has seen no sample: push() some before finish()")
         if not self.recognition.certain:
             seen = self._seen()
-            strange = seen.novelty > self._bounds.novelty[-1]
+            strange = seen.novelty > self._bounds.novelty
             self.recognition = seen._replace(label=None if strange else seen.label, certain=True)
         return self.recognition
 
@@ -84,25 +86,37 @@ class Streaming(Enrolling):
     _records: ClassVar[tuple[type[Any], ...]] = (Bounds,)
 
     def calibrate_stream(
-        self, X: Any, y: Any = None, *, wrong: float = 0.05, false_reject: float = 0.05, n_looks: int = 8
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        unknown: Any = None,
+        wrong: float = 0.05,
+        false_reject: float = 0.05,
+        n_looks: int = 8,
     ) -> Self:
         """Learn from prefixes of examples, which `fit` has not seen, when a stream may decide.
 
         A stream looks `n_looks` times. It names a class before its end where that is so probable that at most the share
-        `wrong` of these examples would have been named wrongly, one more counted; where there are too few to show
-        that, it waits for the end. `false_reject` is the share of known examples that are too new at each look.
+        `wrong` of these examples would have been named wrongly, one more counted, and where what it has seen is no
+        newer than whole examples may be; with too few examples to show that, it waits for the end. There it rejects as
+        `predict(reject=True)` does: at most the share `false_reject` of known examples, or, with `unknown` ones, so
+        that both errors are weighed alike. Strangers that would have been named count as named wrongly.
         """
         self._require_stream()
-        share, few = real(wrong, "wrong", 0, 1), real(false_reject, "false_reject", 0, 1)
+        share, few = strict_share(wrong, "wrong"), strict_share(false_reject, "false_reject")
         sequences = self._asked(X)
         codes = self._codes(self._classes(sequences, y, "there is no calibration"))
+        strange = None if unknown is None else self._given(unknown, "unknown")[0]
         looks = _looks(sequences.lengths, whole(n_looks, "n_looks", 1))
-        seen = [self._recognized(self._vectors(_begun(sequences, look))) for look in looks.tolist()]
-        right = np.stack([labels == self.classes_[codes] for labels, _, _ in seen])
-        sure = np.stack([probabilities for _, probabilities, _ in seen])
-        new = np.array([rejecting(novelty, None, few) for _, _, novelty in seen])
-        known = np.stack([novelty <= bound for (_, _, novelty), bound in zip(seen, new, strict=True)])
-        self.bounds_ = Bounds(looks, least_probability(np.where(known, sure, -np.inf), right, share), new)
+        ends = [self._novelty(self._vectors(some)) for some in (sequences, strange) if some is not None]
+        limit = rejecting(ends[0], ends[1] if strange is not None else None, few)
+        everyone = sequences if strange is None else _joined(sequences, strange)
+        truth = np.append(codes, np.full(len(everyone) - len(codes), -1))
+        seen = [self._recognized(self._vectors(_begun(everyone, look))) for look in looks.tolist()]
+        right = np.stack([np.searchsorted(self.classes_, labels) == truth for labels, _, _ in seen])
+        sure = np.stack([np.where(novelty <= limit, probable, -np.inf) for _, probable, novelty in seen])
+        self.bounds_ = Bounds(looks, least_probability(sure, right, share), limit, self.inference)
         return self
 
     def stream(self) -> PrototypeStream:
@@ -115,10 +129,10 @@ class Streaming(Enrolling):
         >>> y = np.repeat(["fast", "slow"], 40)
         >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[::2], y[::2]).calibrate_stream(X[1::2], y[1::2])
         >>> stream = model.stream()
-        >>> for sample in X[1]:
+        >>> for sample in X[3]:
         ...     if stream.push(sample).certain:
         ...         break
-        >>> stream.finish().label, stream.n_samples < 40
+        >>> stream.finish().label, stream.n_samples <= 40
         ('fast', True)
         """
         self._require_stream()
@@ -127,8 +141,12 @@ class Streaming(Enrolling):
                 "a stream needs to know when it may decide: call calibrate_stream(X, y) with examples that fit has "
                 "not seen"
             )
+        self._refuse_other(self.bounds_.inference, "calibrate_stream(X, y)")
         streams = [one.stream() for one in (self.encoder_, *self.beside_)]
-        return PrototypeStream(self, streams[0] if len(streams) == 1 else reading.Together(streams), self.bounds_)
+        # a copy that stays as it is, whatever is enrolled or forgotten meanwhile
+        return PrototypeStream(
+            copy.copy(self), streams[0] if len(streams) == 1 else reading.Together(streams), self.bounds_
+        )
 
     def _require_stream(self) -> None:
         self._require_fitted()
@@ -171,6 +189,10 @@ def _looks(lengths: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Numbers of samples after which to look, the last when nine in ten are over."""
     end = int(np.quantile(lengths, 0.9))
     return np.unique(np.ceil(np.arange(1, count + 1) * end / count).astype(np.int64))
+
+
+def _joined(one: Sequences, other: Sequences) -> Sequences:
+    return Sequences([*one, *other])
 
 
 def _begun(sequences: Sequences, steps: int) -> Sequences:

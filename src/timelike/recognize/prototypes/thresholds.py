@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...sequences.arguments import real
 
 Floats = NDArray[np.float64]
 
 
 class Thresholds(NamedTuple):
-    """A temperature of class scores, the least similarity of a pair to accept, the most novelty of what is known."""
+    """A temperature of class scores, the least similarity of a pair to accept, the most novelty of what is known.
+
+    The temperature is that of scores by `inference`.
+    """
 
     temperature: float
     pair: float
     novelty: float
+    inference: str
 
 
-def accepting(scores: Floats, same: NDArray[np.bool_], false_accept: float) -> float:
-    """The least score to accept, so that at most this share of pairs that are not the same has it or more.
+def strict_share(value: Any, name: str) -> float:
+    """A rate between 0 and 1, neither of them.
 
-    Halfway between two scores that occur, where it can be: a score that is equal by rounding only is not turned over.
-
-    >>> accepting(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, False, False, True]), 0.34)
-    1.5
-    >>> accepting(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, False, False, True]), 0.0)
-    2.5
+    >>> strict_share(1, "wrong")
+    Traceback (most recent call last):
+        ...
+    ValueError: wrong=1: expected a share between 0 and 1, such as 0.05
     """
-    impostors, every = np.sort(scores[~same]), np.unique(scores)
-    allowed = int(np.floor(false_accept * len(impostors) * (1 + 1e-12)))
-    least = every[every > impostors[len(impostors) - 1 - allowed]]
-    # more impostors than allowed may have one score, and then all above it are needed
-    below = impostors[len(impostors) - 1 - allowed]
-    return float((below + least[0]) / 2) if len(least) else float(np.nextafter(below, np.inf))
+    if real(value, name, above=0.0) >= 1:
+        raise ValueError(f"{name}={value}: expected a share between 0 and 1, such as 0.05")
+    return float(value)
 
 
 def rejecting(known: Floats, unknown: Floats | None, false_reject: float) -> float:

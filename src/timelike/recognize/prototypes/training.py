@@ -91,6 +91,11 @@ class Training(Streaming):
         return codes.astype(np.int64)
 
     def _take_encoder(self, sequences: Sequences, codes: NDArray[np.int64]) -> None:
+        if self.encoder is None and len(self.frame_) > 1:
+            raise ValueError(
+                f"X has frames of shape {self.frame_}: the default encoder is for channels; for single images use "
+                'encoder=ImageEncoder() and Sequences(X, layout="nchw"), for sequences of images FrameEncoder()'
+            )
         how: dict[str, Any] = {"freeze": self.freeze, "standardize": self.standardize}
         self.encoder_ = reading.begun(self.encoder, sequences, codes, random_state=self.random_state, **how)
         first = reading.vectors(self.encoder_, sequences[:1])
@@ -102,7 +107,8 @@ class Training(Streaming):
 
     def _alone(self) -> bool:
         """Whether nothing is put beside the encoder where nothing is said about it."""
-        return self.encoder is not None or self.similarity.kind != "cosine" or len(self.frame_) > 1
+        other = self.similarity.kind != "cosine" or self.averaging != "exact"
+        return self.encoder is not None or other
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         learned = Similarity(self.n_vector_, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
@@ -118,6 +124,11 @@ class Training(Streaming):
 
     def _objective(self, sequences: Sequences, targets: NDArray[np.int64]) -> Learning:
         kept = self.freeze or not reading.trainable(self.encoder_)
+        if kept and self.adversary is not None:
+            raise ValueError(
+                f"adversary={self.adversary!r:.60}: {type(self.encoder_).__name__} is used as it is, and there is "
+                "nothing to train against it; give an encoder with a torch module"
+            )
         for weight in self.network_.encoder.parameters():
             weight.requires_grad_(not kept)
         ready = sequences if kept else self.encoder_._ready(sequences, "X")
@@ -185,7 +196,9 @@ class Training(Streaming):
             self.prototypes_ = np.concatenate(each)
             self.owners_ = np.repeat(np.arange(len(each)), [len(some) for some in each])
         else:
-            self.prototypes_ = self.network_.averages.detach().numpy().copy()
+            each = [centres(self.members_.of(k), 1)[0] for k in range(len(counts))]
+            seen = self.network_.seen.numpy() | (self.averaging == "gradient")  # a short training may not show all
+            self.prototypes_ = np.where(seen[:, None], self.network_.averages.detach().numpy(), np.stack(each))
             self.owners_ = np.arange(len(counts))
         self.network_.place(self.prototypes_, self.owners_)
 
@@ -209,6 +222,8 @@ class Training(Streaming):
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
+        if self.auxiliary is None and self.inference != "similarity":
+            raise ValueError(f"inference={self.inference!r}: auxiliary=None has no dense head; use 'similarity'")
         if self.averaging != "exact" and self.n_prototypes > 1:
             raise ValueError(
                 f"n_prototypes={self.n_prototypes}: averaging={self.averaging!r} has one for every class; use 'exact'"
@@ -245,4 +260,21 @@ class Training(Streaming):
         encoder = reading.module_of(state["encoder_"]).state_dict()  # of which `unit` is no part
         theirs = {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
         super()._take_up(state | {"network_": state["network_"] | theirs})
+        self._refuse_mismatch()
         self.network_.place(self.prototypes_, self.owners_)
+
+    def _refuse_mismatch(self) -> None:
+        """An error for a folder whose arrays do not belong together, before anything computes with them."""
+        members, n_classes = self.members_, len(self.classes_)
+        shapes = {members.vectors.ndim, self.prototypes_.ndim} == {2} and self.owners_.ndim == members.owners.ndim == 1
+        if not shapes or members.vectors.shape[1] != self.prototypes_.shape[1] or len(members.counts) != n_classes:
+            raise ValueError("prototypes_ and members_ have shapes that do not belong together")
+        if not (np.isfinite(members.vectors).all() and np.isfinite(self.prototypes_).all()):
+            raise ValueError("prototypes_ and members_ hold numbers that are not finite")
+        for name, owners, rows in (
+            ("owners_", self.owners_, len(self.prototypes_)),
+            ("members_.owners", members.owners, len(members.vectors)),
+        ):
+            every = np.array_equal(np.unique(owners), np.arange(n_classes))
+            if len(owners) != rows or not every or (np.diff(owners) < 0).any():
+                raise ValueError(f"{name}: expected the {n_classes} classes in their order, {rows} numbers in all")

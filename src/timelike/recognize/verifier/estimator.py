@@ -148,7 +148,8 @@ class Verifier(Streaming):
         """Sequences ready to be tried against each other; the cohort is kept."""
         self.__dict__.pop("cohort_", None)
         if self.normalize is not None:
-            self.cohort_ = sequences.replace(labels=labels) if cohort is None else self._cohort(cohort)
+            # a copy, as what the caller does to the arrays later must not move a score
+            self.cohort_ = (sequences.replace(labels=labels) if cohort is None else self._cohort(cohort)).copy()
         elif cohort is not None:
             raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
         kept = kept_pairs(within, apart, len(sequences))

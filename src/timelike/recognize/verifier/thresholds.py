@@ -86,5 +86,7 @@ def _never_reached(scores: Floats, rate: float) -> Floats:
     spread = np.where(spread > 0, spread, 1.0)
     scaled = np.where(there, (scores - mean) / spread, -np.inf)  # a sequence that is over reaches nothing
     peak = threshold_at(scaled.max(axis=0), rate)
+    if not np.abs(peak) < np.finfo(np.float64).max:  # most were over before any look: nothing is known of looks
+        return np.full(len(scores), np.inf)
     highest = np.where(scaled < peak, np.where(there, scores, -np.inf), -np.inf).max(axis=1)
     return np.asarray(np.maximum((mean + peak * spread)[:, 0], np.nextafter(highest, np.inf)))  # whatever rounding did

@@ -1,0 +1,72 @@
+"""Temperature and thresholds, learned from examples that were held out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...score.calibration import temperature
+from ..verifier.thresholds import threshold_at
+from .answering import Answering
+from .thresholds import Thresholds, rejecting, strict_share
+
+
+class Calibrating(Answering):
+    """Answers that know how sure they are, when to accept and when to refuse."""
+
+    def calibrate(
+        self, X: Any, y: Any = None, *, unknown: Any = None, false_accept: float = 0.01, false_reject: float = 0.05
+    ) -> Self:
+        """Learn temperature and thresholds from examples that `fit` and `enroll` have not seen.
+
+        Parameters
+        ----------
+        X, y
+            Examples of classes that are known, with their classes, two or more, of some class two or more.
+        unknown : sequences, optional
+            Examples of no known class; then `predict(reject=True)` weighs both errors alike.
+        false_accept : float
+            `verify` accepts another pair of different classes with at most this probability; an error where the pairs
+            of X are too few to show so small a one.
+        false_reject : float
+            Without `unknown`, `predict(reject=True)` rejects at most this share of known ones.
+        """
+        sequences = self._asked(X)
+        labels = self._classes(sequences, y, "there is no calibration")
+        shares = strict_share(false_accept, "false_accept"), strict_share(false_reject, "false_reject")
+        codes = self._codes(labels)
+        same = _same_pairs(codes)
+        strange = None if unknown is None else self._novelty(self._vectors(self._given(unknown, "unknown")[0]))
+        vectors = self._vectors(sequences)
+        pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
+        self.thresholds_ = Thresholds(
+            temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
+            pair=threshold_at(pairs[~same], shares[0]),
+            novelty=rejecting(self._novelty(vectors), strange, shares[1]),
+            inference=self.inference,
+        )
+        return self
+
+    def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Which of the known classes each label is."""
+        self._refuse_mixture(labels, "y")
+        places = np.searchsorted(self.classes_, labels)
+        missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
+        if len(missing):
+            raise ValueError(
+                f"y holds {missing.tolist()[0]!r}, which is no class of this {type(self).__name__}: enroll it, or give "
+                "such examples as unknown"
+            )
+        return places.astype(np.int64)
+
+
+def _same_pairs(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of all pairs are of one class; there must be some of either kind."""
+    first, second = np.triu_indices(len(codes), 1)
+    same: NDArray[np.bool_] = codes[first] == codes[second]
+    if not same.any() or same.all():
+        kind = "of two classes" if same.any() else "of one class"
+        raise ValueError(f"X has no pair {kind}, and a threshold needs pairs of both kinds: give more examples")
+    return same
