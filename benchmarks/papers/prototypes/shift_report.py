@@ -36,8 +36,8 @@ from, as many asked for.
 {table(head, lines)}
 
 `dense alone` is the default network of `Prototypes` with a dense layer, trained by that layer's loss alone; `network`
-is `Prototypes(beside=[])`, by either head; `perceptron`, where it has rows, the same with the paper's similarity; `Prototypes` is at its
-defaults, `Discriminant` with `classes="known"` and the nearest neighbour, `Rocket, ridge` an `EmbeddingClassifier`.
+is `Prototypes(beside=[])`, by either head; `perceptron`, where it has rows, the same with the paper's similarity;
+`Prototypes` is at its defaults, `Discriminant` with `classes="known"` and the nearest neighbour, `Rocket, ridge` an `EmbeddingClassifier`.
 
 {_verdict(rows)}
 
@@ -72,5 +72,5 @@ def _verdict(rows: Rows) -> str:
             said.append(f"{name} {mean(gains):+.1f} points, better in {better} of {len(gains)}")
     if not said:
         return "No fold can be compared yet."
-    return f"""Against `dense alone`, on the same folds: {"; ".join(said)}. A fold has some 216 windows, of which one more
-or less is half a point, and one seed: differences of a point or two are chance."""
+    return f"""Against `dense alone`, on the same folds: {"; ".join(said)}. A fold has some 216 windows, of which
+one more or less is half a point, and there is one seed: differences of a point or two are chance."""
