@@ -37,7 +37,8 @@ from, as many asked for.
 
 `dense alone` is the default network of `Prototypes` with a dense layer, trained by that layer's loss alone; `network`
 is `Prototypes(beside=[])`, by either head; `perceptron`, where it has rows, the same with the paper's similarity;
-`Prototypes` is at its defaults, `Discriminant` with `classes="known"` and the nearest neighbour, `Rocket, ridge` an `EmbeddingClassifier`.
+`Prototypes` is at its defaults, `Discriminant` with `classes="known"` and the nearest neighbour,
+`Rocket, ridge` an `EmbeddingClassifier`.
 
 {_verdict(rows)}
 
