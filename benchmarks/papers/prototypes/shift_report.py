@@ -36,8 +36,9 @@ from, as many asked for.
 {table(head, lines)}
 
 `dense alone` is the default network of `Prototypes` with a dense layer, trained by that layer's loss alone; `network`
-is `Prototypes(beside=[])`, by either head; `perceptron` the same with the paper's similarity; `Prototypes` is at its
-defaults, `Discriminant` with `classes="known"` and the nearest neighbour, `Rocket, ridge` an `EmbeddingClassifier`.
+is `Prototypes(beside=[])`, by either head; `perceptron`, where it has rows, the same with the paper's similarity;
+`Prototypes` is at its defaults, `Discriminant` with `classes="known"` and the nearest neighbour,
+`Rocket, ridge` an `EmbeddingClassifier`.
 
 {_verdict(rows)}
 
@@ -70,4 +71,7 @@ def _verdict(rows: Rows) -> str:
         if gains:
             better = sum(gain > 0 for gain in gains)
             said.append(f"{name} {mean(gains):+.1f} points, better in {better} of {len(gains)}")
-    return f"Against `dense alone`, on the same folds: {'; '.join(said)}." if said else "No fold can be compared yet."
+    if not said:
+        return "No fold can be compared yet."
+    return f"""Against `dense alone`, on the same folds: {"; ".join(said)}. A fold has some 216 windows, of which
+one more or less is half a point, and there is one seed: differences of a point or two are chance."""
