@@ -37,7 +37,7 @@ with the authors' label smoothing of 0.2 and soft targets of pairs. Channels are
 there is no input noise but a tenth of a deviation: the authors' are for trainings fifty times as long. Learning rate,
 dropout and the targets of pairs were chosen on the last 10 000 training images, one seed each, by a script that is not
 kept: a plain classifier had .9895 with dropout 0.5 and .9914 with 0.1 (5 000 steps); L_pair costs accuracy, .9800 with
-hard targets, .9841 with soft ones, .9881 without it (SIM, 1 500 steps). The number of steps is what a few minutes allow.
+hard targets, .9841 with soft ones, .9881 without it (SIM, 1 500 steps). Steps are what a few minutes allow.
 One seed: differences of a point or two between networks say nothing.
 
 {shown[0]}
