@@ -21,7 +21,7 @@ from timelike.train.loop import evaluating
 FILE, BOUNDS, BUDGET = "mnist.npz", (0.0, 1.0), 0.3
 STEPS = {"clean": 10_000, "adversarial": 2000, "ablation": 2000}
 RATE, BATCH, DECAY, SMOOTHED = 3e-3, 60, 1e-4, 0.2
-DROPPED = 0.1  # channels; the authors' half is for trainings a hundred times as long
+DROPPED = 0.1  # channels; the authors' half is for trainings fifty times as long
 ADVERSARY = PGD(BUDGET, steps=7, step=0.1, bounds=BOUNDS)
 
 # what is taken out or put in another's place, one at a time
