@@ -581,3 +581,15 @@ def test_an_adversary_is_saved_with_its_model(tmp_path):
     model = tl.Prototypes(encoder=encoder, hidden=4, max_steps=2, adversary=adversary, random_state=0)
     model.fit(X, np.arange(12) % 2).save(tmp_path / "model")
     assert tl.load_model(tmp_path / "model").adversary == adversary
+
+
+def test_an_encoder_that_averages_over_time_is_attacked_as_it_predicts():
+    rng = np.random.default_rng(0)
+    X = tl.Sequences([np.sin(np.arange(60 - i % 7) / pace + rng.uniform(0, 6)) for pace in (2, 5) for i in range(8)])
+    y = np.repeat([0, 1], 8)
+    encoder = tl.SiameseGRU(hidden=4, max_frames=10, random_state=0)
+    model = tl.Prototypes(encoder=encoder, max_steps=20, random_state=0).fit(X, y)
+    assert model.encoder_.coarse_.factor > 1
+    x, lengths = X.tensor()
+    logits = target_of(model, None)(x.double(), lengths)
+    np.testing.assert_allclose(logits.detach().numpy(), model.class_scores(X), atol=1e-4)

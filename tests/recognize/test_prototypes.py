@@ -471,6 +471,17 @@ class TestEncoders:
             tl.Prototypes(encoder="rocket").fit(waves())
 
 
+class TestCheckpoints:
+    def test_a_training_goes_on_with_the_encoder_that_it_began_with(self, tmp_path):
+        causal = {"n_features": 8, "channels": 4, "depth": 2, "reduced": 5, "max_steps": 2}
+        one, other = (tl.CausalEncoder(**causal, random_state=seed).fit(waves()) for seed in (0, 1))
+        how = {"hidden": 7, "checkpoint": tmp_path / "c", "random_state": 0}
+        tl.Prototypes(encoder=one, max_steps=3, **how).fit(waves())
+        assert tl.Prototypes(encoder=one, max_steps=5, **how).fit(waves()).history_.n_steps == 5
+        with pytest.raises(ValueError, match="encoder"):
+            tl.Prototypes(encoder=other, max_steps=6, **how).fit(waves())
+
+
 class TestThresholds:
     def test_rejecting_by_known_ones_alone(self):
         rng = np.random.default_rng(0)
@@ -582,6 +593,13 @@ class TestStreams:
         for sample in waves(seed=4)[0]:
             assert stream.push(sample) == other.push(sample)
         assert stream.finish().label in {None, *model.classes_}
+
+    def test_a_stream_of_short_sequences_may_be_long(self):
+        model = tl.Prototypes(beside=[], max_steps=2, random_state=0).fit(waves()).calibrate_stream(waves(seed=2))
+        stream = model.stream()
+        for sample in np.sin(np.arange(600) / 50):
+            stream.push(sample)
+        assert stream.finish().certain
 
     def test_too_few_examples_leave_it_to_the_end(self):
         assert least_probability(np.ones((3, 5)), np.ones((3, 5), bool), 0.05) == np.inf

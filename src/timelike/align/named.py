@@ -34,6 +34,8 @@ def resolve(metric: Any) -> Metric:
     kinds = by_name()
     if isinstance(metric, str) and metric in kinds:
         return kinds[metric]()
+    if callable(getattr(metric, "metric", None)):  # of `Prototypes`, which compares and is no metric itself
+        raise ValueError(f"metric={metric!r:.80}: expected a Metric; fit it, and give metric=model.metric()")
     raise ValueError(
         f"metric={metric!r}: expected a Metric such as timelike.DTW(), or one of {', '.join(sorted(kinds))}"
     )

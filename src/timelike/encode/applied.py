@@ -45,6 +45,9 @@ def vectors_of(
             x, lengths = ready[chosen].tensor()
             known = None if bool((lengths == x.shape[1]).all()) else lengths
             found = (asked(x.to(dtype), known) if call is None else call(asked, x.to(dtype), lengths)).numpy()
+            if found.ndim != 2 or len(found) != len(chosen):
+                name, shape = type(network).__name__, tuple(x.shape)
+                raise ValueError(f"{name} gives {found.shape} for sequences {shape}: expected (item, feature)")
             if not vectors.size:
                 vectors = np.empty((len(ready), found.shape[1]), np.float32)
             vectors[chosen] = found

@@ -126,7 +126,7 @@ class KMedoids(_Clusters):
         """Find the medoids of X."""
         with self._fitting():
             sequences, rng = self._begin(X), check_random_state(legacy_seed(self.random_state))
-            self.metric_ = named.ready(self.metric, sequences) if y is None else named.ready(self.metric, sequences, y)
+            self.metric_ = named.ready(self.metric, sequences)
             distances = self.metric_.pairwise(sequences)
             chance = isinstance(self.init, str) and self.init != "build"
             tries = [

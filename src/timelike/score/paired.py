@@ -31,10 +31,18 @@ def mcnemar(first: Any, second: Any) -> float:
     """
     from scipy.special import bdtr
 
-    a, b = (np.asarray(side, bool) for side in (first, second))
+    a, b = (_right_or_wrong(side, name) for side, name in ((first, "first"), (second, "second")))
     _refuse_unlike(a, b)
     wins, losses = int((a & ~b).sum()), int((b & ~a).sum())
     return float(min(1.0, 2 * bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
+
+
+def _right_or_wrong(side: Any, name: str) -> NDArray[np.bool_]:
+    """Whether each answer is right; labels are not that, and would all count as right."""
+    given = np.asarray(side)
+    if given.dtype.kind not in "biuf" or not np.isin(given, (0, 1)).all():
+        raise TypeError(f"{name}: expected whether each answer is right, such as score.correct(truth, answer) gives")
+    return given.astype(bool)
 
 
 def permutation(

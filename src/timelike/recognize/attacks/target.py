@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ...sequences import Sequences
 from ...sequences.arguments import one_of
+from ...sequences.coarse import Coarse
 from ...sequences.doors import read_labels
 from ...sequences.moments import Moments
 from ...sequences.padding import valid
@@ -93,11 +94,11 @@ def _fitted(model: Any, network: Any, head: Head) -> Target:
             f"head={head!r}: the dense head knows the classes of fit only, and classes were enrolled or forgotten "
             "since; use head='similarity'"
         )
-    twin, read = exact(network), _standardizing(model)
+    twin, read, coarse = exact(network), _standardizing(model), getattr(model.encoder_, "coarse_", None)
     companions = len(getattr(model, "beside_", ())) > 0
 
     def logits(x: Tensor, lengths: Tensor) -> Tensor:
-        own = twin(read(x, lengths), lengths)
+        own = twin(*_coarser(coarse, read(x, lengths), lengths))
         found = []
         if head != "dense":
             whole = torch.cat(_shares(model, own, x, lengths), dim=1) if companions else own
@@ -121,6 +122,18 @@ def _standardizing(model: Any) -> LogitsOf:
         return ready.flatten(2) if flat else ready
 
     return read
+
+
+def _coarser(coarse: Coarse | None, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Means over stretches of time, where the encoder reads these, with gradients; and how many there are of each."""
+    if coarse is None or bool((torch.from_numpy(coarse.lengths(lengths.numpy())) == lengths).all()):
+        return x, lengths
+    frames = torch.from_numpy(coarse.lengths(lengths.numpy()))
+    found = x.new_zeros(len(x), int(frames.max()), *x.shape[2:])
+    for length in torch.unique(lengths).tolist():
+        shares, own = torch.from_numpy(coarse.shares(length)).to(x), lengths == length
+        found[own, : len(shares)] = torch.einsum("ft,nt...->nf...", shares, x[own, :length])
+    return found, frames
 
 
 def _shares(model: Any, own: Tensor, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

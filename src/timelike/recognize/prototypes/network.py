@@ -125,7 +125,7 @@ class Angles(nn.Module):
         """(item, class)."""
         return self.scale * F.linear(F.normalize(vectors, dim=-1), F.normalize(self.weight, dim=-1))
 
-    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+    def loss(self, logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
         """Cross-entropy with s (cos − m) for the class that it is."""
         taken = F.one_hot(labels, logits.shape[1]) * (self.scale * self.margin)
-        return F.cross_entropy(logits - taken, labels)
+        return F.cross_entropy(logits - taken, labels, label_smoothing=smoothing)

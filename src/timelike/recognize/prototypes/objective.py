@@ -128,7 +128,7 @@ class Learning(Objective):
     def _dense(self, dense: nn.Module, vectors: Tensor, labels: Tensor) -> Tensor:
         logits = dense(vectors)
         if isinstance(dense, Angles):
-            return dense.loss(logits, labels)
+            return dense.loss(logits, labels, self.recipe.smoothing)
         return F.cross_entropy(logits, labels, label_smoothing=self.recipe.smoothing)
 
     def _known(self) -> Tensor | None:

@@ -21,12 +21,14 @@ from ...metric.comparer import Comparer
 from ...metric.discriminant.whitened import Whitened
 from ...models import parts
 from ...sequences import Sequences
+from ...sequences.coarse import Coarse
 from ...sequences.moments import Moments
 from ...sequences.sampling import RandomState
 from ...train import Trained
 
 WIDEST = 512  # numbers of a vector; of more, as Rocket has them, whitened principal components are taken
 COMPONENTS = 128
+FRAMES = 256  # of a sequence, which longer ones are averaged to, as `SiameseGRU` does
 _NUMBERS = 1 << 21  # of a batch for a module of the caller's, whose activations nobody knows
 
 
@@ -60,7 +62,10 @@ def begun(
     """A copy of the encoder to work with: as it is if it has learned, drawn if labels will train it, else fitted."""
     encoder = parts.thawed(given)
     if encoder is None:
-        encoder = SiameseGRU(standardize=standardize, random_state=random_state)
+        # means over stretches of time are for long sequences, and a stream of them has an end
+        long = Coarse.of(sequences.lengths, FRAMES).factor > 1
+        how: dict[str, Any] = {"max_frames": FRAMES if long else None, "standardize": standardize}
+        encoder = SiameseGRU(random_state=random_state, **how)
     if isinstance(encoder, nn.Module):
         return OwnModule(copy.deepcopy(encoder), sequences, standardize=standardize)
     if parts.has_learned(encoder):

@@ -16,6 +16,8 @@ from . import reading
 from .enrolling import Enrolling
 from .thresholds import rejecting, strict_share
 
+_TRIED = 1000  # probabilities, of those that occur
+
 
 class Bounds(NamedTuple):
     """When a stream looks, how probable a class must be to be named there, and how new what it sees may be at most."""
@@ -175,7 +177,8 @@ def least_probability(sure: NDArray[np.float64], right: NDArray[np.bool_], share
     inf
     """
     n_items, found = sure.shape[1], np.inf
-    for least in np.unique(sure[np.isfinite(sure)])[::-1]:
+    every = np.unique(sure[np.isfinite(sure)])
+    for least in every[:: -max(1, len(every) // _TRIED)]:
         decided = sure >= least
         first = decided.argmax(axis=0)
         wrong = decided.any(axis=0) & ~right[first, np.arange(n_items)]

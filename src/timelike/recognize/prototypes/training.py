@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ...metric.objectives.perturbation import Perturbation
-from ...models import options
+from ...models import fingerprint, options, parts
 from ...sequences import Sequences
 from ...train import Objective, OneCycle, Schedule, Steps
 from ..attacks.base import Attack
@@ -99,8 +99,6 @@ class Training(Streaming):
         how: dict[str, Any] = {"freeze": self.freeze, "standardize": self.standardize}
         self.encoder_ = reading.begun(self.encoder, sequences, codes, random_state=self.random_state, **how)
         first = reading.vectors(self.encoder_, sequences[:1])
-        if first.ndim != 2:
-            raise ValueError(f"encoder gives shape {first.shape} for one sequence: expected (item, feature)")
         self.n_vector_, self.trained_classes_, self.enrolled_ = int(first.shape[1]), self.classes_, False
         given = ([] if self._alone() else None) if self.beside is None else self.beside
         self.beside_ = reading.companions(given, sequences, self.classes_[codes], self.random_state)
@@ -142,6 +140,18 @@ class Training(Streaming):
             symmetric=self.symmetrize,
             moments=self.moments_ if self.adversary is not None else None,
         )
+
+    def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
+        """Also what the encoder knew before, if it did, and the vectors that stay: options do not say."""
+        found = super()._settings(sequences, targets)
+        known = [] if self._blank() else [w.detach().numpy() for w in self.network_.encoder.state_dict().values()]
+        known += [] if self.moments_ is None else list(self.moments_)
+        return found | {"encoder": fingerprint(*(np.ascontiguousarray(one) for one in known))}
+
+    def _blank(self) -> bool:
+        """Whether the encoder begins with weights that are drawn."""
+        given = parts.thawed(self.encoder)
+        return not (isinstance(given, nn.Module) or parts.has_learned(given))
 
     def _recipe(self, sequences: Sequences) -> Recipe:
         return Recipe(
