@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import timelike as tl
-from timelike.recognize.prototypes.cosine import Cosine, Fused
+from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity
 from timelike.recognize.prototypes.members import centres, in_order
 from timelike.recognize.prototypes.network import PrototypeNetwork
 from timelike.recognize.prototypes.objective import Learning, Recipe
@@ -109,7 +109,7 @@ class TestAnswers:
     @pytest.mark.parametrize("kind", ["cosine", "fused"])
     def test_other_similarities_say_the_same_in_torch_and_in_arrays(self, kind):
         torch.manual_seed(0)
-        module = (Cosine() if kind == "cosine" else Fused(Similarity(4, hidden=6))).eval()
+        module = (CosineSimilarity() if kind == "cosine" else FusedSimilarity(Similarity(4, hidden=6))).eval()
         u, v = torch.randn(5, 4), torch.cat([torch.randn(3, 4), torch.zeros(1, 4)])
         with torch.no_grad():
             matrix = module.matrix(u, v).numpy()
@@ -123,7 +123,7 @@ class TestAnswers:
         u, v = torch.randn(5, 4).numpy(), torch.randn(3, 4).numpy()
         cos = (u / np.linalg.norm(u, axis=1, keepdims=True)) @ (v / np.linalg.norm(v, axis=1, keepdims=True)).T
         mean = (1 / (1 + np.exp(-learned.scores(u, v))) + (1 + cos) / 2) / 2
-        np.testing.assert_allclose(Fused(learned).eval().scores(u, v), np.log(mean / (1 - mean)), atol=1e-5)
+        np.testing.assert_allclose(FusedSimilarity(learned).eval().scores(u, v), np.log(mean / (1 - mean)), atol=1e-5)
 
 
 class TestClassesThatComeAndGo:

@@ -8,7 +8,7 @@ from torch.autograd import gradcheck
 import timelike as tl
 from naive import similarity as naive
 from timelike.recognize.prototypes import blocks, scoring
-from timelike.recognize.prototypes.cosine import Cosine, Fused
+from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity
 from timelike.recognize.prototypes.similarity import Similarity
 
 FEATURES = 5
@@ -163,7 +163,7 @@ def test_what_is_remembered_of_prototypes_follows_them_and_every_weight():
     np.testing.assert_allclose(s.scores(u.astype(np.float64), v.astype(np.float64)), s.scores(u, v), rtol=1e-4)
 
 
-@pytest.mark.parametrize("kind", [Cosine, lambda: Fused(similarity())])
+@pytest.mark.parametrize("kind", [CosineSimilarity, lambda: FusedSimilarity(similarity())])
 def test_the_best_of_other_similarities_are_those_of_the_whole_table(monkeypatch, kind):
     s, (u, v), starts = kind(), vectors(60, 7), np.array([0, 1, 20, 59])
     whole = s.scores(u, v)

@@ -40,7 +40,8 @@ from benchmarks.papers.resumable import Program
 from numpy.typing import NDArray
 
 from timelike.recognize.attacks import FGSM, PGD, Attack, Robustness, robustness
-from timelike.recognize.attacks.target import Head, LogitsOf, target_of
+from timelike.recognize.attacks.target import LogitsOf, target_of
+from timelike.recognize.prototypes.network import Head
 
 ATTACKED, FEWER = 300, 100  # test images: of the table, of ablations
 HEADS: Mapping[str, Head] = {"SIM": "similarity", "DOL": "dense"}

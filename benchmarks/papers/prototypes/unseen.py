@@ -12,7 +12,7 @@ from benchmarks.papers.results import Trial
 from numpy.typing import NDArray
 
 import timelike as tl
-from timelike.recognize.prototypes.cosine import Cosine, Fused
+from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity
 from timelike.recognize.prototypes.similarity import Similarity
 
 HOLDS = "omniglot_strokes.npz, msr_action3d.npz, ucr/CricketX.npz and uea/ArticularyWordRecognition.npz"
@@ -93,7 +93,8 @@ def readings(model: Any) -> dict[str, Any]:
     if not isinstance(model, tl.Prototypes):
         return {"": model}
     own: Any = model.network_.similarity
-    kinds = {"SIM": own, "cosine": Cosine(), "fused": Fused(own)} if isinstance(own, Similarity) else {"": own}
+    several = {"SIM": own, "cosine": CosineSimilarity(), "fused": FusedSimilarity(own)}
+    kinds = several if isinstance(own, Similarity) else {"": own}
     return {name: Reading(model, kind.eval()) for name, kind in kinds.items()}
 
 

@@ -18,9 +18,10 @@ from ...sequences.container import read_sequences
 from ...sequences.doors import computed_dtype
 from ...sequences.moments import Moments
 from ...train.trained import torch_threads
+from ..prototypes.network import Head
 from .ball import Ball, Norm, around, noise, own_generators
 from .search import LossName, climbing, judging, strongest
-from .target import Head, Target, source_of, target_of
+from .target import Target, source_of, target_of
 
 BATCH = 128  # items at a time
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ...score import Interval
 from ...sequences.arguments import RandomState, generator
 from ...sequences.container import read_sequences
+from ..prototypes.network import Head
 from .base import Attack
 from .gradient import FGSM, PGD
-from .target import Head
 
 CLEAN, WORST = "clean", "worst of all"
 _Z = 1.959964  # of 95 %

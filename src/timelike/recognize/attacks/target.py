@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -18,8 +18,8 @@ from ...sequences.doors import read_labels
 from ...sequences.moments import Moments
 from ...sequences.padding import valid
 from ...train.trained import exact
+from ..prototypes.network import Head
 
-Head = Literal["similarity", "dense", "both"]
 LogitsOf = Callable[[Tensor, Tensor], Tensor]
 
 

@@ -1,4 +1,4 @@
-"""Cosine and Fused: the cosine of two vectors in place of a learned similarity, and beside it."""
+"""CosineSimilarity and FusedSimilarity: the cosine of two vectors in place of a learned similarity, and beside it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BOUNDS = [(np.log(0.1), np.log(1000.0)), (-1000.0, 1000.0)]
 _PAIRS = 4096  # by which scale and offset are learned
 
 
-class Cosine(Blockwise, nn.Module):
+class CosineSimilarity(Blockwise, nn.Module):
     """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper, and what to beat.
 
-    >>> Cosine()(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])).item()
+    >>> CosineSimilarity()(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])).item()
     -5.0
     """
 
@@ -72,7 +72,7 @@ class Cosine(Blockwise, nn.Module):
         return self.logarithm.exp() * cosines + self.bias
 
 
-class Fused(Blockwise, nn.Module):
+class FusedSimilarity(Blockwise, nn.Module):
     """The log odds of (σ(S(u, v)) + (1 + cos(u, v)) / 2) / 2; in training S alone.
 
     So the paper fuses both to verify and to retrieve. Both lie between 0 and 1, and where they agree the mean is sure.

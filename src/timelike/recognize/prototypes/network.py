@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ...sequences.arguments import one_of
-from .cosine import Cosine, Fused
+from .cosine import CosineSimilarity, FusedSimilarity
 from .similarity import Similarity
 
-AnySimilarity = Similarity | Cosine | Fused
+AnySimilarity = Similarity | CosineSimilarity | FusedSimilarity
 
 Head = Literal["similarity", "dense", "both"]
 Dense = Literal["plain", "margin"]

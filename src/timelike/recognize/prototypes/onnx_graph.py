@@ -12,7 +12,7 @@ from ...encode.base import directions
 from ...encode.onnx_graph import Graph, save
 from ...encode.onnx_layers import linear, plain
 from . import reading
-from .cosine import Cosine, Fused
+from .cosine import CosineSimilarity, FusedSimilarity
 from .network import Angles
 from .similarity import Similarity
 
@@ -76,11 +76,11 @@ def _most(graph: Graph, each: str, owners: NDArray[np.int64]) -> str:
 
 def _similarities(graph: Graph, similarity: nn.Module, prototypes: NDArray[Any], vectors: str) -> str:
     """S of every vector and every prototype, (item, prototype)."""
-    if isinstance(similarity, Cosine):
+    if isinstance(similarity, CosineSimilarity):
         scale = float(similarity.logarithm.detach().exp())
         scaled = graph.add("Mul", _cosines(graph, prototypes, vectors), graph.constant(scale))
         return graph.add("Add", scaled, graph.constant(float(similarity.bias.detach())))
-    if isinstance(similarity, Fused):
+    if isinstance(similarity, FusedSimilarity):
         learned = _learned(graph, similarity.learned, prototypes, vectors)
         return _log_odds(graph, learned, _cosines(graph, prototypes, vectors))
     assert isinstance(similarity, Similarity)

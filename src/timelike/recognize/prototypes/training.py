@@ -14,7 +14,7 @@ from ...sequences import Sequences
 from ...train import Objective, OneCycle, Schedule, Steps
 from ..attacks.base import Attack
 from . import reading
-from .cosine import Cosine, Fused
+from .cosine import CosineSimilarity, FusedSimilarity
 from .members import Members, centres, in_order
 from .network import AnySimilarity, Averaging, Dense, PrototypeNetwork
 from .objective import Change, Learning, Noise, Recipe
@@ -110,7 +110,11 @@ class Training(Streaming):
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         learned = Similarity(self.n_vector_, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
-        kinds: dict[Kind, AnySimilarity] = {"learned": learned, "cosine": Cosine(), "fused": Fused(learned)}
+        kinds: dict[Kind, AnySimilarity] = {
+            "learned": learned,
+            "cosine": CosineSimilarity(),
+            "fused": FusedSimilarity(learned),
+        }
         return PrototypeNetwork(
             reading.module_of(self.encoder_, unit=len(self.beside_) > 0),
             kinds[self.similarity.kind],
@@ -215,7 +219,7 @@ class Training(Streaming):
     def _rescale(self, vectors: NDArray[np.float32], codes: NDArray[np.int64]) -> None:
         """Scale and offset of the cosine anew: training knew them for the network alone."""
         similarity = self.network_.similarity
-        assert isinstance(similarity, Cosine)
+        assert isinstance(similarity, CosineSimilarity)
         similarity.learn(vectors, codes, self._rng())
 
     # --- options and saving ------------------------------------------------------------------------------------------
