@@ -444,3 +444,16 @@ def test_what_becomes_of_the_callers_arrays_moves_no_score():
     before = gate.verify(asked[0], asked[1]).score
     X[:] = 7.0
     assert gate.verify(asked[0], asked[1]).score == before
+
+
+def test_a_normalized_score_is_the_same_alone_and_among_others():
+    rng = np.random.default_rng(0)
+    X, y, asked = rng.standard_normal((60, 12)), np.arange(60) % 10, rng.standard_normal((20, 12))
+    gate = tl.Verifier("dtw", normalize="as-norm", n_top=20).calibrate(X, y, false_accept=0.05).enroll("a", asked[:3])
+    alone = [gate.accepts("a", one).score for one in asked[3:]]
+    assert alone == gate.accepts("a", asked[3:]).score.tolist()
+
+
+def test_no_examples_are_said_to_be_none():
+    with pytest.raises(ValueError, match="examples is empty"):
+        tl.Verifier("dtw").enroll("a", [])

@@ -25,6 +25,8 @@ def one_or_several(value: Any, frame: tuple[int, ...], name: str) -> tuple[Seque
     """
     if isinstance(value, Sequences):
         return value, False
+    if isinstance(value, list | tuple) and not value:
+        raise ValueError(f"{name} is empty: expected at least one sequence")
     axes = _axes(value)
     plain = frame == (1,) and axes == 2 and not all(np.size(step) == 1 for step in value)
     if axes > 1 + len(frame) or plain:

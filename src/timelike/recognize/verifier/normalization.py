@@ -32,7 +32,8 @@ def levels(scores: Floats, n_top: int, least: float, left_out: NDArray[np.bool_]
         raise ValueError(
             f"the cohort has {kept.shape[1]} sequences of others: expected two or more; calibrate with a larger cohort"
         )
-    best = -np.sort(-kept, axis=1)[:, :n_top]
+    # row after row in memory: sums along a row then have one order, however many rows there are
+    best = np.ascontiguousarray(-np.sort(-kept, axis=1)[:, :n_top])
     return Level(best.mean(axis=1), np.maximum(best.std(axis=1), least))
 
 
