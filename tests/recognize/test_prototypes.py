@@ -330,9 +330,10 @@ class TestLearning:
             {"symmetrize": False, "soft_pairs": True, "smoothing": 0.2},
             {"n_prototypes": 3},
             {"schedule": "steps", "max_steps": None, "max_epochs": 2},
+            dict(tl.Prototypes.preset("paper", max_epochs=2).get_params(deep=False)) | {"encoder": SMALL["encoder"]},
             {"perturb": False, "optimizer": "adam", "schedule": "constant"},
         ],
-        ids=str,
+        ids=lambda options: " ".join(options)[:60],
     )
     def test_every_variant_learns_saves_and_answers_the_same(self, options, tmp_path):
         X = waves()
