@@ -1,4 +1,4 @@
-"""What is still right under attack: attack by attack, and under the worst of all for every item."""
+"""`robustness` and `suite`: the share of items still right under each attack, and under the worst of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is attacked: logits of data as it was given, from a fitted model, a torch module or any callable."""
+"""`Target`: a fitted model, a torch module or a callable as a function from data, as it was given, to logits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trio of encoder, similarity and prototypes answers: classes, pairs, neighbours, and what is new."""
+"""`Answering`, the verbs of `Prototypes` that need no training: predict, similarity, verify, retrieve, novelty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the members of classes, and the prototypes that follow from it, in whatever order they came."""
+"""`Members`, the vectors of all examples in an order of their own, and `centres`, the prototypes made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verifier is asked about, one sequence or several, an identity or a share, and its answer."""
+"""Checks of what a `Verifier` is given: one sequence or several, an identity, a share; and its `Decision`."""
 
 from __future__ import annotations
 
