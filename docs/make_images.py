@@ -74,6 +74,29 @@ def synchronization() -> Path:
     return _saved(figure, "synchronization.png")
 
 
+def null() -> Path:
+    """The statistic of two speakers among those of permutations."""
+    import timelike as tl
+
+    train, test = tl.load("JapaneseVowels")
+    first, second = train[train.labels == 1], test[test.labels == 2]
+    return _saved(tl.distributions.TwoSample(random_state=0).test(first, second).plot(), "null.png")
+
+
+def evidence() -> Path:
+    """Batches of one speaker, and then of another."""
+    import timelike as tl
+
+    train, test = tl.load("JapaneseVowels")
+    speaker = tl.concat([train[train.labels == 4], test[test.labels == 4]])
+    drift = tl.distributions.Drift(speaker[:30], random_state=0)
+    for begin in range(30, 70, 5):
+        drift.update(speaker[begin : begin + 5])
+    for begin in range(0, 15, 5):
+        drift.update(test[test.labels == 5][begin : begin + 5])
+    return _saved(drift.report().plot(), "evidence.png")
+
+
 def _saved(figure: Any, name: str) -> Path:
     path = IMAGES / name
     figure.savefig(path, dpi=120, metadata={"Software": None})
@@ -81,4 +104,4 @@ def _saved(figure: Any, name: str) -> Path:
 
 
 if __name__ == "__main__":
-    print(alignment(), warp(), tap(), synchronization())
+    print(alignment(), warp(), tap(), synchronization(), null(), evidence())

@@ -10,6 +10,7 @@ from ._contents import offered, rooms
 if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is said by the rooms
     from . import (
         align as align,
+        distributions as distributions,
         draw as draw,
         encode as encode,
         metric as metric,

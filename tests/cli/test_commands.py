@@ -1,6 +1,7 @@
 """The command line: what a person who writes no code meets."""
 
 import importlib.util
+import json
 import re
 
 import numpy as np
@@ -74,3 +75,44 @@ def test_a_refusal_is_one_line_and_an_exit_code(run, tmp_path):
 def test_help_and_version(run):
     assert "demo" in run("--help").output
     assert run("--version").output.strip() == f"timelike {tl.__version__}"
+
+
+@pytest.fixture
+def weeks(tmp_path):
+    rng = np.random.default_rng(0)
+    old, same, new = rng.standard_normal((3, 20, 30, 2))
+    new[:, :, 1] *= 3
+    names = ["ax", "ay"]
+    return [
+        tl.Sequences(values, channel_names=names).save(tmp_path / f"{name}.npz")
+        for name, values in (("old", old), ("same", same), ("new", new))
+    ]
+
+
+def test_drift_says_whether_and_where_two_files_differ(run, weeks):
+    old, same, new = weeks
+    quiet = run("drift", old, same)
+    assert quiet.exit_code == 0, quiet.output
+    assert "no difference is seen" in quiet.output
+    loud = run("drift", old, new, "--permutations", 199)
+    assert loud.exit_code == 0
+    assert loud.output.startswith("p = 0.005: the samples differ")
+    assert "channels, the most changed first: ay (p = " in loud.output
+
+
+def test_drift_writes_json_and_a_page(run, weeks, tmp_path):
+    old, _, new = weeks
+    result = run("drift", old, new, "--json", "--out", tmp_path / "report.html", "--permutations", 99)
+    said = json.loads(result.output)
+    assert said["p_value"] == 0.01
+    assert said["differences"]["channels"][0]["name"] == "ay"
+    page = (tmp_path / "report.html").read_text()
+    assert "<svg" in page
+    assert "The samples differ" in page
+
+
+def test_drift_refuses_other_channels_in_one_line(run, weeks, tmp_path):
+    other = tl.Sequences(np.zeros((4, 9, 3))).save(tmp_path / "other.npz")
+    result = run("drift", weeks[0], other)
+    assert result.exit_code == 1
+    assert "expected the same channels" in result.output

@@ -26,7 +26,7 @@ FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5}
 BUDGETS = {"max_epochs": 1, "max_steps": 2, "max_iterations": 2, "n_init": 1, "random_state": 0}
 SMALL = SIZES | FEATURES | BUDGETS
 MATRICES = ("pairwise", "norm_ratio", "scores")  # an answer for every pair
-VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "mean_pooled", *MATRICES)
+VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "mean_pooled", "typicality", *MATRICES)
 
 
 # the torch modules; what all of them must be told, by the name of the argument

@@ -10,11 +10,13 @@ from .. import __version__
 from .convert import convert
 from .demo import demo
 from .describe import describe
+from .drift import drift
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(demo)
 app.command()(describe)
 app.command()(convert)
+app.command()(drift)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,58 @@
+"""`timelike drift`: whether two collections differ, how much, and in which sequences and channels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..sequences import Sequences, concat, load
+from .refusal import spoken
+
+
+def drift(
+    old: Annotated[str, typer.Argument(help="What is as it should be: a file, a folder, or the name of a data set.")],
+    new: Annotated[str, typer.Argument(help="What is compared with it.")],
+    permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 1000,
+    out: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
+    groups: Annotated[
+        bool, typer.Option(help="Whether groups that the files carry are exchanged whole, or single sequences.")
+    ] = True,
+    seed: Annotated[int, typer.Option(help="Of the permutations.")] = 0,
+) -> None:
+    """Whether NEW is like OLD, and if not, which sequences and channels differ; the exit code is 0 either way."""
+    from .. import distributions
+    from ..report import Page
+
+    with spoken():
+        samples, units = (_whole(load(old)), _whole(load(new))), None if groups else False
+        result = distributions.TwoSample(n_permutations=permutations, random_state=seed).test(*samples, groups=units)
+        found = distributions.differences(*samples, groups=units, random_state=seed)
+        if out is not None:
+            page = Page(f"{old} and {new}", lead=f"{result.verdict.capitalize()}.")
+            page.add("Do they differ?", result)
+            page.add("What differs", found)
+            written = page.save(out)
+    if as_json:
+        typer.echo(json.dumps(_words(result, found), ensure_ascii=False))
+        return
+    typer.echo(f"{result}\n{found}")
+    if out is not None:
+        typer.echo(f"report: {written}")
+
+
+def _whole(loaded: Sequences | tuple[Sequences, Sequences]) -> Sequences:
+    """All of it, where a source has a training and a test part."""
+    return loaded if isinstance(loaded, Sequences) else concat(loaded)
+
+
+def _words(result: Any, found: Any) -> dict[str, Any]:
+    from ..distributions.explaining import finite
+
+    known = {name: getattr(result, name) for name in ("p_value", "statistic", "verdict", "kernel", "sizes", "unit")}
+    said = known | {"n_permutations": result.n_permutations, "notes": result.notes, "differences": asdict(found)}
+    return {name: finite(value) for name, value in said.items()}

@@ -1,0 +1,1 @@
+"""Discrepancies of two samples: maximum mean discrepancy, energy distance, Sinkhorn divergence."""

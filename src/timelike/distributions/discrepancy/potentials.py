@@ -1,0 +1,172 @@
+"""Dual potentials of entropic transport between weighted points: annealed, updated on both sides at once, in tiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+KEPT = 2**24  # costs kept for all rounds, 128 MB; of larger problems every tile is made anew in every round
+TILE = 2**17  # entries of a plan that exist at one time, 1 MB: they stay in the cache
+_LEAST = -700.0  # the smallest exponent: results below the normal numbers make exp four times slower
+_SAFE = 460.0  # sums between exp(−460) and exp(460) have lost nothing to underflow or overflow
+
+
+class Points(NamedTuple):
+    """Different points (n, d) in ascending order, and their weights (n,): positive, with sum 1."""
+
+    where: Tensor
+    weights: Tensor
+
+
+class Solution(NamedTuple):
+    """Potentials f (n,) and g (m,) of the plan a_i b_j exp((f_i + g_j − C_ij)/ε) as the rounds left them, the same
+    moved once more by the whole way, and the share of mass that the plan has in a wrong place.
+    """
+
+    f: Tensor
+    g: Tensor
+    extrapolated_f: Tensor
+    extrapolated_g: Tensor
+    miss: float
+
+
+class Annealing(NamedTuple):
+    """The cost ‖x − y‖^p / p; ε = blur^p is approached from diameter^p; rounds are added until `tolerance`, if any."""
+
+    power: int
+    diameter: float
+    blur: float
+    scaling: float
+    tolerance: float | None
+    max_rounds: int
+
+    @property
+    def epsilon(self) -> float:
+        """The last temperature."""
+        return float(self.blur**self.power)
+
+    def temperatures(self) -> Iterator[float]:
+        """The first ε twice, for potentials that start from nothing; the last whether or not the factor meets it."""
+        first, last, step = (self.power * math.log(size) for size in (self.diameter, self.blur, self.scaling))
+        yield self.diameter**self.power
+        for k in range(math.ceil((last - first) / step)):
+            yield math.exp(first + k * step)
+        yield self.epsilon
+
+
+def solve(x: Points, y: Points, how: Annealing) -> Solution:
+    """The potentials of x and y at the last temperature; f is g where y is x."""
+    problem, start = _Problem(x, y, how.power), how.diameter**how.power
+    both = problem.shortfall(torch.zeros_like(problem.weights), start).mul_(start)
+    for warm in how.temperatures():  # half the way: both sides move at once, and by whole steps they would oscillate
+        both.add_(problem.shortfall(both, warm), alpha=warm / 2)
+    both, short = _settled(problem, both, how)
+    return Solution(*problem.sides(both), *problem.sides(both + how.epsilon * short), problem.miss(short))
+
+
+def _settled(problem: _Problem, both: Tensor, how: Annealing) -> tuple[Tensor, Tensor]:
+    """Potentials after the rounds at the last temperature, if any, and what they still lack.
+
+    Rounds have momentum (Nesterov, 1983), given up when it leads down the dual (O'Donoghue and Candès, 2015).
+    """
+    here, steps, short = both, 0, problem.shortfall(both, how.epsilon)
+    for _ in range(0 if how.tolerance is None else how.max_rounds):
+        if problem.miss(short) <= (how.tolerance or 0.0):
+            break
+        there = torch.add(both, short, alpha=how.epsilon / 2)
+        way, here = there - here, there
+        steps = steps + 1 if float((problem.weights * short) @ way) >= 0 else 0
+        both = torch.add(there, way, alpha=steps / (steps + 3))
+        short = problem.shortfall(both, how.epsilon)
+    return both, short
+
+
+def costs(x: Tensor, y: Tensor, power: int) -> Tensor:
+    """‖x − y‖^p / p, (n, m), from differences: products would cancel digits, and equal points be apart."""
+    apart = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    return apart if power == 1 else apart.square_().mul_(0.5)
+
+
+def tiles(n: int, m: int) -> Iterator[slice]:
+    """The rows of an (n, m) matrix, as many at a time as fit into a tile."""
+    rows = max(1, TILE // m)
+    return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+
+
+class _Tile(NamedTuple):
+    """Some rows of the plan from the column `first` on; the columns from `beyond` on count for the other side too."""
+
+    rows: slice
+    first: int
+    beyond: int
+    cost: Tensor | None
+
+
+class _Problem:
+    """Two point sets and their potentials, f and g in one vector.
+
+    Of a set with itself f is g, and only the entries on and to the right of the diagonal are visited: half of them.
+    """
+
+    def __init__(self, x: Points, y: Points, power: int) -> None:
+        self.x, self.y, self.power = x, y, power
+        self.weights = x.weights if x is y else torch.cat([x.weights, y.weights])
+        n, m = len(x.where), len(y.where)
+        self.buffer = x.where.new_empty(max(1, TILE // m) * m)
+        self.tiles = [
+            _Tile(rows, rows.start, rows.stop, None) if x is y else _Tile(rows, 0, 0, None) for rows in tiles(n, m)
+        ]
+        if n * m <= KEPT:
+            self.tiles = [tile._replace(cost=self._cost(tile)) for tile in self.tiles]
+
+    def sides(self, both: Tensor) -> tuple[Tensor, Tensor]:
+        """f and g."""
+        return both[: len(self.x.where)], both if self.x is self.y else both[len(self.x.where) :]
+
+    def miss(self, short: Tensor) -> float:
+        """The share of mass in a wrong place: half the L1 distance of the worse marginal."""
+        return max(float(side.sum()) for side in self.sides(self.weights * short.neg().expm1().abs())) / 2
+
+    def shortfall(self, both: Tensor, epsilon: float) -> Tensor:
+        """−log Σ_j b_j exp((f_i + g_j − C_ij)/ε), and −log Σ_i a_i exp(…): what f/ε and g/ε lack, the other fixed."""
+        short = self._sums(both / epsilon, epsilon).log_()
+        if not float(short.abs().max()) < _SAFE:
+            short = self._log_sums(both / epsilon, epsilon)
+        return short.neg_()
+
+    def _cost(self, tile: _Tile) -> Tensor:
+        return costs(self.x.where[tile.rows], self.y.where[tile.first :], self.power)
+
+    def _exponents(self, scaled: Tensor, epsilon: float) -> Iterator[tuple[_Tile, Tensor]]:
+        """(f_i + g_j − C_ij)/ε of every tile, each in the place of the one before."""
+        f, g = self.sides(scaled)
+        for tile in self.tiles:
+            cost = self._cost(tile) if tile.cost is None else tile.cost
+            exponents = self.buffer[: cost.numel()].view(cost.shape)
+            torch.add(f[tile.rows, None], cost, alpha=-1 / epsilon, out=exponents)
+            yield tile, exponents.add_(g[tile.first :])
+
+    def _sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+        """The sums over columns and over rows: one exponential for both, and no search for a maximum."""
+        sums = torch.zeros_like(scaled)
+        by_row, by_column = self.sides(sums)
+        for (rows, first, beyond, _), plan in self._exponents(scaled, epsilon):
+            plan.clamp_(min=_LEAST).exp_()
+            by_row[rows].addmv_(plan, self.y.weights[first:])
+            by_column[beyond:].addmv_(plan[:, beyond - first :].T, self.x.weights[rows])
+        return sums
+
+    def _log_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+        """The logarithms of `_sums` where the sums themselves are beyond all numbers."""
+        logs = torch.full_like(scaled, -math.inf)
+        by_row, by_column = self.sides(logs)
+        a, b = self.x.weights.log(), self.y.weights.log()
+        for (rows, first, beyond, _), plan in self._exponents(scaled, epsilon):
+            by_row[rows] = torch.logaddexp(by_row[rows], (plan + b[first:]).logsumexp(1))
+            other = (plan[:, beyond - first :] + a[rows, None]).logsumexp(0)
+            by_column[beyond:] = torch.logaddexp(by_column[beyond:], other)
+        return logs

@@ -1,0 +1,349 @@
+"""`Drift`: are the sequences that come in still like the reference? With a false-alarm rate over all looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...models import Model, options
+from ...sequences import Sequences
+from ...sequences.arguments import RandomState, generator, real, store, whole
+from ...sequences.doors import rows
+from ..kernels.base import Given, Kernel, as_kernel
+from ..kernels.learned import default_kernel
+from ..samples import plain, read_sample, refuse_other_frame, refuse_other_names
+from ..two_sample.overlap import again, refuse_overlap
+from .evidence import Evidence
+from .permuting import permuted
+from .pool import Pool
+from .report import DriftReport, reported
+from .stream import DriftStream
+from .units import Grouped, how_grouped, units_of
+from .update import Update
+
+_LEARN = 0.3  # of the reference, for what a kernel leaves open: what is compared must not have been learned from
+
+
+def _probability(value: Any, name: str) -> float:
+    if real(value, name, above=0.0) >= 1:
+        raise ValueError(f"{name}={value}: expected a probability between 0 and 1, such as 0.01")
+    return float(value)
+
+
+class Drift(Model):
+    """Watches whether batches of sequences are still like a reference, and from when on they are not.
+
+    Every batch is compared, by MMD and an exact permutation test, with all that came before it: the reference and the
+    batches so far. As long as nothing has changed these are exchangeable, the smoothed p-values of the batches are
+    independent and uniform, and bets against them are fair: the evidence E_t of `evidence.Evidence` exceeds
+    1 / `false_alarm` *at any time* with a probability of at most `false_alarm` (Ville's inequality), whether one looks
+    ten times or ten thousand. Testing each batch by itself at 1 % would raise a false alarm every hundred batches.
+
+    For batches of a size of one upwards, of sequences, or of vectors such as the embeddings of a model. Sequences must
+    be exchangeable if nothing changes: not overlapping windows, and sequences of one subject or recording in one group.
+    Groups are exchanged with all that is in them, so those of batches must be about as large as those of the reference:
+    small ones vary more, and would be taken for a change.
+    A slow change is forgotten into what is remembered (`memory`); for a question asked once, use `TwoSample`.
+
+    Parameters
+    ----------
+    reference : Sequences or array, optional
+        As it should be; the first `update` fits it. `Drift().fit(reference)` does so at once. An array of two axes is
+        vectors (item, feature).
+    kernel : Kernel or callable, optional
+        None is `RBF()` for vectors and `of(Rocket(n_features=2000), RBF())` for sequences. What it leaves open is
+        decided by 30 % of the reference, drawn, with which no batch is compared.
+    false_alarm : float
+        The probability of an alarm, ever, if nothing changes.
+    n_permutations : int
+        Of each batch, at most; they stop where p is decided. The more, the more a single batch can say: with the
+        default, one that is beyond all permutations may be an alarm by itself at first, and takes a second later on.
+    memory : int
+        How many items, or groups, a batch is compared with at most.
+    random_state : int, Generator or None
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        With nothing left open.
+    batches_ : list of dict
+        Number, size, p-value and name of every batch so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> rng = np.random.default_rng(1)
+    >>> def week(pace):
+    ...     return [np.sin(np.arange(40) / pace + rng.uniform(0, 6)) for _ in range(15)]
+    >>> drift = tl.distributions.Drift(week(4) + week(4) + week(4), false_alarm=0.01, random_state=0)
+    >>> [drift.update(week(4)).drifted for _ in range(5)]
+    [False, False, False, False, False]
+    >>> [drift.update(week(5)).drifted for _ in range(3)]
+    [False, True, True]
+    >>> print(drift.report().since)
+    6
+    """
+
+    reference = options.maybe(options.Option(read_sample, "free"))
+    kernel = options.maybe(options.Option(as_kernel))
+    false_alarm = options.Option(_probability, "free")
+    n_permutations = options.whole(19, "free")
+    memory = options.whole(10, "free")
+    random_state = options.seed()
+
+    kernel_: Kernel
+    pool_: Pool
+    batches_: list[dict[str, Any]]
+    seed_: int
+    grouped_: Grouped
+    known_groups_: list[Any]
+    channel_names_: list[str] | None
+    _records = (Pool,)
+    _derived = ("evidence_", "known_", "similar_")
+
+    def __init__(
+        self,
+        reference: Any = None,
+        *,
+        kernel: Any = None,
+        false_alarm: float = 0.01,
+        n_permutations: int = 9999,
+        memory: int = 2000,
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    # --- the reference ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+        """Take X as the reference, and forget what was before.
+
+        `groups` (item,) change sides as wholes, here and in every batch: None for those that X carries, False for
+        single items.
+        """
+        with self._fitting():
+            sequences = self._learn_from(X)
+            rng = generator(self.random_state)
+            self.seed_ = int(rng.integers(2**62))
+            self.channel_names_ = None if sequences.channel_names is None else list(sequences.channel_names)
+            self.grouped_ = how_grouped(groups, sequences)
+            unit, self.known_groups_ = units_of(sequences, groups, self.grouped_, "X", [])
+            refuse_overlap([sequences], ["X"], unit, "groups")
+            sequences = plain(sequences, times=True)
+            rest = self._settle(sequences, unit, rng)
+            unit = np.unique(unit[rest], return_inverse=True)[1].astype(np.int64)
+            self.pool_ = Pool.begun(sequences[rest].copy(), rest, unit).thinned(self.memory, rng)
+            self.batches_ = []
+            self._derive()
+        return self
+
+    def _settle(self, items: Sequences, unit: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Decide what the kernel leaves open, by a part of the reference; positions of the rest, to compare with."""
+        kernel = self._chosen(items)
+        order = rng.permutation(unit.max() + 1)
+        if len(order) < (4 if kernel.open else 2):
+            what = "group" if self.grouped_ == "groups" else "sample"
+            raise ValueError(
+                f"X holds {len(order)} {what}{'s' if len(order) > 1 else ''}: expected "
+                f"{'four at least, as a third decides what the kernel leaves open' if kernel.open else 'two at least'}"
+                + ("; windows of one recording need groups of their own, such as blocks" if what == "group" else "")
+            )
+        n_learn = round(_LEARN * len(order)) if kernel.open else 0
+        learn = np.isin(unit, order[:n_learn])
+        if kernel.open and learn.sum() < 2:  # a width is of two items at least
+            learn = np.isin(unit, order[: n_learn + 1])
+        some = items[np.flatnonzero(learn)] if kernel.open else items
+        self.kernel_ = (kernel.ready(some, rng) if kernel.open else kernel).centred(some)
+        return np.flatnonzero(~learn)
+
+    def _chosen(self, items: Sequences | None = None) -> Kernel:
+        return default_kernel(() if items is None else (items,)) if self.kernel is None else as_kernel(self.kernel)
+
+    def _derive(self) -> None:
+        """What is compared with, as the kernel sees it, and the evidence so far."""
+        self.known_ = self.kernel_._known(self.pool_.items, "X")
+        compared = np.flatnonzero(self.pool_.compared)
+        self.similar_ = self.kernel_._between(self.known_[compared], None)
+        self.evidence_ = Evidence(np.array([batch["smoothed"] for batch in self.batches_]))
+
+    # --- batches ------------------------------------------------------------------------------------------------------
+
+    def update(self, batch: Any, *, groups: Any = None, when: str | None = None) -> Update:
+        """Look at one more batch, of one item or more; `when` is its name in reports, such as a date.
+
+        A batch that is refused changes nothing. Of one with more units than `memory`, as many are drawn.
+        """
+        self._begin()
+        _probability(self.false_alarm, "false_alarm")
+        items = self._batch(batch)
+        unit, known_groups = units_of(items, groups, self.grouped_, "batch", self.known_groups_)
+        before = self.pool_.unit
+        together = np.concatenate([before, before.max() + 1 + unit])
+        refuse_overlap([self.pool_.items, items], ["reference", "batch"], together, "groups")
+        number = len(self.batches_) + 1
+        rng = np.random.default_rng([self.seed_, number])
+        name = str(number) if when is None else str(when)
+        names = np.array([f"{name}[{i}]" for i in range(len(items))] if items.ids is None else items.ids.astype(str))
+        place, notes = _drawn(unit, self.memory, rng), again(self.pool_.items, items)
+        if len(place) < len(items):
+            notes = (*notes, f"{len(place)} of its {len(items)} items were drawn, as memory={self.memory}")
+            unit = np.unique(unit[place], return_inverse=True)[1].astype(np.int64)
+        items = plain(items[place], times=self.pool_.items.times is not None).copy()
+        grown = self.pool_.grown(items, place, names[place], unit, number)
+        known = self.kernel_._known(items, "batch")
+        similar = self._joined(known)
+        statistic, p_value, smoothed = permuted(similar, grown, number, self.n_permutations, rng)
+        said = {"size": len(items), "p_value": p_value, "smoothed": smoothed, "statistic": statistic, "when": name}
+        kept = self._remembered(grown.thinned(self.memory, rng), known, similar)
+        # nothing is changed before everything is known
+        self.__dict__.update(kept, known_groups_=known_groups, batches_=[*self.batches_, said])
+        self.evidence_.add(smoothed)
+        return self._update(p_value, statistic, name, notes)
+
+    def _update(self, p_value: float, statistic: float, when: str, notes: tuple[str, ...]) -> Update:
+        overall = min(1.0, 1 / self.evidence_.highest)
+        drifted = overall <= _probability(self.false_alarm, "false_alarm")
+        since = self.evidence_.since if drifted else None
+        return Update(
+            drifted, overall, len(self.batches_), p_value, self.evidence_.value, since, statistic, when, notes
+        )
+
+    def _begin(self) -> None:
+        """Fit the reference that was given to the constructor, once."""
+        if not self.__sklearn_is_fitted__() and self.reference is not None:
+            self.fit(self.reference)
+        self._require_fitted()
+
+    def _batch(self, batch: Any) -> Sequences:
+        items = read_sample(batch, "batch", self.kernel_.over)
+        refuse_other_frame(items, self.frame_, "batch", "the reference")
+        refuse_other_names(items, self.channel_names_, "batch", "the reference")
+        if self.pool_.items.times is not None and items.times is None:
+            raise ValueError("batch has no times and the reference has: give both, or neither")
+        self.kernel_._refuse((self.pool_.items, "the reference"), (items, "batch"))
+        return items
+
+    def _joined(self, known: Any) -> NDArray[np.float64]:
+        """Similarities of all that is compared, and of the batch behind it."""
+        before = self.known_[np.flatnonzero(self.pool_.compared)]
+        across, own = self.kernel_._between(known, before), self.kernel_._between(known, None)
+        return np.block([[self.similar_, across.T], [across, own]])
+
+    def _remembered(self, grown: Pool, known: Any, similar: NDArray[np.float64]) -> dict[str, Any]:
+        """What is kept, with what is known of it, by the names of attributes."""
+        was = np.concatenate([self.pool_.compared, np.ones(len(known), bool)])
+        stays, kept = grown.compared[was], grown.remembered(self.memory)
+        return {
+            "similar_": similar[np.ix_(stays, stays)],
+            "pool_": grown.of(kept),
+            "known_": _both(self.known_, known, kept),
+        }
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _read(self, X: Any) -> Sequences:
+        over = "sequences" if self.kernel is not None and as_kernel(self.kernel).over == "sequences" else None
+        fitted = getattr(self, "kernel_", None)
+        if fitted is not None and fitted.over == "sequences":
+            over = "sequences"
+        X = X if isinstance(X, Sequences) else rows(X)
+        vectors = over is None and not isinstance(X, Sequences) and getattr(X, "ndim", 0) == 2 and len(X)
+        return super()._read(read_sample(X, "X") if vectors else X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False  # in vectors, which are all that scikit-learn asks about
+        return tags
+
+    def _takes_missing(self) -> bool:
+        found = getattr(self, "kernel_", None) or self._chosen()
+        return isinstance(found, Kernel) and found._takes_missing()
+
+    def save(self, folder: str | Path) -> None:
+        """Write the monitor to a folder, for `timelike.load_model`: it goes on where it was, to the last bit.
+
+        The reference that was given to the constructor is in it once, as what batches are compared with.
+        """
+        given, self.reference = self.reference, None
+        try:
+            super().save(folder)
+        finally:
+            self.reference = given
+
+    def _refuse_to_save(self) -> None:
+        super()._refuse_to_save()
+        if isinstance(self.kernel_, Given):
+            raise TypeError("kernel is a function of your own, which no folder can hold: use a kernel of the library")
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    @property
+    def drifted(self) -> bool:
+        """Whether there is an alarm, now or before."""
+        self._begin()
+        return min(1.0, 1 / self.evidence_.highest) <= _probability(self.false_alarm, "false_alarm")
+
+    def typicality(self, X: Any) -> NDArray[np.float64]:
+        """How like the reference each item is: its mean similarity to the items of the reference, (item,).
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> drift = tl.distributions.Drift(random_state=0).fit(np.random.default_rng(0).standard_normal((50, 2)))
+        >>> near, far = drift.typicality(np.array([[0.0, 0.0], [5.0, 5.0]]))
+        >>> bool(near > far)
+        True
+        """
+        self._begin()
+        known = self.kernel_._known(self._asked(X), "X")
+        reference = self.known_[np.flatnonzero(self.pool_.batch == 0)]
+        return np.asarray(self.kernel_._between(known, reference).mean(axis=1))
+
+    def report(self, *, n_permutations: int = 999) -> DriftReport:
+        """What has changed: how much, which sequences, which channels, since when; text, JSON and HTML."""
+        self._begin()
+        return reported(self, n_permutations)
+
+    def stream(self, window: int, *, batch: int = 10) -> DriftStream:
+        """Takes one sample at a time, cuts windows that do not overlap, and looks at every `batch` of them.
+
+        The reference must not have groups, as windows have none.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> rng = np.random.default_rng(0)
+        >>> drift = tl.distributions.Drift(random_state=0).fit(rng.standard_normal((60, 20, 1)))
+        >>> stream = drift.stream(window=20, batch=10)
+        >>> looks = [stream.push(sample) for sample in 3 * rng.standard_normal(600)]
+        >>> [look.drifted for look in looks if look is not None]
+        [True, True, True]
+        """
+        self._begin()
+        vectors, length = self.kernel_.over == "vectors", int(self.pool_.items.lengths[0])
+        if vectors and whole(window, "window", 1) != length:
+            raise ValueError(
+                f"window={window}: a kernel of vectors compares windows as long as the reference, {length}"
+            )
+        return DriftStream(self, window, batch)
+
+
+def _drawn(unit: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Positions of the items of at most so many units, drawn."""
+    if unit.max() < most:
+        return np.arange(len(unit))
+    return np.flatnonzero(np.isin(unit, rng.permutation(unit.max() + 1)[:most]))
+
+
+def _both(before: Any, behind: Any, positions: NDArray[np.int64]) -> Any:
+    """What is known of items before and of those behind them, at some positions."""
+    from ...sequences.joining import joined
+    from ..kernels.algebra import Several
+
+    if isinstance(before, Several):
+        return Several([_both(a, b, positions) for a, b in zip(before.each, behind.each, strict=True)])
+    if isinstance(before, Sequences):
+        return joined([before, behind], ["reference", "batch"])[positions]
+    return np.concatenate([before, behind])[positions]

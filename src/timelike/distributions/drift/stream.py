@@ -1,0 +1,63 @@
+"""`DriftStream`: samples one by one, windows that do not overlap, and a look at every few of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...sequences import Sequences
+from ...sequences.arguments import whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .estimator import Drift
+    from .update import Update
+
+
+class DriftStream:
+    """Takes one sample at a time; every `window` samples are a sequence, every `batch` sequences an `update`.
+
+    Windows are exchangeable only if they are longer than the memory of the signal: of a signal that wanders over
+    minutes, windows of seconds will look like drift.
+    """
+
+    def __init__(self, drift: Drift, window: int, batch: int) -> None:
+        if drift.grouped_ == "groups":
+            raise ValueError(
+                "the reference has groups, and windows of a stream have none: use Drift().fit(reference, groups=False) "
+                "if single windows are exchangeable, or update(batch, groups=...)"
+            )
+        if drift.pool_.items.times is not None:
+            raise ValueError("the reference has times, and samples of a stream have none: use replace(times=None)")
+        self.drift = drift
+        self.window, self.batch = whole(window, "window", 1), whole(batch, "batch", 1)
+        frame = drift.frame_
+        self._room = np.empty((self.window * self.batch, *frame))
+        self._filled = 0
+        self.n_samples = 0
+
+    def push(self, sample: Any) -> Update | None:
+        """One more sample, a frame, or a number where there is one channel: an answer where it ends a batch.
+
+        A batch that is refused, because a value is missing, is dropped, and the next one begins.
+        """
+        self._room[self._filled] = self._frame(sample)
+        self._filled += 1
+        self.n_samples += 1
+        if self._filled < len(self._room):
+            return None
+        self._filled = 0
+        windows = self._room.reshape(self.batch, self.window, *self._room.shape[1:])
+        when = f"samples {self.n_samples - len(self._room)} to {self.n_samples}"
+        return self.drift.update(Sequences(windows.copy()), groups=False, when=when)
+
+    def _frame(self, sample: Any) -> NDArray[np.float64]:
+        given = np.asarray(sample, np.float64)
+        given = given.reshape(1) if given.ndim == 0 else given
+        if given.shape != self.drift.frame_:
+            raise ValueError(f"sample has shape {given.shape}: the reference has frames {self.drift.frame_}")
+        if np.isinf(given).any():
+            raise ValueError(f"sample={given.tolist()} is infinite: leave it out, or give nan where a value is missing")
+        return given

@@ -1,0 +1,78 @@
+"""Distances of vectors behind kernels, exact where points coincide, and the median that widths are taken from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...align import DTW
+from ..samples import single_frames
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = NDArray[np.float64]
+
+SOME = 1000  # items whose distances a median is taken of, drawn where there are more
+_NEAR = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in ‖x‖² + ‖y‖² − 2⟨x, y⟩
+_SQUARES = DTW(
+    window=0
+)  # of one frame: the squared distance, by the native engine, pair for pair the same in any company
+
+
+def squares(x: Floats, y: Floats | None) -> Floats:
+    """‖x_i − y_j‖² of vectors (item, feature), taken of the differences."""
+    first = single_frames(x)
+    found = _SQUARES.pairwise(first, None if y is None else single_frames(y))
+    if found.size and not found.any() and not ((x == x[0]).all() and (y is None or (y == x[0]).all())):
+        raise ValueError("items differ by less than 1e-154, whose square is 0: give them in another unit")
+    return found
+
+
+def tensor_squares(x: Tensor, y: Tensor) -> Tensor:
+    """The same with gradients: one product of matrices, and of the differences where points nearly coincide."""
+    center = x.detach().mean(dim=0)
+    x, y = x - center, y - center
+    lengths = x.square().sum(1)[:, None] + y.square().sum(1)
+    found = lengths - 2 * x @ y.T
+    if not found.detach().isfinite().all():
+        raise ValueError("items are too far apart for float64: give them in another unit")
+    near = found.detach() < _NEAR * lengths.detach()
+    if not near.any():
+        return found
+    rows, columns = near.nonzero(as_tuple=True)
+    exact = (x[rows] - y[columns]).square().sum(1)
+    return found.masked_fill(near, 0.0).index_put((rows, columns), exact)
+
+
+def root(squared: Any) -> Any:
+    """√ of an array or a tensor; the derivative at 0 is 0, the middle of those around it, and not infinite."""
+    if isinstance(squared, np.ndarray):
+        return np.sqrt(squared)
+    positive = squared > 0
+    return squared.where(positive, 1.0).sqrt().where(positive, 0.0)
+
+
+def chosen(n_items: int, rng: np.random.Generator | None) -> NDArray[np.int64] | slice:
+    """The items whose distances a width is taken of: all, or as many as `SOME`, drawn."""
+    if n_items <= SOME:
+        return slice(None)
+    drawn = np.random.default_rng(0) if rng is None else rng
+    return np.sort(drawn.permutation(n_items)[:SOME])
+
+
+def typical(distances: Floats) -> float:
+    """The median of the distances between different items (item, item); their mean where it is 0, and 1 if that is 0.
+
+    >>> typical(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]))
+    3.0
+    """
+    between = distances[np.triu_indices(len(distances), 1)]
+    if not between.size:
+        return 1.0
+    found = float(np.median(between))
+    if found <= 0:  # half of the items, or more, are copies of each other
+        found = float(between.mean())
+    return found if found > 0 else 1.0

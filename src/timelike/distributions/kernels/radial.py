@@ -1,0 +1,303 @@
+"""Kernels of the distance of two vectors: RBF, Laplace, Matérn, rational quadratic, and the negative distance."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ...align import Metric, named
+from ...sequences import Sequences
+from ...sequences.arguments import real
+from ..samples import as_vectors
+from .base import Kernel, Matrix, Settled
+from .distances import chosen, root, squares, tensor_squares, typical
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+_FAR = 1e300  # squared distances over squared widths: what is farther is as far, so that 0 · ∞ never is
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Radial(Kernel):
+    """k(x, y) = f(‖x − y‖² / w²), positive definite in any dimension; a subclass says f.
+
+    Parameters
+    ----------
+    width : float, optional
+        w, in the units of the vectors. None for the median of the distances between different items of the pooled
+        sample (of 1000 of them, drawn, where there are more).
+    """
+
+    width: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.width is not None:
+            self._keep(width=real(self.width, "width", above=0.0))
+
+    @property
+    def open(self) -> bool:
+        """Whether the width is."""
+        return self.width is None
+
+    @abc.abstractmethod
+    def _of(self, ratios: Any) -> Any:
+        """f, of squared distances over squared widths: an array, which may be written over, or a tensor."""
+
+    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+        """With the width of a sample."""
+        if self.width is not None:
+            return self
+        vectors = as_vectors(sample, "x")
+        return self._settle(squares(vectors[chosen(len(vectors), rng)], None))
+
+    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+        """With the width of a sample, whose distances are taken once."""
+        squared = squares(as_vectors(sample, "x"), None)
+        if self.width is not None:  # nothing is drawn then, as in `ready`
+            return Settled(self, self._similar(squared, spare=True))
+        some = chosen(len(squared), rng)
+        ready = self._settle(squared[some][:, some])
+        return Settled(ready, ready._similar(squared, spare=True))
+
+    def rescaled(
+        self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
+    ) -> Iterator[Settled]:
+        """With multiples of the width of a sample, whose distances are taken once for all of them."""
+        squared = squares(as_vectors(sample, "x"), None)
+        some = slice(0, 0) if self.width is not None else chosen(len(squared), rng)
+        ready = self if self.width is not None else self._settle(squared[some][:, some])
+        for one in ready._multiples(factors):
+            yield Settled(one, one._similar(squared))
+
+    def _settle(self, squared: Matrix) -> Self:
+        return replace(self, width=typical(np.sqrt(squared)))
+
+    def scaled_widths(self, factors: Sequence[float]) -> list[Kernel]:
+        """Once the width is settled, its multiples."""
+        return [*self._multiples(factors)]
+
+    def _multiples(self, factors: Sequence[float]) -> list[Self]:
+        assert self.width is not None
+        return [replace(self, width=self.width * factor) for factor in factors]
+
+    def _between(self, x: Any, y: Any | None) -> Matrix:
+        return self._similar(squares(x, y), spare=True)
+
+    def _paired(self, x: Any, y: Any) -> Matrix:
+        return self._similar(np.square(x - y).sum(axis=1))
+
+    def _similar(self, squared: Matrix, *, spare: bool = False) -> Matrix:
+        """Similarities from squared distances, written over these where they are not needed again."""
+        assert self.width is not None
+        # the distance first, as the square of a width may be 0 or infinite where its ratio to a distance is not
+        with np.errstate(over="ignore"):
+            ratios = np.sqrt(squared, out=squared if spare else None)
+            ratios /= self.width
+            np.square(ratios, out=ratios)
+        return np.asarray(self._of(np.minimum(ratios, _FAR, out=ratios)))
+
+    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+        assert self.width is not None
+        squared = tensor_squares(x.flatten(1), y.flatten(1))
+        # by the width twice, as its square may be 0 or infinite
+        found: Tensor = self._of((squared / self.width / self.width).clamp(max=_FAR))
+        return found
+
+
+def _exp(values: Any) -> Any:
+    """exp of an array of our own, in its place, or of a tensor."""
+    return np.exp(values, out=values) if isinstance(values, np.ndarray) else values.exp()
+
+
+def _times(factor: float, values: Any) -> Any:
+    """A multiple of an array of our own, in its place, or of a tensor."""
+    return np.multiply(values, factor, out=values) if isinstance(values, np.ndarray) else factor * values
+
+
+class RBF(Radial):
+    """The Gaussian kernel: k(x, y) = exp(−‖x − y‖² / (2 w²)).
+
+    Smooth, bounded and characteristic: MMD is 0 only for equal distributions. The kernel to begin with; where
+    differences are on another scale than most distances, try several widths (`TwoSample(scales=…)`).
+
+    >>> import timelike as tl
+    >>> tl.distributions.RBF(width=1.0)([[0.0], [1.0]]).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    def _of(self, ratios: Any) -> Any:
+        return _exp(_times(-0.5, ratios))
+
+
+class Laplace(Radial):
+    """The exponential of the distance: k(x, y) = exp(−‖x − y‖ / w).
+
+    With heavier tails than `RBF` and a cusp at x = y: it sees fine differences and far outliers, and gives rougher
+    gradients. The gradient at x = y is taken to be 0, the middle of those around it.
+
+    >>> import timelike as tl
+    >>> tl.distributions.Laplace(width=2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    def _of(self, ratios: Any) -> Any:
+        return _exp(-root(ratios))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Matern(Radial):
+    """Matérn's kernels, between `Laplace` and `RBF` in smoothness: with r = ‖x − y‖ / w
+
+        exp(−r),   (1 + √3 r) exp(−√3 r),   (1 + √5 r + 5 r²/3) exp(−√5 r)   for ν = ½, 3/2, 5/2
+
+    (Matérn, 1960; Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, eq. 4.16 and 4.17).
+
+    >>> import timelike as tl
+    >>> tl.distributions.Matern(width=1.0, smoothness=2.5)([[0.0]], [[1.0]]).round(4)
+    array([[0.524]])
+    """
+
+    smoothness: float = 1.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if real(self.smoothness, "smoothness") not in (0.5, 1.5, 2.5):
+            raise ValueError(f"smoothness={self.smoothness}: expected 0.5, 1.5 or 2.5")
+        self._keep(smoothness=float(self.smoothness))
+
+    def _of(self, ratios: Any) -> Any:
+        r = root(2 * self.smoothness * ratios)
+        decay = _exp(-r)
+        if self.smoothness == 0.5:
+            return decay
+        found = (1 + r) * decay if self.smoothness == 1.5 else (1 + r + 5 * ratios / 3) * decay
+        if isinstance(ratios, np.ndarray):
+            return found
+        # at 0 by the series in r², as r has no derivative there: second derivatives of k would be wrong
+        return found.where(ratios > 0, 1 - (1.5 if self.smoothness == 1.5 else 5 / 6) * ratios)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RationalQuadratic(Radial):
+    """A mixture of `RBF` kernels of all widths: k(x, y) = (1 + ‖x − y‖² / (2 α w²))^(−α).
+
+    For differences on several scales at once; the smaller α, the heavier the tails, and `RBF` for α → ∞.
+
+    >>> import timelike as tl
+    >>> tl.distributions.RationalQuadratic(width=1.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.3333]])
+    """
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._keep(alpha=real(self.alpha, "alpha", above=0.0))
+
+    def _of(self, ratios: Any) -> Any:
+        grown = ratios / (2 * self.alpha)
+        logs = np.log1p(grown) if isinstance(grown, np.ndarray) else grown.log1p()
+        return _exp(-self.alpha * logs)
+
+
+@dataclass(frozen=True, repr=False)
+class NegativeDistance(Kernel):
+    """−d(x, y), whose MMD² is the energy distance: it has no width, and so nothing to choose.
+
+        2 E d(x, y) − E d(x, x′) − E d(y, y′)
+
+    (Székely and Rizzo, "Energy statistics", 2013; Sejdinovic et al., "Equivalence of distance-based and RKHS-based
+    statistics", 2013). Sensitive to shifts of the mean, less so to what happens on a fine scale.
+
+    Parameters
+    ----------
+    metric : Metric or str, optional
+        Any metric of the library, for sequences; None for the Euclidean distance of vectors.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.distributions.NegativeDistance()([[0.0]], [[3.0]])
+    array([[-3.]])
+    """
+
+    metric: Metric | str | None = None
+
+    def __post_init__(self) -> None:
+        if self.metric is not None:
+            named.resolve(self.metric)
+
+    @property
+    def over(self) -> Any:  # type: ignore[override]
+        """Vectors, or sequences where there is a metric."""
+        return "vectors" if self.metric is None else "sequences"
+
+    @property
+    def indefinite(self) -> str:
+        """Only weights that sum to 0 are safe, which is all that MMD needs if d is Euclidean."""
+        if self.metric is None:
+            return "−‖x − y‖ is positive definite for weights that sum to 0 only, which is all that MMD needs"
+        return "−d is fit for MMD only where d is a distance of negative type, which elastic distances are not"
+
+    @property
+    def taught(self) -> bool:
+        """Whether the metric has learned."""
+        return self.metric is not None and named.learns(self.metric) and not self.open
+
+    @property
+    def open(self) -> bool:
+        """Whether the metric has yet to learn."""
+        return self.metric is not None and unlearned(self.metric)
+
+    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+        """With a metric that has learned."""
+        ready = self.ready(sample, rng)
+        return Settled(ready, ready._between(ready._known(sample, "x"), None))
+
+    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> NegativeDistance:
+        """With a metric that has learned, where it has to."""
+        return self if self.metric is None else replace(self, metric=learned(self.metric, sample, rng))
+
+    def _known(self, sample: Sequences, name: str) -> Any:
+        return super()._known(sample, name) if self.metric is None else sample
+
+    def _between(self, x: Any, y: Any | None) -> Matrix:
+        if self.metric is None:
+            return -np.sqrt(squares(x, y))
+        return -np.asarray(named.resolve(self.metric).pairwise(x, y), np.float64)
+
+    def _takes_missing(self) -> bool:
+        return self.metric is not None and named.resolve(self.metric)._takes_missing()
+
+    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+        if self.metric is not None:
+            raise TypeError("NegativeDistance of sequences has no gradients: use GlobalAlignment, or of(module, RBF())")
+        found: Tensor = -root(tensor_squares(x.flatten(1), y.flatten(1)))
+        return found
+
+
+def learned(part: Any, sample: Sequences, rng: np.random.Generator | None) -> Any:
+    """A metric or an encoder that has learned; if it has not, from the sample in an order that is drawn.
+
+    What an encoder learns may hang on the order of what it is shown. In the order of two samples it would know which
+    is which, and a permutation test would no longer be exact.
+    """
+    found = named.resolve(part) if isinstance(part, str) else part
+    order = (np.random.default_rng(0) if rng is None else rng).permutation(len(sample))
+    from ...models import parts
+
+    return parts.ready(parts.thawed(found), sample[order])
+
+
+def unlearned(part: Any) -> bool:
+    """Whether a metric or an encoder has yet to learn."""
+    from ...models import parts
+
+    return named.learns(part) and not parts.has_learned(parts.thawed(part))

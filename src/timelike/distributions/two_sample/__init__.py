@@ -1,0 +1,1 @@
+"""Exact tests of two samples: permutation of items and groups, kernels, classifiers."""

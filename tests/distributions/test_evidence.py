@@ -1,0 +1,134 @@
+"""Evidence of p-values one after the other: as its formula says, fair for uniform ones, and finite for any."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy.integrate import quad
+from scipy.stats import binom
+
+from naive import two_sample as naive
+from timelike.distributions.drift.evidence import HAZARD, POWERS, Evidence, smoothed_p, start_weights, waiting
+
+
+def of(p_values):
+    gambler = Evidence()
+    for u in p_values:
+        gambler.add(u)
+    return gambler
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=12))
+def test_evidence_is_the_sum_over_all_starts(p_values):
+    expected = naive.evidences(p_values, start_weights(len(p_values)).tolist(), POWERS)
+    found = of(p_values)
+    np.testing.assert_allclose(np.exp(found.values), expected, rtol=1e-9)
+    assert found.value == pytest.approx(expected[-1], rel=1e-9)
+    assert found.highest == pytest.approx(max(expected), rel=1e-9)
+    assert found.smoothed == p_values
+
+
+def test_evidence_of_the_smallest_and_the_largest_p_values_is_that_of_the_formula():
+    for p_values in ([1e-300], [1.0], [1.0, 1.0, 1e-300], [1e-120, 1.0, 0.5, 1e-100]):
+        expected = naive.evidence(p_values, start_weights(len(p_values)).tolist(), POWERS)
+        assert of(p_values).value == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("u", [1e-300, 2.0**-53, 0.5, 1.0])
+def test_evidence_of_thousands_of_batches_is_finite(u):
+    found = of([u] * 3000)
+    assert np.isfinite(found.values).all()
+    assert 0 < found.value < np.inf
+    assert 0 < 1 / found.highest < np.inf
+    assert found.since == 1 or u >= 0.5
+
+
+def test_only_what_waits_is_left_where_every_bet_is_lost():
+    found = of([1.0] * 2000)
+    assert found.value == pytest.approx(waiting(2000), rel=0.02)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000, 50_000])
+def test_what_bets_and_what_waits_are_one(n):
+    assert start_weights(n).sum() + waiting(n) == pytest.approx(1.0, abs=1e-12)
+    s = n  # of the formula, by hand
+    assert start_weights(n)[-1] == pytest.approx(HAZARD * (1 - HAZARD) ** (s - 1) / 2 + 1 / (2 * s * (s + 1)))
+
+
+def test_the_same_p_values_at_once_are_the_same_evidence():
+    p_values = np.random.default_rng(0).random(30)
+    assert Evidence(p_values).values == of(p_values.tolist()).values
+
+
+def test_before_any_batch_there_is_what_one_began_with():
+    assert Evidence().value == Evidence().highest == 1.0
+    assert Evidence().since is None
+
+
+def test_evidence_after_one_batch_is_one_on_average():
+    # u = exp(−x): the tail of u^(κ−1) at 0 is an exponential, which quadrature takes to all its digits
+    mean = quad(lambda x: of([np.exp(-x)]).value * np.exp(-x), 0, 600, limit=400, epsabs=1e-9)[0]
+    assert mean == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("before", [[0.3], [0.01, 0.9], [1.0, 1e-6, 0.2]])
+def test_one_more_batch_changes_nothing_on_average(before):
+    """A martingale: E of the next evidence, whatever the p-values before it were, is the evidence now."""
+    mean = quad(lambda x: of([*before, np.exp(-x)]).value * np.exp(-x), 0, 600, limit=400, epsabs=1e-9)[0]
+    assert mean == pytest.approx(of(before).value, rel=1e-6)
+
+
+def highest_of_paths(u):
+    """The highest evidence of many paths (path, batch) at once, by the recurrence over starts."""
+    n_paths, n_batches = u.shape
+    weights, powers = start_weights(n_batches), np.array(POWERS)
+    capital, best = np.zeros((n_paths, len(POWERS))), np.zeros(n_paths)
+    for t in range(n_batches):
+        capital = (capital + weights[t]) * powers * u[:, [t]] ** (powers - 1)
+        best = np.maximum(best, capital.mean(axis=1) + 1 - weights[: t + 1].sum())
+    return best
+
+
+def test_paths_of_uniform_p_values_reach_an_alarm_as_rarely_as_was_promised():
+    u = 1 - np.random.default_rng(1).random((20_000, 200))
+    best = highest_of_paths(u)
+    np.testing.assert_allclose(best[:5], [of(path).highest for path in u[:5].tolist()])
+    for alpha in (0.2, 0.05, 0.01):
+        reached = int((best >= 1 / alpha).sum())
+        assert reached <= binom.ppf(0.999, len(u), alpha)
+        assert reached > 0.1 * alpha * len(u)  # the promise is kept, not by never saying anything
+
+
+def test_larger_p_values_are_never_more_evidence():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        p_values = rng.random(15)
+        raised = p_values + rng.random(15) * (1 - p_values)
+        assert (np.array(of(raised).values) <= np.array(of(p_values).values) + 1e-12).all()
+
+
+def test_a_change_is_dated_where_p_values_become_small():
+    rng = np.random.default_rng(3)
+    for start in (1, 4, 30):
+        p_values = [*rng.uniform(0.1, 1, start - 1), *rng.uniform(0, 1e-3, 4)]
+        assert of(p_values).since == start
+
+
+@pytest.mark.parametrize("null", [[1.0, 2.0, 2.0, 3.0], [2.0] * 5, [0.0, 1.0], []])
+def test_a_smoothed_p_value_breaks_ties_by_one_uniform_number(null):
+    for seed in range(20):
+        theta = 1 - np.random.default_rng(seed).random()
+        found = smoothed_p(np.array(null), 2.0, np.random.default_rng(seed))
+        assert found == pytest.approx(naive.smoothed_p_value(2.0, null, theta), abs=1e-15)
+        assert 0 < found <= 1
+
+
+def test_smoothed_p_values_are_uniform_with_and_without_ties():
+    rng = np.random.default_rng(4)
+    for values in itertools.product([0.0, 1.0], [0.0, 1.0], [0.5, 1.0]):
+        every = [(values[i], np.delete(values, i)) for i in range(3)]  # each as likely the observed one
+        found = np.sort([smoothed_p(null, observed, rng) for observed, null in every * 1500])
+        distance = np.abs(found - (np.arange(len(found)) + 0.5) / len(found)).max()
+        assert distance < 1.95 / np.sqrt(len(found))  # Kolmogorov's bound at 0.1 %
