@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is sa
         distributions as distributions,
         draw as draw,
         encode as encode,
+        forecast as forecast,
         metric as metric,
         models as models,
         native as native,

@@ -1,0 +1,1 @@
+"""Forecasters that are simple, quick and hard to beat."""

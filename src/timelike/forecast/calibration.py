@@ -1,0 +1,102 @@
+"""Calibration: errors on sequences that were not learned from, and the margins that follow from them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SLACK = 1e-9  # ranks are products of round numbers
+
+
+class Calibration(NamedTuple):
+    """Errors (truth − forecast) of windows, (window, step, *frame); NaN where a window ends before a step.
+
+    Split conformal prediction: if the next window is exchangeable with these n, its error is at most their k-th
+    smallest with probability k/(n + 1) or more (Vovk, Gammerman and Shafer, 2005; Lei et al., 2018). Both tails are
+    taken apart, per step and channel, so that the interval of level 1 − α covers with at least that probability.
+    """
+
+    errors: NDArray[np.float32]
+
+    @property
+    def horizon(self) -> int:
+        """How many steps are covered."""
+        return self.errors.shape[1]
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many windows say something about each step, (step,)."""
+        flat = self.errors.reshape(*self.errors.shape[:2], -1)
+        return np.asarray((~np.isnan(flat)).any(axis=2).sum(axis=0), np.int64)
+
+    def margin(self, q: float, n_steps: int) -> NDArray[np.float64]:
+        """What to add to a forecast so that the truth is below it with probability q: (step, *frame).
+
+        Above one half the rank is rounded up, below it down, so that tails are never thinner than asked for.
+        """
+        if n_steps > self.horizon:
+            raise ValueError(
+                f"the model is calibrated for {self.horizon} steps and the forecast has {n_steps}: give calibrate "
+                "longer sequences, or ask for a shorter horizon"
+            )
+        found = np.full((n_steps, *self.errors.shape[2:]), np.nan)
+        counts = self.counts()[:n_steps]
+        need = windows_needed(q)
+        if counts.min() < need:
+            step = int(np.argmin(counts >= need))
+            raise ValueError(
+                f"calibrated by {counts[step]} windows at step {step + 1}, and {need} are needed for the quantile "
+                f"{q:g}: give calibrate more or longer sequences, or ask for a level nearer to the middle"
+            )
+        for count in np.unique(counts):
+            steps = np.flatnonzero(counts == count)
+            # NaN sorts to the end, so the first `count` are the errors of the windows that reach these steps
+            ordered = np.sort(self.errors[:, steps], axis=0)[:count].astype(np.float64)
+            found[steps] = ordered[rank(q, int(count)) - 1]
+        return found
+
+    def draws(self, n_samples: int, n_items: int, n_steps: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Whole windows of errors, (sample, item, step, *frame): what depends on each other over time stays together.
+
+        Only windows that last long enough are drawn.
+        """
+        if n_steps > self.horizon:
+            self.margin(0.5, n_steps)
+        flat = self.errors[:, n_steps - 1].reshape(len(self.errors), -1)
+        whole = np.flatnonzero(~np.isnan(flat).all(axis=1))
+        if not len(whole):
+            self.margin(0.5, n_steps)
+        return self.errors[whole[rng.integers(len(whole), size=(n_samples, n_items))], :n_steps]
+
+
+def rank(q: float, count: int) -> int:
+    """The place, counted from 1, of the error that is the quantile q of one more.
+
+    >>> [rank(q, 9) for q in (0.1, 0.5, 0.9)]
+    [1, 5, 9]
+    """
+    exact = q * (count + 1)
+    found = math.ceil(exact - _SLACK) if q >= 0.5 else math.floor(exact + _SLACK)
+    return min(max(found, 1), count)
+
+
+def windows_needed(q: float) -> int:
+    """How many windows it takes for a quantile.
+
+    >>> [windows_needed(q) for q in (0.5, 0.9, 0.1, 0.975)]
+    [1, 9, 9, 39]
+    """
+    tail = min(q, 1 - q)
+    return max(1, math.ceil(1 / tail - 1 - _SLACK))
+
+
+def level_tails(level: Any) -> tuple[float, float]:
+    """The two quantiles between which an interval lies."""
+    from ..sequences.arguments import real
+
+    level = real(level, "level", above=0.0)
+    if level >= 1:
+        raise ValueError(f"level={level}: expected a number between 0 and 1, such as 0.8")
+    return (1 - level) / 2, (1 + level) / 2

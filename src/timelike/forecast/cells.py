@@ -1,0 +1,160 @@
+"""Cells: which numbers of a frame are forecast, which are known in advance, and which are masked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences
+from ..sequences.doors import locate
+
+Known = Sequence[int | str] | None
+
+
+class Cells(NamedTuple):
+    """How frames become rows of numbers to forecast, and how these become frames again.
+
+    `frame` is the shape of a forecast frame; `known` (position,) the channels that are known in advance and not
+    forecast; `there` the cells of `frame` that hold numbers, the others are masked (NaN) at all times.
+    """
+
+    frame: tuple[int, ...]
+    known: NDArray[np.int64]
+    there: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, sequences: Sequences, known: Known, name: str = "X") -> Cells:
+        """Those of the sequences to learn from; an error where the mask changes over time, or nothing is left."""
+        positions = known_positions(sequences, known)
+        frame = sequences.frame if not len(positions) else (sequences.frame[0] - len(positions),)
+        there = np.ones(frame, bool)
+        if sequences.missing:
+            values = _targets(sequences, positions)
+            there = ~np.isnan(values[0])
+            _refuse_change(values, there, sequences, name)
+            if not there.any():
+                raise ValueError(f"{name}: every cell of every frame is missing (NaN): there is nothing to learn from")
+        cells = cls(frame, positions, there)
+        cells.refuse_missing_known(sequences, name)
+        return cells
+
+    @property
+    def masked(self) -> bool:
+        """Whether some cells hold no numbers."""
+        return not self.there.all()
+
+    @property
+    def count(self) -> int:
+        """How many numbers of a frame are forecast."""
+        return int(self.there.sum())
+
+    def refuse(self, sequences: Sequences, name: str) -> None:
+        """An error for a value that is missing where the mask has a number."""
+        if sequences.missing:
+            values = _targets(sequences, self.known)
+            absent = (np.isnan(values) & self.there).reshape(len(values), -1).any(axis=1)
+            if absent.any():
+                item, time = locate(int(np.flatnonzero(absent)[0]), sequences.offsets[:-1])
+                raise ValueError(
+                    f"{name}: sequence {item} is missing (NaN) at time step {time} in a cell that was there when the "
+                    "model was fitted: a mask must not change over time; fill gaps with Sequences.interpolate()"
+                )
+            self.refuse_missing_known(sequences, name)
+
+    def refuse_missing_known(self, sequences: Sequences, name: str) -> None:
+        """An error where a channel that is known in advance is not known."""
+        if len(self.known):
+            absent = np.isnan(sequences.values[:, self.known]).any(axis=1)
+            if absent.any():
+                item, time = locate(int(np.flatnonzero(absent)[0]), sequences.offsets[:-1])
+                raise ValueError(f"{name}: sequence {item} is missing (NaN) at time step {time} in a known channel")
+
+    def targets(self, sequences: Sequences) -> Sequences:
+        """What is forecast, as sequences of (cell,) in which nothing is missing."""
+        values = _targets(sequences, self.known)
+        flat = values.reshape(len(values), math.prod(self.frame))
+        kept = flat[:, self.there.ravel()] if self.masked else flat
+        return sequences._with_values(np.ascontiguousarray(kept))
+
+    def frames(self, sequences: Sequences) -> Sequences:
+        """What is forecast, in the shape of its frames; masked cells are NaN."""
+        if not len(self.known):
+            return sequences
+        return sequences._with_values(np.ascontiguousarray(_targets(sequences, self.known)))
+
+    def covariates(self, sequences: Sequences) -> Sequences | None:
+        """What is known in advance, None if nothing is."""
+        if not len(self.known):
+            return None
+        return sequences._with_values(np.ascontiguousarray(sequences.values[:, self.known]))
+
+    def whole(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Rows (..., cell) as frames (..., *frame), masked cells NaN."""
+        if not self.masked:
+            return rows.reshape(*rows.shape[:-1], *self.frame)
+        found = np.full((*rows.shape[:-1], math.prod(self.frame)), np.nan, rows.dtype)
+        found[..., self.there.ravel()] = rows
+        return found.reshape(*rows.shape[:-1], *self.frame)
+
+    def names(self, sequences: Sequences) -> tuple[str, ...] | None:
+        """Names of the channels that are forecast, where there are any."""
+        if sequences.channel_names is None:
+            return None
+        kept = np.setdiff1d(np.arange(sequences.frame[0]), self.known)
+        return tuple(sequences.channel_names[i] for i in kept)
+
+
+def known_positions(sequences: Sequences, known: Known) -> NDArray[np.int64]:
+    """Positions of channels that are known in advance, given by names or positions."""
+    if known is None or len(known) == 0:
+        return np.zeros(0, np.int64)
+    if len(sequences.frame) != 1:
+        raise ValueError(
+            f"known={list(known)!r} names channels, and X has frames of shape {sequences.frame}: expected (channel,)"
+        )
+    n_channels, names = sequences.frame[0], sequences.channel_names
+    found = [_position(one, n_channels, names) for one in known]
+    if len(set(found)) < len(found):
+        raise ValueError(f"known={list(known)!r} names a channel twice: expected each once")
+    if len(found) == n_channels:
+        raise ValueError(f"known={list(known)!r} are all {n_channels} channels: there is nothing left to forecast")
+    return np.array(sorted(found), np.int64)
+
+
+def _position(one: int | str, n_channels: int, names: Sequence[str] | None) -> int:
+    if isinstance(one, str):
+        if names is None or one not in names:
+            has = "X has no channel names" if names is None else f"X has {', '.join(map(repr, names))}"
+            raise ValueError(f"known: there is no channel {one!r}; {has}")
+        return list(names).index(one)
+    if not -n_channels <= one < n_channels:
+        raise ValueError(f"known: there is no channel {one}: X has {n_channels}")
+    return int(one) % n_channels
+
+
+def check_known(value: Any, name: str) -> Any:
+    """A list of channels, each a name or a position."""
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+        raise TypeError(f"{name}={value!r}: expected a list of channels, such as {name}=['hour'] or {name}=[3]")
+    for one in value:
+        if isinstance(one, bool) or not isinstance(one, str | int | np.integer):
+            raise TypeError(f"{name} holds {one!r}: expected names or positions of channels")
+    return value
+
+
+def _targets(sequences: Sequences, known: NDArray[np.int64]) -> NDArray[Any]:
+    return np.delete(sequences.values, known, axis=1) if len(known) else sequences.values
+
+
+def _refuse_change(values: NDArray[Any], there: NDArray[np.bool_], sequences: Sequences, name: str) -> None:
+    other = (np.isnan(values) == there).reshape(len(values), -1).any(axis=1)
+    if other.any():
+        item, time = locate(int(np.flatnonzero(other)[0]), sequences.offsets[:-1])
+        raise ValueError(
+            f"{name}: sequence {item} lacks other cells at time step {time} than the first frame does: a mask must not "
+            "change over time; fill gaps with Sequences.interpolate(), or set the cells to NaN at all times"
+        )

@@ -1,0 +1,44 @@
+"""Request: what a forecaster is asked for, checked once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences
+
+
+class Request(NamedTuple):
+    """How far, how often and how finely to forecast; `known` (item, horizon, channel) is known in advance, or None."""
+
+    horizon: int
+    n_samples: int = 1
+    frames_per_step: int = 1
+    substeps: int | None = None
+    known: NDArray[Any] | None = None
+    rng: np.random.Generator = np.random.default_rng(0)
+
+    @property
+    def n_frames(self) -> int:
+        """How many frames are asked for."""
+        return self.horizon * self.frames_per_step
+
+
+class Futures(NamedTuple):
+    """What a method answers, in rows of cells: `center` (item, frame, cell), `samples` (sample, item, frame, cell).
+
+    One of them may be None: without samples the center is the only future, without a center the mean of samples is.
+    """
+
+    center: NDArray[Any] | None
+    samples: NDArray[Any] | None = None
+
+
+class Windows(NamedTuple):
+    """Pasts, each from the first step of its sequence to an origin, and where each lies."""
+
+    pasts: Sequences
+    item: NDArray[np.int64]
+    origin: NDArray[np.int64]

@@ -1,0 +1,147 @@
+"""Forecast, the record that `predict` gives: futures, their mean, quantiles and intervals, drawn by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences
+from ..sequences.arguments import real, whole
+from .calibration import Calibration, level_tails
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FEW = 2  # samples without which there is no spread
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Forecast:
+    """Futures of some pasts; an array of it is its mean.
+
+    `samples` (sample, item, step, *frame) are the futures, `step` counting `horizon × frames_per_step` frames; `past`
+    what they follow; `times` (item, step) when each frame is, or None; `calibration` the errors that `calibrate` found,
+    or None; `method` who says so.
+    """
+
+    samples: NDArray[Any]
+    past: Sequences
+    times: NDArray[Any] | None = None
+    frames_per_step: int = 1
+    center: NDArray[Any] | None = None
+    calibration: Calibration | None = None
+    channel_names: tuple[str, ...] | None = None
+    method: str = ""
+
+    @property
+    def mean(self) -> NDArray[Any]:
+        """The expected future, (item, step, *frame): the method's own, or the mean of its samples."""
+        return self.samples.mean(axis=0) if self.center is None else self.center
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.mean, dtype=dtype)
+
+    def __len__(self) -> int:
+        return self.samples.shape[1]
+
+    def __repr__(self) -> str:
+        n_samples, n_items, n_steps, *frame = self.samples.shape
+        words = [f"{n_items} {'future' if n_items == 1 else 'futures'} of {n_steps} steps", f"frames {tuple(frame)}"]
+        words += [f"{n_samples} samples"] if n_samples > 1 else []
+        words += ["calibrated"] if self.calibration is not None else []
+        return f"Forecast({', '.join(words)}{f', by {self.method}' if self.method else ''})"
+
+    def quantile(self, q: float) -> NDArray[Any]:
+        """Below which the truth lies with probability q, (item, step, *frame).
+
+        After `calibrate`: the mean plus a quantile of the errors on the windows that were calibrated on, per step and
+        channel (split conformal). Before it, a quantile of the samples, of which there must be several.
+        """
+        q = real(q, "q", above=0.0)
+        if q >= 1:
+            raise ValueError(f"q={q}: expected a number between 0 and 1, such as 0.9")
+        if self.calibration is not None:
+            margin = self.calibration.margin(q, self._steps())
+            return np.asarray(self.mean + margin[self._whole_steps()])
+        if len(self.samples) < _FEW:
+            raise ValueError(
+                f"one future has no quantiles: call {self.method or 'the model'}.calibrate(X) on sequences that were "
+                "not learned from, then predict; or ask for n_samples, where the method draws"
+            )
+        return np.asarray(np.quantile(self.samples, q, axis=0))
+
+    def interval(self, level: float = 0.8) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Between which numbers the truth lies with probability `level`: `(low, high)`, each (item, step, *frame).
+
+        Per step and channel, not for a whole future at once: more than one of ten steps of a future may be outside.
+        """
+        low, high = level_tails(level)
+        return self.quantile(low), self.quantile(high)
+
+    def sequences(self) -> Sequences:
+        """The mean as sequences, with their times."""
+        return Sequences(self.mean, times=self.times, ids=self.past.ids, channel_names=self.channel_names)
+
+    def _steps(self) -> int:
+        return -(-self.samples.shape[2] // self.frames_per_step)
+
+    def _whole_steps(self) -> NDArray[np.int64]:
+        """The original step at or after each frame: between two of them, errors of the later one are taken."""
+        return np.asarray(np.arange(self.samples.shape[2]) // self.frames_per_step)
+
+    def plot(self, item: int = 0, *, channel: int = 0, level: float | None = 0.8, truth: Any = None) -> Figure:
+        """The end of a past and its future: lines with an interval for numbers, a strip of pictures for images.
+
+        `truth` (step, *frame), what really came, is drawn beside it. `level=None` draws no interval, and so does a
+        forecast that has none.
+        """
+        item = self._item(item)
+        known = None if truth is None else np.asarray(truth)
+        if len(self.samples.shape) > 4:
+            from ..draw.maps import strips
+
+            rows = {"forecast": self.mean[item][:, channel]}
+            if known is not None:
+                rows = {"truth": known[:, channel], **rows, "difference": rows["forecast"] - known[:, channel]}
+            return strips(rows, past=self.past[item][:, channel])
+        from ..draw.forecasts import fan
+
+        band = None
+        if level is not None and (self.calibration is not None or len(self.samples) >= _FEW):
+            band = tuple(end[item][:, channel] for end in self.interval(level))
+        return fan(
+            self.past[item][:, channel],
+            self.mean[item][:, channel],
+            band,
+            truth=None if known is None else known[:, channel],
+            clocks=self._clocks(item),
+            level=level,
+            name="" if self.channel_names is None else self.channel_names[channel],
+        )
+
+    def animate(self, path: str | Path, item: int = 0, *, channel: int = 0, truth: Any = None, rate: float = 8) -> Path:
+        """A moving picture of the past and the future, a `.gif` or `.mp4`; the file appears whole or not at all."""
+        from ..draw.moving import animation, growing
+
+        item = self._item(item)
+        known = None if truth is None else np.asarray(truth)[:, channel]
+        past, future = self.past[item][:, channel], self.mean[item][:, channel]
+        if len(self.samples.shape) > 4:
+            return animation(past, future, path, truth=known, rate=rate)
+        return growing(past, future, path, truth=known, rate=rate)
+
+    def _item(self, item: int) -> int:
+        position = whole(item, "item")
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"item={item}: there are {len(self)} futures")
+        return position % len(self)
+
+    def _clocks(self, item: int) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        if self.times is None or self.past.times is None:
+            return None
+        begin, end = self.past.offsets[item : item + 2]
+        return self.past.times[begin:end], self.times[item]
