@@ -17,6 +17,7 @@ GENERATORS = {
     "moving_digits": lambda seed: generate.moving_digits(2, 4, size=24, random_state=seed),
     "stochastic digits": lambda seed: generate.moving_digits(2, 4, size=24, stochastic=True, random_state=seed),
     "waves": lambda seed: generate.waves(2, 6, size=12, pixels=5, random_state=seed),
+    "fixed waves": lambda seed: generate.waves(2, 6, size=12, border="fixed", pixels=5, random_state=seed),
     "pendulum": lambda seed: generate.pendulum(2, 5, noise=0.1, random_state=seed),
     "heat": lambda seed: generate.heat(3, 5, size=8, random_state=seed),
     "eight_gaussians": lambda seed: generate.eight_gaussians(9, random_state=seed),
@@ -265,7 +266,7 @@ def test_malformed_mnist_files_are_refused(tmp_path):
 def laplacian(w, border):
     """The five-point difference of order 4 along both axes of a field mirrored at its border."""
     wide = np.pad(w, 2, mode="symmetric")
-    if border == "fixed":  # the mirror image has the other sign
+    if border == "odd":  # the mirror image has the other sign
         wide[[0, 1, -2, -1]] *= -1
         wide[:, [0, 1, -2, -1]] *= -1
     weights = np.array([-1, 16, -30, 16, -1]) / 12
@@ -274,7 +275,7 @@ def laplacian(w, border):
 
 
 def runge_kutta_wave(c, f, size, length, interval, decay, radius, border, substeps):
-    """The thesis's own scheme: the 3/8 rule of order 4."""
+    """The 3/8 rule of order 4."""
     i, j = np.indices((size, size))
     disc = (i - size // 2) ** 2 + (j - size // 2) ** 2 <= radius**2
 
@@ -294,8 +295,8 @@ def runge_kutta_wave(c, f, size, length, interval, decay, radius, border, subste
     return np.array(frames)
 
 
-@pytest.mark.parametrize("border", ["free", "fixed"])
-def test_waves_are_those_of_the_thesis_scheme_with_small_steps(border):
+@pytest.mark.parametrize("border", ["free", "odd"])
+def test_mirrored_waves_are_those_of_runge_and_kutta_with_small_steps(border):
     made = generate.waves(2, 40, size=24, border=border, normalize=False, random_state=0)
     for video, c, f in zip(made.sequences, made.celerity, made.amplitude, strict=True):
         twin = runge_kutta_wave(c, f, 24, 40, 0.002, 0.05, 5.0, border, substeps=8)
@@ -436,7 +437,9 @@ def test_the_crescent_is_shaded_and_the_spiral_fades():
         (lambda g: g.draw_digits(np.ones((1, 1, 2, 2)), [[[[3.0, 0.0]]]], size=4), ValueError, r"digits leave a frame"),
         (lambda g: g.draw_digits(np.ones((2, 2)), [[[[3.0, 0.0]]]], size=4), ValueError, r"patches \(2, 2\)"),
         (lambda g: g.waves(celerity=-3), ValueError, r"celerity=-3"),
-        (lambda g: g.waves(border="open"), ValueError, r"border='open': expected one of 'free', 'fixed'"),
+        (lambda g: g.waves(border="open"), ValueError, r"border='open': expected one of 'free', 'fixed', 'odd'"),
+        (lambda g: g.waves(size=4, border="fixed"), ValueError, r"size=4: expected at least 5"),
+        (lambda g: g.waves(substeps=0), ValueError, r"substeps=0: expected at least 1"),
         (lambda g: g.waves(size=4, pixels=17), ValueError, r"pixels=17 of 4 × 4: expected at most 16"),
         (lambda g: g.waves(size=4, pixels=[[0, 4]]), ValueError, r"pixels run from 0 to 4: expected 0 to 3"),
         (lambda g: g.waves(pixels=[[0.5, 1]]), ValueError, r"pixels has shape \(1, 2\), dtype float64"),

@@ -1,4 +1,4 @@
-"""Fields that obey a linear equation, solved mode by mode without any error in time."""
+"""Fields that obey a linear equation, solved mode by mode: exactly, or as the steps of Runge and Kutta solve it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from ..arguments import RandomState, generator, one_of, real, span, whole
 from ..container import Sequences
 
 Matrix = NDArray[np.float64]
+
+_HELD = 2  # rows at each border that the five-point difference does not reach
+_STABLE = 2 * np.sqrt(2)  # a step of Runge–Kutta times the fastest frequency: beyond it waves grow without end
 
 
 class Waves(NamedTuple):
@@ -37,6 +40,7 @@ def waves(
     decay: float = 0.05,
     radius: float = 5.0,
     border: str = "free",
+    substeps: int = 2,
     pixels: int | Any = None,
     normalize: bool = True,
     random_state: RandomState = None,
@@ -44,33 +48,47 @@ def waves(
     """Waves from a fading source in the middle of a square: ∂²w/∂t² = c²∇²w + f₀ e^(−t/T₀) on a disc.
 
     The WaveEq data of Franceschi's thesis (2022, C.4.1): c ~ U(300, 400), f₀ ~ U(1, 30), T₀ = `decay`, w = ∂w/∂t = 0 at
-    first. ∇² is the five-point difference of order 4 in each direction with the field mirrored at the border. Cosines
-    make it diagonal, so every mode has a closed form and there is no error in time, where the thesis uses Runge–Kutta.
+    first. ∇² is the five-point difference of order 4 in each direction.
 
-    `border="free"` lets nothing flow through the border (Neumann), `"fixed"` holds it at 0 (Dirichlet, mirrored with
-    the sign changed: sines): the thesis says the one in words and something like the other in its formula C.20.
+    - `border="fixed"` is the authors' data, for rows beside the thesis: the two outermost rows and columns, which the
+      difference does not reach, stay 0; the source is on the pixels nearer than `radius` to the middle (69 of them);
+      time goes by the 3/8 rule of Runge and Kutta, `substeps` from one frame to the next (0.001 each in the thesis).
+    - `"free"` lets nothing flow through the border (Neumann, as the thesis says in words): the field is mirrored there.
+      The source is on the pixels at most `radius` away (81). Cosines make it diagonal: there is no error in time.
+    - `"odd"` is the same mirrored with the sign changed (sines): 0 half a pixel outside the border.
+
+    The three are different data: what comes back from the border arrives upside down, or not, and at another time.
 
     `pixels=100` keeps that many pixels at random, the same for all sequences (WaveEq-100); give the `pixels` of one
     call to another to get the same. `normalize` scales every sequence to [0, 1]; as w is proportional to f₀, this
     leaves c as the only difference between sequences. `windows` gives all chunks.
 
-    >>> made = waves(n=2, length=5, size=16, random_state=0)
+    >>> made = waves(n=2, length=5, size=16, border="fixed", random_state=0)
     >>> made.sequences
     Sequences(2 sequences, length 5, frames (1, 16, 16), float32)
     """
-    n, length, size = whole(n, "n", 1), whole(length, "length", 1), whole(size, "size", 2)
+    n, length, substeps = whole(n, "n", 1), whole(length, "length", 1), whole(substeps, "substeps", 1)
     interval, decay = real(interval, "interval", above=0.0), real(decay, "decay", above=0.0)
-    radius, border = real(radius, "radius", 0.0), one_of(border, "border", ("free", "fixed"))
+    radius, border = real(radius, "radius", 0.0), one_of(border, "border", ("free", "fixed", "odd"))
+    size = whole(size, "size", 2 * _HELD + 1 if border == "fixed" else 2)
     speeds, forces = span(celerity, "celerity", above=0.0), span(amplitude, "amplitude", above=0.0)
     rng = generator(random_state)
     c, f = rng.uniform(*speeds, size=n), rng.uniform(*forces, size=n)
     chosen = _chosen_pixels(pixels, size, rng)
     shape = (1, size, size) if chosen is None else (len(chosen),)
     values = np.empty((n, length, *shape), np.float32)
-    modes = _modes(size, border)
-    source = np.add.outer(*[(np.arange(size) - size // 2) ** 2] * 2) <= radius**2
+    basis, laplacian = _held_modes(size) if border == "fixed" else _mirrored_modes(size, border)
+    source = basis @ _disc(size, radius, border) @ basis.T
+    step = interval / substeps
+    if border == "fixed":
+        _refuse_unstable(speeds[1] * np.sqrt(-2 * laplacian.min()), step, substeps)
     for i in range(n):
-        frames = f[i] * _wave(c[i], interval * np.arange(length), modes, decay, source)
+        omega = c[i] * np.sqrt(-np.add.outer(laplacian, laplacian))
+        if border == "fixed":
+            swings = _stepped(omega, step, decay, length, substeps)
+        else:
+            swings = _exact(omega, interval * np.arange(length), decay)
+        frames = f[i] * (basis.T @ (source * swings) @ basis)
         if normalize:
             low, high = frames.min(), frames.max()
             frames = (frames - low) / (high - low or 1.0)
@@ -96,26 +114,72 @@ def _chosen_pixels(pixels: Any, size: int, rng: np.random.Generator) -> NDArray[
     return given.astype(np.int64)
 
 
-def _wave(
-    c: float, times: NDArray[Any], modes: tuple[Matrix, Matrix], decay: float, source: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """One sequence (time, size, size) for a source of amplitude 1.
+def _disc(size: int, radius: float, border: str) -> NDArray[np.bool_]:
+    """Where the source is: up to the circle, or, as the authors draw it, inside of it."""
+    squares = np.add.outer(*[(np.arange(size) - size // 2) ** 2] * 2)
+    return np.asarray(squares < radius**2 if border == "fixed" else squares <= radius**2)
 
-    A mode obeys q″ = −ω²q + b·e^(−t/T), q(0) = q′(0) = 0, hence
-    q = b·(e^(−t/T) − cos ωt + sin(ωt)/(ωT)) / (ω² + 1/T²), and sin(ωt)/ω = t where ω = 0.
+
+def _exact(omega: Matrix, times: NDArray[Any], decay: float) -> NDArray[np.float64]:
+    """How much of each mode there is at each time, (time, mode, mode), for a source of amplitude 1 in each.
+
+    A mode obeys q″ = −ω²q + e^(−t/T), q(0) = q′(0) = 0, hence
+    q = (e^(−t/T) − cos ωt + sin(ωt)/(ωT)) / (ω² + 1/T²), and sin(ωt)/ω = t where ω = 0.
     """
-    basis, laplacian = modes
-    omega = c * np.sqrt(-np.add.outer(laplacian, laplacian))
-    weight = (basis @ source @ basis.T) / (omega**2 + decay**-2)
     still = omega == 0
-    amplitudes = np.empty((len(times), *omega.shape))
+    swings = np.empty((len(times), *omega.shape))
     for frame, t in enumerate(times):
         swing = np.where(still, t, np.sin(omega * t) / np.where(still, 1, omega))
-        amplitudes[frame] = weight * (np.exp(-t / decay) - np.cos(omega * t) + swing / decay)
-    return np.asarray(basis.T @ amplitudes @ basis)
+        swings[frame] = np.exp(-t / decay) - np.cos(omega * t) + swing / decay
+    return np.asarray(swings / (omega**2 + decay**-2))
 
 
-def _modes(size: int, border: str) -> tuple[Matrix, Matrix]:
+def _stepped(omega: Matrix, step: float, decay: float, length: int, substeps: int) -> NDArray[np.float64]:
+    """The same by steps of the 3/8 rule (Kutta, 1901): what they give, up to rounding, without taking each of them.
+
+    With x = (q, q′) and x′ = Ax without a source, a step is xₙ₊₁ = M xₙ + ρⁿ p, where M = R(hA), ρ = e^(−h/T),
+    R(z) = 1 + z + z²/2 + z³/6 + z⁴/24, and p is what a step makes of x = 0. Hence xₙ = (ρⁿ − Mⁿ) s with (ρ − M) s = p,
+    and as A² = −ω², powers of M are those of the complex number μ = R(iωh): Mⁿ = Re μⁿ + Im(μⁿ)/ω A.
+    """
+    z = omega * step
+    mu = 1 - z**2 / 2 + z**4 / 24 + 1j * (z - z**3 / 6)
+    rho = np.exp(-step / decay)
+    position, velocity = _first_step(omega, step, rho)
+    gap = rho - mu.real
+    size = gap**2 + mu.imag**2
+    s = (gap * position + mu.imag / omega * velocity) / size
+    v = (gap * velocity - mu.imag * omega * position) / size
+    powers = np.empty((length, *omega.shape), np.complex128)
+    powers[0], powers[1:] = 1, mu**substeps
+    np.multiply.accumulate(powers, axis=0, out=powers)
+    fading = rho ** (substeps * np.arange(length))[:, None, None]
+    return np.asarray((fading - powers.real) * s - powers.imag * (v / omega))
+
+
+def _first_step(omega: Matrix, h: float, rho: float) -> tuple[Matrix, Matrix]:
+    """Position and velocity after a step of the 3/8 rule from rest: k₁ … k₄ as the rule has them, with x = 0."""
+
+    def slope(x: Matrix, force: float) -> Matrix:
+        return np.stack([x[1], force - omega**2 * x[0]])
+
+    k1 = slope(np.zeros((2, *omega.shape)), 1.0)
+    k2 = slope(h / 3 * k1, rho ** (1 / 3))
+    k3 = slope(h * (k2 - k1 / 3), rho ** (2 / 3))
+    k4 = slope(h * (k1 - k2 + k3), rho)
+    position, velocity = h / 8 * (k1 + 3 * k2 + 3 * k3 + k4)
+    return position, velocity
+
+
+def _refuse_unstable(fastest: float, step: float, substeps: int) -> None:
+    if fastest * step > _STABLE:
+        enough = int(np.ceil(substeps * fastest * step / _STABLE))
+        raise ValueError(
+            f"substeps={substeps} of {step:g} are too long for the fastest wave, which would grow without end: use "
+            f'substeps >= {enough}, a shorter interval, or border="odd", which takes no steps'
+        )
+
+
+def _mirrored_modes(size: int, border: str) -> tuple[Matrix, Matrix]:
     """Orthonormal waves (mode, position) of the mirrored grid, and the factor by which ∂²/∂x² multiplies each."""
     position = np.arange(size) + 0.5
     theta = np.pi / size * (np.arange(size) if border == "free" else np.arange(1, size + 1))
@@ -123,6 +187,15 @@ def _modes(size: int, border: str) -> tuple[Matrix, Matrix]:
     basis[0 if border == "free" else -1] /= np.sqrt(2)  # the constant wave, and the fastest, have norm √size
     laplacian = -5 / 2 + 8 / 3 * np.cos(theta) - 1 / 6 * np.cos(2 * theta)
     return basis, np.where(theta > 0, laplacian, 0.0)  # which the cosines give only up to rounding
+
+
+def _held_modes(size: int) -> tuple[Matrix, Matrix]:
+    """The same for a grid whose outermost rows stay 0: they are 0 in every wave."""
+    inner = size - 2 * _HELD
+    near = np.abs(np.subtract.outer(np.arange(inner), np.arange(inner)))
+    weights = np.array([-5 / 2, 4 / 3, -1 / 12, 0.0])
+    laplacian, waves = np.linalg.eigh(weights[np.minimum(near, 3)])
+    return np.pad(waves.T, ((0, 0), (_HELD, _HELD))), laplacian
 
 
 class Heat(NamedTuple):
