@@ -24,6 +24,22 @@ if TYPE_CHECKING:  # the public names, a line each
         macro_f1 as macro_f1,
     )
     from .clustering import adjusted_rand as adjusted_rand, mutual_information as mutual_information, purity as purity
+    from .ensembles import (
+        best_of as best_of,
+        crps as crps,
+        crps_quantiles as crps_quantiles,
+        energy_score as energy_score,
+    )
+    from .forecasting import (
+        coverage as coverage,
+        mae as mae,
+        mase as mase,
+        mse as mse,
+        pinball as pinball,
+        skill as skill,
+        width as width,
+    )
+    from .futures import at as at, up_to as up_to
     from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval
     from .novelty import (
         OpenSet as OpenSet,
@@ -41,6 +57,7 @@ if TYPE_CHECKING:  # the public names, a line each
         paired_bootstrap as paired_bootstrap,
         permutation as permutation,
     )
+    from .pictures import psnr as psnr, ssim as ssim
     from .ranking import (
         Friedman as Friedman,
         cliques as cliques,

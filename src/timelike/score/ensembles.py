@@ -1,0 +1,171 @@
+"""Scores of forecasts that are several futures, or several quantiles: CRPS, energy score, the best of N."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences.arguments import flag
+from ..sequences.doors import plain_array
+from . import forecasting, pictures
+from .futures import Numbers, Per, Score, over_cells, read_samples, read_truth, summary
+
+_AT_ONCE = 1 << 22  # numbers that are sorted together, so that many samples of pictures need little memory more
+
+
+def crps(truth: Any, samples: Any, *, per: Per = "all") -> Score:
+    """The continuous ranked probability score of several futures, per cell: the absolute error of a distribution.
+
+    mean |x_i − y| − Σ_{i,j} |x_i − x_j| / (2 n (n − 1)), the fair estimate, which does not get better or worse with the
+    number n of samples alone (Ferro, "Fair scores for ensemble forecasts", 2014), in O(n log n) by sorting. Of one
+    sample it is the absolute error, so it compares distributions with plain forecasts. For how cells of a frame go
+    together see `energy_score`.
+
+    Parameters
+    ----------
+    truth : array (item, step, *frame)
+    samples : array (sample, item, step, *frame)
+
+    Examples
+    --------
+    >>> crps([[0.0]], [[[-1.0]], [[1.0]]]), crps([[0.0]], [[[2.0]]])
+    (0.0, 2.0)
+    """
+    known = read_truth(truth)
+    drawn = read_samples(samples, known)
+    found = np.empty(known.shape[:2])
+    for rows in _blocks(drawn):
+        found[rows] = over_cells(_ranked(drawn[:, rows] - known[rows]))
+    return summary(found, per)
+
+
+def _ranked(errors: Numbers) -> Numbers:
+    """The fair score of errors (sample, …) of each cell."""
+    count = len(errors)
+    away = np.abs(errors).mean(axis=0)
+    if count == 1:
+        return np.asarray(away)
+    # Σ_{i<j} (x_(j) − x_(i)) counts the k-th smallest k times with plus and n − 1 − k times with minus
+    weights = 2.0 * np.arange(count) - count + 1
+    apart = np.tensordot(weights, np.sort(errors, axis=0), axes=1)
+    return np.asarray(away - apart / (count * (count - 1)))
+
+
+def crps_quantiles(truth: Any, quantiles: Any, levels: Any, *, per: Per = "all") -> Score:
+    """The ranked probability score from forecast quantiles: twice the mean pinball loss over levels.
+
+    CRPS = 2 ∫ pinball_q dq (Gneiting and Ranjan, 2011), so the levels should lie evenly in (0, 1), such as
+    (k − ½) / K: the median alone gives the absolute error.
+
+    Parameters
+    ----------
+    quantiles : array (level, item, step, *frame)
+    levels : array (level,)
+
+    Examples
+    --------
+    >>> crps_quantiles([[3.0]], [[[1.0]]], [0.5])
+    2.0
+    """
+    known = read_truth(truth)
+    given = read_samples(quantiles, known, "quantiles")
+    shares = plain_array(levels, "levels").astype(np.float64)
+    if shares.shape != given.shape[:1]:
+        raise ValueError(f"levels has shape {shares.shape} and quantiles {given.shape}: expected a level for each")
+    parts = [forecasting.pinball(known, one, q, per="each") for one, q in zip(given, shares.tolist(), strict=True)]
+    return summary(2 * np.mean(np.stack([np.asarray(part) for part in parts]), axis=0), per)
+
+
+def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
+    """The energy score of several futures: the ranked probability score for whole frames.
+
+    mean ‖x_i − y‖ − Σ_{i,j} ‖x_i − x_j‖ / (2 n (n − 1)) with the Euclidean norm over the cells of a frame, the fair
+    estimate (Gneiting and Raftery, "Strictly proper scoring rules", 2007; Ferro, 2014). It also judges whether cells go
+    together as they should, which `crps` does not see; for frames of one number the two are the same. Its cost grows
+    with the square of the number of samples.
+
+    Parameters
+    ----------
+    truth : array (item, step, *frame)
+    samples : array (sample, item, step, *frame)
+
+    Examples
+    --------
+    >>> energy_score([[[0.0, 0.0]]], [[[[3.0, 4.0]]]])
+    5.0
+    """
+    from scipy.spatial.distance import pdist
+
+    known = read_truth(truth)
+    drawn = read_samples(samples, known)
+    found = np.full(known.shape[:2], np.nan)
+    for place in np.ndindex(*found.shape):
+        there = ~np.isnan(known[place])
+        if there.any():
+            rows = drawn[:, place[0], place[1]][:, there].astype(np.float64).reshape(len(drawn), -1)
+            away = np.linalg.norm(rows - known[place][there].ravel(), axis=1).mean()
+            found[place] = away - (pdist(rows).mean() / 2 if len(rows) > 1 else 0.0)  # the mean is over i < j
+    return summary(found, per)
+
+
+HIGHER: dict[str, bool] = {"mse": False, "mae": False, "psnr": True, "ssim": True}
+"""Scores of one future by name, and whether more is better."""
+
+
+def best_of(
+    truth: Any, samples: Any, score: str | Callable[..., Any], *, higher: bool | None = None, per: Per = "all"
+) -> Score:
+    """The score of the best of several futures, chosen for every item and by this score: best-of-N.
+
+    The score of each sample is its mean over the steps that are forecast; what the forecast goes on from is no part of
+    them. It says whether the truth is among the futures, not how probable: more samples are always better, so it
+    compares methods with equally many only. To judge a distribution take `crps`.
+
+    Parameters
+    ----------
+    truth : array (item, step, *frame)
+    samples : array (sample, item, step, *frame)
+    score : {"mse", "mae", "psnr", "ssim"} or callable
+        A function such as `partial(psnr, value_range=255)`, called as `score(truth, sample, per="each")`.
+    higher : bool, optional
+        Whether more is better; known of the four, needed for others.
+
+    Examples
+    --------
+    >>> best_of([[0.0], [0.0]], [[[1.0], [5.0]], [[2.0], [3.0]]], "mae", per="item")
+    array([1., 3.])
+    """
+    known = read_truth(truth)
+    drawn = read_samples(samples, known)
+    call, more = _judge(score, higher)
+    each = np.stack([np.asarray(call(known, sample, per="each"), np.float64) for sample in drawn])
+    if each.shape != drawn.shape[:3]:
+        raise ValueError(f"score gave the shape {each.shape[1:]}: expected (item, step), {known.shape[:2]}")
+    totals = np.stack([np.asarray(summary(one, "item")) for one in each])
+    chosen = np.argmax(totals, axis=0) if more else np.argmin(totals, axis=0)
+    return summary(each[chosen, np.arange(each.shape[1])], per)
+
+
+def _judge(score: str | Callable[..., Any], higher: bool | None) -> tuple[Callable[..., Any], bool]:
+    plain = {"mse": forecasting.mse, "mae": forecasting.mae, "psnr": pictures.psnr, "ssim": pictures.ssim}
+    if isinstance(score, str):
+        if score not in plain:
+            raise ValueError(f"score={score!r}: expected one of {', '.join(map(repr, plain))}, or a function")
+        score = plain[score]
+    if not callable(score):
+        raise TypeError(f"score is a {type(score).__name__}: expected a name or a function")
+    if higher is not None:
+        return score, flag(higher, "higher")
+    name = getattr(getattr(score, "func", score), "__name__", "")  # of a partial, the function in it
+    if plain.get(name) is not getattr(score, "func", score):
+        raise ValueError(f"higher=None: say whether more is better for the score {name or score!r}")
+    return score, HIGHER[name]
+
+
+def _blocks(samples: NDArray[Any]) -> Iterator[slice]:
+    """Items, so many at once that their samples are not too many numbers."""
+    size = max(1, _AT_ONCE // max(1, samples[:, :1].size))
+    return (slice(begin, begin + size) for begin in range(0, samples.shape[1], size))

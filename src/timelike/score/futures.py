@@ -1,0 +1,126 @@
+"""What scores of forecasts share: arrays checked at the door, what counts, and means per step, item or of all."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences.arguments import one_of
+from ..sequences.doors import plain_array
+
+Per = Literal["all", "step", "item", "each"]
+"""One number of all, one for each step of the horizon, for each item, or for each item and step."""
+
+Numbers = NDArray[np.float64]
+Score = float | Numbers
+MEANS: dict[str, tuple[int, ...]] = {"all": (0, 1), "step": (0,), "item": (1,), "each": ()}
+
+
+def read_truth(truth: Any, name: str = "truth") -> Numbers:
+    """What really came, (item, step, *frame); NaN where it is not known."""
+    array = plain_array(truth, name).astype(np.float64, copy=False)
+    if array.ndim < 2 or 0 in array.shape:
+        raise ValueError(f"{name} has shape {array.shape}: expected (item, step, *frame), at least one of each")
+    if np.isinf(array).any():
+        raise ValueError(f"{name} is infinite at {_place(np.isinf(array))}: expected numbers, or NaN where masked")
+    return array
+
+
+def read_answer(answer: Any, truth: Numbers, name: str = "forecast") -> Numbers:
+    """A forecast of the truth, of its shape, with a number wherever the truth has one."""
+    array = plain_array(answer, name).astype(np.float64, copy=False)
+    if array.shape != truth.shape:
+        raise ValueError(
+            f"{name} has shape {array.shape} and truth {truth.shape}: expected the same (item, step, *frame)"
+        )
+    _refuse_gap(array, truth, name)
+    return array
+
+
+def read_samples(samples: Any, truth: Numbers, name: str = "samples") -> NDArray[Any]:
+    """Several forecasts of the truth, (sample, item, step, *frame), in the precision that they came in."""
+    array = plain_array(samples, name)
+    if array.shape[1:] != truth.shape or not len(array):
+        raise ValueError(
+            f"{name} has shape {array.shape} and truth {truth.shape}: expected (sample, item, step, *frame) with the "
+            "same items, steps and frames; one forecast alone is forecast[None]"
+        )
+    for number, sample in enumerate(array):
+        _refuse_gap(sample, truth, f"{name}[{number}]")
+    return array
+
+
+def _refuse_gap(answer: NDArray[Any], truth: Numbers, name: str) -> None:
+    lacks = ~np.isfinite(answer) & ~np.isnan(truth)
+    if lacks.any():
+        value = answer[lacks][0]
+        raise ValueError(f"{name} is {value} at {_place(lacks)}, where truth has a number: expected a number there")
+
+
+def _place(bad: NDArray[np.bool_]) -> str:
+    item, step, *cell = (int(found[0]) for found in np.nonzero(bad))
+    where = f", cell {tuple(cell)}" if cell else ""
+    return f"item {item}, step {step + 1}{where}"
+
+
+def over_cells(values: Numbers) -> Numbers:
+    """The mean over the cells of every frame that are not NaN, (item, step); NaN of a frame that has none."""
+    flat = values.reshape(*values.shape[:2], -1)
+    counted = ~np.isnan(flat)
+    counts = counted.sum(axis=2)
+    if counts.min() == flat.shape[2]:
+        return np.asarray(flat.mean(axis=2))
+    sums = np.where(counted, flat, 0.0).sum(axis=2)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def summary(each: Numbers, per: str) -> Score:
+    """The mean of scores (item, step) per step, per item or of all; where there is no score, nothing counts."""
+    one_of(per, "per", tuple(MEANS))
+    if np.isnan(each).all():
+        raise ValueError("truth has no number: every cell is NaN, and nothing can be judged")
+    axes = MEANS[per]
+    if not axes:
+        return each
+    counted = ~np.isnan(each)
+    counts = counted.sum(axis=axes)
+    sums = np.where(counted, each, 0.0).sum(axis=axes)
+    found = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return float(found) if per == "all" else found
+
+
+def at(scores: Any, h: int) -> Score:
+    """The score at the step h alone, of scores (step,) or (item, step); the first step is 1.
+
+    In the tables of many papers "t+h" is not this but the mean over t+1…t+h, see `up_to`.
+
+    >>> at([1.0, 2.0, 6.0], 3)
+    6.0
+    """
+    array, position = _steps(scores, h)
+    found = array[..., position - 1]
+    return float(found) if found.ndim == 0 else found
+
+
+def up_to(scores: Any, h: int) -> Score:
+    """The mean of the scores at the steps 1 to h, of scores (step,) or (item, step): what tables call "t+h".
+
+    >>> up_to([1.0, 2.0, 6.0], 3)
+    3.0
+    """
+    array, position = _steps(scores, h)
+    found = array[..., :position].mean(axis=-1)
+    return float(found) if found.ndim == 0 else np.asarray(found)
+
+
+def _steps(scores: Any, h: int) -> tuple[Numbers, int]:
+    from ..sequences.arguments import whole
+
+    array = plain_array(scores, "scores").astype(np.float64, copy=False)
+    if array.ndim < 1:
+        raise ValueError('scores is one number: expected one for each step, such as per="step" gives')
+    if whole(h, "h", 1) > array.shape[-1]:
+        raise ValueError(f"h={h}: the scores are of {array.shape[-1]} steps")
+    return array, int(h)
