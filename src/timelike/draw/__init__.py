@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the public names, a line each
         comparisons as comparisons,
         curves as curves,
         decisions as decisions,
+        forecasts as forecasts,
         html as html,
         maps as maps,
         signals as signals,
