@@ -56,6 +56,7 @@ FORMATS = {  # a data set that lies in several formats is read from the first of
     ".npy": Format("arrays", named=False, whole=False),
     ".csv": Format("long", named=False, whole=False),  # many a .csv is not a long table
     ".parquet": Format("long"),
+    ".nc": Format("netcdf", named=False, whole=False, writes=False),
 }
 SUFFIXES = FORMATS.keys()  # a view: it has what the table has
 

@@ -1,0 +1,85 @@
+"""Gridded fields in netCDF files, read through xarray: .nc. They are only read.
+
+A file is one sequence over its time. Its variables that change in time are the channels; bounds, masks and other
+variables without time are left out. Packed numbers are unpacked, fill values are missing (NaN over land stays NaN), and
+dates are dates. netCDF 3 needs the extra `grids`; netCDF 4, which is HDF5, needs h5netcdf or netCDF4 besides.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..container import Sequences
+from . import text
+from .limits import refuse_claim
+
+LACKS: dict[str, tuple[text.Lack, ...]] = {".nc": ("unequal lengths", "labels", "groups")}
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def read(path: Path) -> dict[str, Sequences]:
+    """The fields of a .nc file as one sequence."""
+    xarray = _xarray()
+    with path.open("rb") as file:
+        _refuse_unreadable(path, file.read(len(_HDF5)))
+    try:
+        opened = xarray.open_dataset(path, decode_coords="all", decode_timedelta=False, cache=False)
+    except Exception as error:  # whatever the several readers raise on damaged files
+        raise text.wrong(path, f"is not a whole netCDF file ({str(error)[:200]}): get it again") from None
+    with opened as grid:  # nothing but the headers has been read yet
+        return {"all": _fields(grid, path)}
+
+
+def _fields(grid: Any, path: Path) -> Sequences:
+    time = _clock(grid, path)
+    moving = [name for name, variable in grid.data_vars.items() if time in variable.dims]
+    if not moving:
+        raise text.wrong(path, f"no variable changes over {time!r}: expected at least one")
+    chosen = grid[moving]
+    refuse_claim(path, chosen.nbytes)
+    try:
+        # one variable alone may have any number of dimensions that a frame has
+        return Sequences.from_xarray(chosen[moving[0]] if len(moving) == 1 else chosen, time=time)
+    except (ValueError, TypeError) as error:
+        way = "; open it with xarray.open_dataset, choose, and use Sequences.from_xarray"
+        raise text.wrong(path, f"{error}{way if len(moving) > 1 else ''}") from None
+    except Exception as error:
+        raise text.wrong(path, f"its numbers cannot be read ({str(error)[:200]}): get it again") from None
+
+
+def _clock(grid: Any, path: Path) -> str:
+    """The dimension that is time: by its name, by what its coordinate says of itself, or because it has dates."""
+    if "time" in grid.dims:
+        return "time"
+    found = [str(dim) for dim in grid.dims if dim in grid.coords and _is_clock(grid.coords[dim])]
+    if len(found) != 1:
+        raise text.wrong(
+            path,
+            f"which of the dimensions {tuple(map(str, grid.dims))} is time is not said: open it with "
+            "xarray.open_dataset and use Sequences.from_xarray(grid, time=...)",
+        )
+    return found[0]
+
+
+def _is_clock(coordinate: Any) -> bool:
+    said = coordinate.attrs.get("axis") == "T" or coordinate.attrs.get("standard_name") == "time"
+    return bool(said or np.issubdtype(coordinate.dtype, np.datetime64))
+
+
+def _refuse_unreadable(path: Path, head: bytes) -> None:
+    readers = ("h5netcdf", "netCDF4")
+    if head == _HDF5 and not any(importlib.util.find_spec(reader) for reader in readers):
+        raise ImportError(f"{path.name} is a netCDF 4 file, which needs one more package: pip install h5netcdf")
+
+
+def _xarray() -> Any:
+    try:
+        import xarray
+    except ImportError:
+        raise ImportError('.nc files need xarray: pip install "timelike[grids]"') from None
+    return xarray
