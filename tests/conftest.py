@@ -9,6 +9,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch is imported: as many processes as cores are at work already
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -32,3 +33,10 @@ def one_core(monkeypatch):
     from timelike import native
 
     monkeypatch.setattr(native, "cores", lambda: 1)
+
+
+@pytest.fixture(autouse=True)
+def same_numbers(request, monkeypatch):
+    """A test draws the same whichever ran before it: workers share tests out as they get through."""
+    if isinstance(getattr(getattr(request, "module", None), "RNG", None), np.random.Generator):
+        monkeypatch.setattr(request.module, "RNG", np.random.default_rng(0))
