@@ -48,7 +48,7 @@ def test_methods_that_can_be_limited_train_within_the_budget():
 def test_a_method_that_is_not_done_when_the_budget_is_spent_is_ended():
     began = time.monotonic()
     found = compared(waves(), {"quick": tl.Euclidean(), "endless": Euclidean()}, budget=0.3 / 60, cv=2)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # not endless, on however busy a machine
     row = next(row for row in found.rows if row.method == "endless")
     assert (row.state, row.why) == ("skipped", "not in the budget: it ended while it was at work")
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
