@@ -6,9 +6,17 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from .base import Forecaster as Forecaster
+    from .baselines.analog import Analog as Analog
+    from .baselines.autoregression import AR as AR
+    from .baselines.climatology import Climatology as Climatology
+    from .baselines.dmd import DMD as DMD
+    from .baselines.mean import Mean as Mean
     from .baselines.persistence import Persistence as Persistence
+    from .baselines.ridge import Ridge as Ridge
+    from .baselines.seasonal import SeasonalNaive as SeasonalNaive
     from .calibration import Calibration as Calibration
     from .result import Forecast as Forecast
+    from .separation.estimator import Separation as Separation
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(__name__, top=False)

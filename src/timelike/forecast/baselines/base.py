@@ -1,7 +1,8 @@
-"""Baseline, the base of forecasters that learn without a network: rows of cells in double precision."""
+"""Baseline, the base of forecasters that learn without a network: rows of cells in double precision, and windows."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,88 @@ from ...sequences import Sequences
 from ..base import Forecaster
 
 Matrix = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+_USUAL = 48  # steps that are looked at, where there are many
+_FLAT = 1e-12  # times its level is the spread of a channel that does not move
 
 
 class Baseline(Forecaster):
-    """A forecaster of rows of cells."""
+    """A forecaster of rows of cells.
+
+    What is forecast of an item is the same to the last bit alone and in company: items are multiplied one at a time,
+    since the order in which a product of matrices is summed depends on how many rows there are.
+    """
 
     def _rows(self, sequences: Sequences) -> Matrix:
         """What is forecast of all steps end to end, (total_time, cell)."""
         return np.asarray(self.cells_.targets(sequences).values, np.float64)
 
+    def _columns(self, sequences: Sequences) -> Matrix:
+        """What is forecast and, after it, what is known in advance, (total_time, cell + channel)."""
+        known = self.cells_.covariates(sequences)
+        rows = self._rows(sequences)
+        return rows if known is None else np.hstack([rows, np.asarray(known.values, np.float64)])
+
     def _last(self, past: Sequences, n_steps: int) -> Matrix:
         """The last steps of every past, (item, n_steps, cell)."""
-        ends = past.offsets[1:]
-        return self._rows(past)[ends[:, None] - n_steps + np.arange(n_steps)]
+        return stretch(self._rows(past), past.offsets[1:], -n_steps, 0)
+
+    def _scales(self, columns: Matrix) -> tuple[Matrix, Matrix]:
+        """The mean of every column, and its spread: that of its channel, so that a pixel that hardly moves stays small.
+
+        A channel that does not move at all has the spread 1.
+        """
+        centre = columns.mean(axis=0)
+        return centre, self._spread(centre, np.square(columns - centre).mean(axis=0))
+
+    def _spread(self, centre: Matrix, variance: Matrix) -> Matrix:
+        channel = self._channels(len(centre))
+        counts = np.maximum(np.bincount(channel), 1)
+        spread = np.sqrt(np.bincount(channel, variance) / counts)
+        level = np.sqrt(np.bincount(channel, np.square(centre)) / counts)
+        spread[spread <= _FLAT * level] = 0.0
+        return np.asarray(np.where(spread == 0, 1.0, spread)[channel])
+
+    def _channels(self, n_columns: int) -> Ids:
+        """The channel of every column, those known in advance after those that are forecast."""
+        frame = self.cells_.frame
+        cell = np.flatnonzero(self.cells_.there.ravel()) // math.prod(frame[1:])
+        return np.concatenate([cell, frame[0] + np.arange(n_columns - len(cell))]).astype(np.int64)
 
 
 def repeated(row: NDArray[Any], horizon: int) -> NDArray[Any]:
     """The same row (item, cell) at every step of the horizon, (item, horizon, cell)."""
     return np.repeat(row[:, None], horizon, axis=1)
+
+
+def stretch(rows: Matrix, origin: Ids, first: int, last: int) -> Matrix:
+    """The rows from `first` up to `last`, counted from each origin: (origin, last - first, column)."""
+    return np.asarray(rows[origin[:, None] + np.arange(first, last)])
+
+
+def origins(offsets: Ids, before: int, ahead: int) -> Ids:
+    """Where futures may begin, as positions in rows end to end: `before` rows before and `ahead` from there on.
+
+    >>> origins(np.array([0, 4, 6, 9]), 2, 1)
+    array([2, 3, 8])
+    """
+    counts = np.maximum(0, np.diff(offsets) - before - ahead + 1)
+    shift = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray(np.repeat(offsets[:-1] + before, counts) + shift, np.int64)
+
+
+def evenly(entries: Ids, most: int) -> Ids:
+    """At most so many of them, evenly from the first to the last."""
+    if len(entries) <= most:
+        return entries
+    return np.asarray(entries[np.linspace(0, len(entries) - 1, most).round().astype(np.int64)])
+
+
+def usual_steps(lengths: Ids) -> int:
+    """How many steps of a past are looked at unless it is said: a quarter of a usual sequence, at most 48.
+
+    >>> usual_steps(np.array([10, 20, 1000])), usual_steps(np.array([1000])), usual_steps(np.array([2]))
+    (5, 48, 1)
+    """
+    return max(1, min(_USUAL, int(np.median(lengths)) // 4))

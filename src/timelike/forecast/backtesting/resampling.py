@@ -1,0 +1,70 @@
+"""Means over windows that depend on each other, and between which numbers they lie: what is drawn anew is no window."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+_RESAMPLES = 2000
+_FEW = 5  # things to draw, below which an interval says little
+
+
+class Resampling(NamedTuple):
+    """How often each unit is drawn, (resample, unit), None where there are too few; which unit each window is of."""
+
+    counts: NDArray[np.int64] | None
+    unit: NDArray[np.int64]
+    words: str
+
+    def means(self, values: Numbers) -> Numbers | None:
+        """Of values (window, column) the means in every resample, (resample, column)."""
+        if self.counts is None:
+            return None
+        n_units = self.counts.shape[1]
+        sums = np.stack([np.bincount(self.unit, column, n_units) for column in values.T], axis=1)
+        sizes = np.bincount(self.unit, minlength=n_units)
+        return np.asarray((self.counts @ sums) / (self.counts @ sizes)[:, None])
+
+
+def resampling(unit: NDArray[np.int64], n_units: int, what: str, shared: int, seed: int) -> Resampling:
+    """Whole units drawn anew where there are several, otherwise blocks of windows (Künsch, 1989).
+
+    Windows of one sequence overlap and resemble their neighbours, so drawing single ones would give intervals that are
+    far too narrow. `shared` is over how many windows in a row a future reaches; blocks are at least as long.
+    """
+    rng = np.random.default_rng(seed)
+    if n_units > 1:
+        counts = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=_RESAMPLES)
+        few = ", which are few" if n_units < _FEW else ""
+        return Resampling(counts, unit, f"whole {what} drawn anew ({n_units}{few})")
+    n_windows = len(unit)
+    size = max(shared, math.ceil(n_windows ** (1 / 3)))
+    alone = np.arange(n_windows)
+    if n_windows < 2 * size:
+        words = f"none: {n_windows} windows of one sequence are fewer than two blocks of {size} that do not overlap"
+        return Resampling(None, alone, words)
+    return Resampling(_blocks(n_windows, size, rng), alone, f"blocks of {size} windows of one sequence drawn anew")
+
+
+def _blocks(n_windows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How often each window is in blocks that begin anywhere, as many as fill the windows; the last is cut off."""
+    starts = rng.integers(n_windows - size + 1, size=(_RESAMPLES, -(-n_windows // size)))
+    drawn = (starts[:, :, None] + np.arange(size)).reshape(_RESAMPLES, -1)[:, :n_windows]
+    counts = np.zeros((_RESAMPLES, n_windows), np.int64)
+    np.add.at(counts, (np.arange(_RESAMPLES)[:, None], drawn), 1)
+    return counts
+
+
+def bounds(draws: Numbers | None, n_columns: int, confidence: float) -> tuple[Numbers, Numbers]:
+    """The low and the high bound of each column; without draws they are infinite."""
+    if draws is None:
+        return np.full(n_columns, -np.inf), np.full(n_columns, np.inf)
+    rest = (1 - confidence) / 2
+    low, high = np.full((2, n_columns), np.nan)
+    there = ~np.isnan(draws).all(axis=0)  # a skill may have no number
+    low[there], high[there] = np.nanquantile(draws[:, there], [rest, 1 - rest], axis=0)
+    return low, high

@@ -1,0 +1,217 @@
+"""Analog: what followed the nearest pasts, under any metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ...align import Gallery, Metric, named
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import store
+from ..request import Futures, Request
+from .base import Baseline, Ids, Matrix, origins, usual_steps
+
+Weights = Literal["uniform", "distance"]
+Align = Literal["none", "level"]
+
+
+class Analog(Baseline):
+    """The mean of what followed the k nearest windows of the training sequences (Lorenz, 1969).
+
+    x̂_{t+h} = Σ_i w_i x_{s_i+h}, s_i the ends of the k windows nearest to the last `window` steps of the past; with
+    `align="level"` Σ_i w_i (x_{s_i+h} + x_t − x_{s_i}). Windows are views of the training data, compared with mean 0
+    and spread 1 in every channel, and found by the pruned search of the metric; of equally near ones the first count.
+
+    It learns nothing and supposes nothing: hard to beat where the same things happen again, in long records and in
+    simulated data. It cannot forecast what has not happened; where there are few and noisy windows use `Ridge`.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        Any metric of the library, encoders among them, or the name of its class in lower case. One that has yet to
+        learn does so from the windows, without labels; one that needs labels has to be fitted before.
+    k : int
+        How many windows count, and among how many samples (`n_samples` above 1) are drawn.
+    window : int, optional
+        How many steps are compared. A quarter of a usual training sequence, at most 48, unless given.
+    known : list of channels, optional
+        Names or positions of channels that are known in advance: they are compared over the window and the horizon.
+    weights : {"uniform", "distance"}
+        Every window counts the same, or as much as the inverse of its distance.
+    align : {"none", "level"}
+        What followed is taken as it was, or moved so that it begins where the past ends.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> model = tl.forecast.Analog(k=1, window=2).fit([[0.0, 0.0, 1.0, 5.0, 0.0, 2.0, 9.0]])
+    >>> model.predict([[0.0, 1.1]], horizon=1).mean.ravel().round(6)
+    array([5.1])
+    """
+
+    metric = named.option()
+    k = options.whole(1, "free")
+    window = options.maybe(options.whole(1))
+    weights = options.one_of(*get_args(Weights), role="free")
+    align = options.one_of(*get_args(Align), role="free")
+
+    metric_: Metric
+    window_: int
+    rows_: Matrix
+    """All training steps end to end, (total_time, cell + known channel)."""
+    offsets_: Ids
+    centre_: Matrix
+    spread_: Matrix
+    galleries_: dict[int, tuple[Gallery, Ids]]
+    _derived = ("galleries_",)
+
+    def __init__(
+        self,
+        metric: Metric | str = "euclidean",
+        k: int = 5,
+        *,
+        window: int | None = None,
+        known: Sequence[int | str] | None = None,
+        weights: Weights = "uniform",
+        align: Align = "level",
+    ) -> None:
+        store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"window": 1}
+
+    def _conditioning(self) -> int:
+        return self.window_
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        if self.known is not None and len(self.known) and named.learns(self.metric):
+            raise ValueError(
+                f"known={list(self.known)!r}: they are compared over the horizon too, and metric={self.metric!r:.60} "
+                "learns from the window alone; use a metric that learns nothing, such as 'dtw'"
+            )
+
+    def _learn(self, sequences: Sequences) -> None:
+        self.rows_ = self._columns(sequences)
+        self.offsets_ = np.array(sequences.offsets)
+        self.centre_, self.spread_ = self._scales(self.rows_)
+        self.window_ = usual_steps(sequences.lengths) if self.window is None else self.window
+        self._refuse_short(1)
+        self.metric_ = self._ready()
+        self._derive()
+
+    def _ready(self) -> Metric:
+        if not named.learns(self.metric):
+            return named.ready(self.metric)
+        windows = self._windows(self._standard(self.rows_), origins(self.offsets_, self.window_, 0))
+        try:
+            return named.ready(self.metric, windows)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"metric={self.metric!r:.60} did not learn from windows, which have no labels ({error}): fit it "
+                "before, or use one that learns without"
+            ) from error
+
+    def _derive(self) -> None:
+        self.galleries_ = {}
+
+    def _refuse_short(self, horizon: int) -> None:
+        longest = int(np.diff(self.offsets_).max())
+        if self.window_ + horizon > longest:
+            most = longest - self.window_
+            way = f"horizon={horizon}: at most {most} steps" if most > 0 else f"window={self.window_}: nothing"
+            raise ValueError(
+                f"{way} followed a window of {self.window_} in training sequences of at most {longest} steps; use a "
+                "shorter horizon or window, or longer sequences"
+            )
+
+    # --- what is compared --------------------------------------------------------------------------------------------
+
+    def _standard(self, columns: Matrix) -> Matrix:
+        return np.asarray((columns - self.centre_) / self.spread_)
+
+    def _windows(self, compared: Matrix, ends: Ids) -> Sequences:
+        """The windows that end before these rows, views; as frames where these are pictures without a mask."""
+        whole = compared.shape[1] == self.cells_.count and not self.cells_.masked
+        shaped = compared.reshape(len(compared), *self.cells_.frame) if whole else compared
+        every = Sequences.from_packed(shaped, [0, len(shaped)])
+        return every._spawn(np.ascontiguousarray(ends - self.window_), np.full(len(ends), self.window_, np.int64))
+
+    def _ahead(self, columns: Matrix, horizon: int) -> Matrix:
+        """The columns, and those known in advance again as they will be: a window then holds the whole horizon of them.
+
+        They are shifted by as many steps as a window has, again and again, and at last by the horizon.
+        """
+        n_cells = self.cells_.count
+        if columns.shape[1] == n_cells:
+            return columns
+        shifts = [*range(self.window_, horizon, self.window_), horizon]
+        later = [np.minimum(np.arange(len(columns)) + shift, len(columns) - 1) for shift in shifts]
+        return np.hstack([columns, *(columns[rows, n_cells:] for rows in later)])
+
+    def _gallery(self, horizon: int) -> tuple[Gallery, Ids]:
+        """The windows after which there are so many steps, ready for a search, and the row after each."""
+        if horizon not in self.galleries_:
+            self._refuse_short(horizon)
+            ends = origins(self.offsets_, self.window_, horizon)
+            compared = self._ahead(self._standard(self.rows_), horizon)
+            self.galleries_ = {horizon: (self.metric_.prepared(self._windows(compared, ends)), ends)}
+        return self.galleries_[horizon]
+
+    def _queries(self, past: Sequences, request: Request) -> Sequences:
+        columns, ends = self._columns(past), past.offsets[1:]
+        if request.known is None:
+            return self._windows(self._standard(columns), ends)
+        n_cells, horizon = self.cells_.count, request.horizon
+        made = []
+        for end, known in zip(ends.tolist(), request.known, strict=True):
+            future = np.hstack([np.zeros((horizon, n_cells)), known])  # cells are not seen: only the past is cut out
+            both = np.vstack([columns[end - self.window_ : end], future])
+            made.append(self._ahead(self._standard(both), horizon)[: self.window_])
+        return self._windows(np.vstack(made), self.window_ * np.arange(1, len(made) + 1))
+
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    def _continued(self, past: Sequences, request: Request) -> Futures:
+        gallery, ends = self._gallery(request.horizon)
+        if self.k > len(ends):
+            raise ValueError(
+                f"k={self.k}: {len(ends)} windows of the training sequences have {request.horizon} steps after them; "
+                f"use k of at most {len(ends)}, a shorter horizon or window, or longer sequences"
+            )
+        found = gallery.neighbors(self._queries(past, request), self.k)
+        last = self._last(past, 1)[:, 0]
+        center = np.empty((len(past), request.horizon, self.cells_.count))
+        samples = np.empty((request.n_samples, *center.shape)) if request.n_samples > 1 else None
+        for item, (ids, distances) in enumerate(zip(found.ids, found.distances, strict=True)):
+            followed = self._followed(ends[ids], last[item], request.horizon)
+            shares = self._shares(distances)
+            center[item] = (shares[:, None, None] * followed).sum(axis=0)
+            if samples is not None:
+                samples[:, item] = followed[request.rng.choice(len(ids), request.n_samples, p=shares)]
+        return Futures(center, samples)
+
+    def _followed(self, ends: Ids, last: Matrix, horizon: int) -> Matrix:
+        """What followed windows that end before these rows, (window, horizon, cell)."""
+        rows = self.rows_[:, : self.cells_.count]
+        found = rows[ends[:, None] + np.arange(horizon)]
+        return found if self.align == "none" else found + (last - rows[ends - 1])[:, None]
+
+    def _shares(self, distances: Any) -> Matrix:
+        """How much each window counts, in sum 1; those at no distance alone, if there are any."""
+        if self.weights == "uniform":
+            return np.full(len(distances), 1 / len(distances))
+        far = np.asarray(distances, np.float64)
+        if far.min() < 0:
+            raise ValueError(
+                f"weights='distance': {self.metric_!r:.60} gave the distance {far.min():g}, and a negative one is no "
+                "closeness: use weights='uniform'"
+            )
+        close = far.min() / far if far.min() > 0 else np.asarray(far == 0, np.float64)
+        return np.asarray(close / close.sum())

@@ -1,0 +1,192 @@
+"""AR: each frame is a linear function of the last ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import store
+from ..request import Futures, Request
+from .base import Baseline, Ids, Matrix, evenly, origins
+from .stability import SLACK, companions, radius, say
+
+_ROWS = 4096  # by which the order is chosen
+_FLOOR = 1e-12  # of a share of variance that is not explained: below it orders are as good as each other
+
+
+class AR(Baseline):
+    """Autoregression by least squares: x_t = c + Σ_l Φ_l x_{t−l} + ε, its forecasts put in again as the past.
+
+    Per channel, Φ_l are diagonal; with `vector=True` all channels depend on all (VAR; Lütkepohl, 2005). Samples
+    (`n_samples` above 1) are simulated: ε is drawn with the covariance of the residuals over channels, so that spread
+    grows with the horizon by itself.
+
+    Good for short series and short horizons, of one channel or a few that drive each other. The error of each step is
+    put into the next: over long horizons `Ridge` is usually better, and so it is where there is a season.
+
+    A fit that would grow without bound is damped: where the largest root has modulus ρ > 1, Φ_l becomes Φ_l/ρˡ, whose
+    roots are the same divided by ρ, and a warning says so if ρ > 1.01.
+
+    Parameters
+    ----------
+    order : int, optional
+        How many frames of the past count. By the Bayesian information criterion, up to 10 log₁₀(steps), unless given.
+    vector : bool
+        Whether a channel depends on all channels or only on itself.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> model = tl.forecast.AR(order=1).fit([[16.0, 8.0, 4.0, 2.0, 1.0]])
+    >>> model.predict([[12.0]], horizon=3).mean.ravel().round(6)
+    array([6. , 3. , 1.5])
+    """
+
+    order = options.maybe(options.whole(1))
+    vector = options.flag()
+
+    order_: int
+    coefficients_: Matrix
+    """What each lag adds, the latest first: (lag, cell), or (lag, cell, cell) from the last axis to the one before."""
+    intercept_: Matrix
+    """Of values with mean 0 and spread 1, as the coefficients are: (cell,)."""
+    noise_: Matrix
+    """A root R of the residuals' covariance RᵀR, (direction, cell)."""
+    radius_: float
+    """The largest modulus of a root as it was fitted, before any damping."""
+    centre_: Matrix
+    spread_: Matrix
+
+    def __init__(self, *, order: int | None = None, vector: bool = False) -> None:
+        store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"order": 1}
+
+    def _conditioning(self) -> int:
+        return self.order_
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def _learn(self, sequences: Sequences) -> None:
+        rows = self._rows(sequences)
+        self.centre_, self.spread_ = self._scales(rows)
+        rows = (rows - self.centre_) / self.spread_
+        self._refuse_order(sequences.lengths, 1 if self.order is None else self.order)
+        offsets = np.asarray(sequences.offsets)
+        self.order_ = self._chosen(rows, offsets) if self.order is None else self.order
+        origin = origins(offsets, self.order_, 1)
+        self._regress(rows, origin)
+        self._damp()
+        left = self._left(rows, origin)
+        self.intercept_ = self.intercept_ + left.mean(axis=0)  # zero unless it was damped
+        left -= left.mean(axis=0)
+        free = max(1, len(origin) - 1 - self.order_ * self._reach())
+        self.noise_ = np.linalg.qr(left, mode="r") / np.sqrt(free)
+
+    def _reach(self) -> int:
+        """How many cells of each lag a cell depends on."""
+        return self.cells_.count if self.vector else 1
+
+    def _refuse_order(self, lengths: Ids, order: int) -> None:
+        have, need = int(np.maximum(0, lengths - order).sum()), order * self._reach() + 1
+        if have < need:
+            which = f"order={order}" if self.order is not None else "X is too short for an order of 1"
+            raise ValueError(
+                f"{which}: {need} numbers are fitted for each cell, to the {have} steps of X that follow {order} "
+                f"others: expected at least {need}, such as one sequence of {order + need} steps; use a smaller order"
+                + (", or vector=False" if self.vector else "")
+            )
+
+    def _chosen(self, rows: Matrix, offsets: Ids) -> int:
+        """The order with the least BIC, all judged by the same steps."""
+        lengths, reach = np.diff(offsets), self._reach()
+        most = int(10 * np.log10(len(rows))) if len(rows) > 1 else 1
+        while most > 1 and np.maximum(0, lengths - most).sum() < 2 * (most * reach + 1) + reach:
+            most -= 1
+        origin = evenly(origins(offsets, most, 1), max(_ROWS, 4 * most * reach))
+        parts = [rows] if self.vector else [rows[:, [cell]] for cell in range(rows.shape[1])]
+        return 1 + int(np.argmin(sum(_criteria(part, origin, most) for part in parts)))
+
+    def _regress(self, rows: Matrix, origin: Ids) -> None:
+        """Coefficients and intercept by least squares, the shortest where there are several."""
+        if self.vector:
+            found = np.linalg.lstsq(_design(rows, origin, self.order_), rows[origin], rcond=None)[0]
+            blocks = found[1:].reshape(self.order_, rows.shape[1], -1)
+            self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(blocks.transpose(0, 2, 1))
+            return
+        cells = [rows[:, [cell]] for cell in range(rows.shape[1])]
+        solved = [np.linalg.lstsq(_design(one, origin, self.order_), one[origin, 0], rcond=None)[0] for one in cells]
+        found = np.stack(solved, axis=1)
+        self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(found[1:])
+
+    def _damp(self) -> None:
+        shape = self.coefficients_.shape
+        each = self.coefficients_[None] if self.vector else self.coefficients_.T.reshape(shape[1], shape[0], 1, 1)
+        largest = radius(companions(each))
+        self.radius_ = float(largest.max())
+        if self.radius_ <= 1 + SLACK:
+            return
+        say(self.radius_, "AR", "Take differences or logarithms first, or use Ridge.")
+        powers = np.where(largest > 1 + SLACK, largest, 1.0) ** -np.arange(1, shape[0] + 1)[:, None]  # (lag, cell)
+        self.coefficients_ = self.coefficients_ * (powers[:, :, None] if self.vector else powers)
+
+    def _left(self, rows: Matrix, origin: Ids) -> Matrix:
+        """What the fit leaves of every step, (origin, cell)."""
+        found = rows[origin] - self.intercept_
+        for lag, own in enumerate(self.coefficients_, start=1):
+            found -= rows[origin - lag] @ own.T if self.vector else rows[origin - lag] * own
+        return np.asarray(found)
+
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    def _continued(self, past: Sequences, request: Request) -> Futures:
+        last = (self._last(past, self.order_) - self.centre_) / self.spread_
+        centre = self._moved(last, request.horizon)
+        if request.n_samples == 1:
+            return Futures(self._undone(centre))
+        return Futures(self._undone(centre), self._undone(self._drawn(last, request)))
+
+    def _undone(self, rows: Matrix) -> Matrix:
+        return np.asarray(rows * self.spread_ + self.centre_)
+
+    def _drawn(self, last: Matrix, request: Request) -> Matrix:
+        shape = (request.n_samples, len(last), request.horizon)
+        noise = request.rng.standard_normal((*shape, len(self.noise_))) @ self.noise_
+        every = np.repeat(last[None], request.n_samples, axis=0).reshape(-1, *last.shape[1:])
+        return self._moved(every, request.horizon, noise.reshape(len(every), request.horizon, -1)).reshape(*shape, -1)
+
+    def _moved(self, last: Matrix, horizon: int, noise: Matrix | None = None) -> Matrix:
+        """The steps (item, horizon, cell) after the last ones (item, order, cell)."""
+        order = self.order_
+        steps = np.concatenate([last, np.empty((len(last), horizon, last.shape[2]))], axis=1)
+        for step in range(order, order + horizon):
+            found = np.tile(self.intercept_, (len(last), 1))
+            for lag, own in enumerate(self.coefficients_, start=1):
+                before = steps[:, step - lag]
+                # one item at a time: sums of a product of matrices depend on how many rows it has
+                found += np.stack([own @ one for one in before]) if self.vector else own * before
+            steps[:, step] = found if noise is None else found + noise[:, step - order]
+        return np.asarray(steps[:, order:])
+
+
+def _design(rows: Matrix, origin: Ids, order: int) -> Matrix:
+    """Ones, and the last frames of every origin, the latest first: (origin, 1 + order × cell)."""
+    past = rows[origin[:, None] - np.arange(1, order + 1)].reshape(len(origin), -1)
+    return np.hstack([np.ones((len(origin), 1)), past])
+
+
+def _criteria(rows: Matrix, origin: Ids, most: int) -> Matrix:
+    """BIC of the orders 1 to `most`, from one factorisation: those of lower order are its upper left corners."""
+    n_cells, count = rows.shape[1], len(origin)
+    triangle = np.asarray(np.linalg.qr(np.hstack([_design(rows, origin, most), rows[origin]]), mode="r"))
+    found = np.empty(most)
+    for order in range(1, most + 1):
+        left = triangle[1 + order * n_cells :, -n_cells:]
+        covariance = left.T @ left / count + _FLOOR * np.eye(n_cells)
+        found[order - 1] = count * np.linalg.slogdet(covariance)[1] + np.log(count) * n_cells * (order * n_cells + 1)
+    return found

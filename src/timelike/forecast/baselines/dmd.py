@@ -1,0 +1,168 @@
+"""DMD: modes that turn and decay, each by a factor of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import store
+from ..request import Futures, Request
+from .base import Baseline, Matrix, evenly, origins, stretch
+from .stability import contracted, say
+
+_MOST = 2048  # pairs of steps where a frame has more numbers: the smaller of both is decomposed
+_FEW = 20  # singular values, of which the median says nothing about noise
+_CERTAIN = 1e-10  # of the largest singular value is the least that is divided by
+
+
+class DMD(Baseline):
+    """Exact dynamic mode decomposition: the best linear map from a frame to the next, seen through its eigenvectors.
+
+    Of frames x and those that follow, y, each around its mean, X = UΣVᵀ is cut off at `rank` and A = Y V Σ⁻¹ Uᵀ;
+    eigenvectors of UᵀA U give the modes of A and their eigenvalues, by which each mode is multiplied in every step (Tu
+    et al., 2014). Since both means are taken off, a constant drift is learned too. With `delays` above 1 a frame is put
+    together with those before it, without which a single channel cannot oscillate.
+
+    For fields of many cells that move together: waves, rotations, decays. Noise makes modes decay, so forecasts fade;
+    for a few channels `AR(vector=True)` or `Ridge` is better.
+
+    Eigenvalues outside the unit circle would grow without bound: forecasts take them as if they lay on it, and a
+    warning says so if one has a modulus above 1.01. `eigenvalues_` are those that were found.
+
+    Parameters
+    ----------
+    rank : int, optional
+        How many directions are kept. Unless given, those above the optimal hard threshold for noise of unknown size
+        (Gavish and Donoho, 2014), at least one; where there are fewer than 20, all that are certain, since the
+        threshold takes their median for noise.
+    delays : int
+        How many frames make a state.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> model = tl.forecast.DMD(delays=2).fit([np.cos(0.5 * np.arange(50))])
+    >>> np.abs(np.angle(model.eigenvalues_)).round(6)
+    array([0.5, 0.5])
+    """
+
+    rank = options.maybe(options.whole(1))
+    delays = options.whole(1)
+
+    rank_: int
+    directions_: Matrix
+    """Of states, (direction, delay × cell), the oldest frame first."""
+    move_: Matrix
+    """How the coordinates along the directions are moved by a step, as it was fitted: (direction, direction)."""
+    drift_: Matrix
+    before_: Matrix
+    """The mean state that has a next frame, (delay × cell,)."""
+    next_: Matrix
+    """The mean next frame, (cell,)."""
+    lift_: Matrix
+    """What coordinates along the directions say about the next frame, (direction, cell)."""
+    centre_: Matrix
+    spread_: Matrix
+    damped_: Matrix
+    _derived = ("damped_",)
+
+    def __init__(self, *, rank: int | None = None, delays: int = 1) -> None:
+        store(self, locals())
+
+    def _conditioning(self) -> int:
+        return self.delays
+
+    @property
+    def eigenvalues_(self) -> NDArray[np.complex128]:
+        """By which the modes are multiplied in a step, the largest first, (mode,)."""
+        return self._spectrum()[0]
+
+    @property
+    def modes_(self) -> NDArray[np.complex128]:
+        """What each eigenvalue moves, as frames (mode, *frame); the real parts of their multiples add up to a frame."""
+        rows = self._spectrum()[1].T @ self.lift_ * self.spread_
+        return self.cells_.whole(rows.astype(np.complex128))
+
+    def _spectrum(self) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        self._require_fitted()
+        values, vectors = np.linalg.eig(self.move_)
+        order = np.argsort(-np.abs(values), kind="stable")
+        return values[order].astype(np.complex128), vectors[:, order].astype(np.complex128)
+
+    def _learn(self, sequences: Sequences) -> None:
+        longest = int(sequences.lengths.max())
+        if longest <= self.delays:
+            raise ValueError(
+                f"delays={self.delays}: the longest sequence of X has {longest} steps, expected at least "
+                f"{self.delays + 1}: so many frames and a next one"
+            )
+        rows = self._rows(sequences)
+        self.centre_, self.spread_ = self._scales(rows)
+        rows = (rows - self.centre_) / self.spread_
+        origin = origins(np.asarray(sequences.offsets), self.delays, 1)
+        if self.delays * rows.shape[1] > _MOST:
+            origin = evenly(origin, _MOST)
+        self._decompose(*(stretch(rows, origin - ago, -self.delays, 0).reshape(len(origin), -1) for ago in (0, -1)))
+        self._derive()
+        say(float(np.abs(self.eigenvalues_).max()), "DMD", "Take differences or logarithms first, or give a rank.")
+
+    def _decompose(self, states: Matrix, after: Matrix) -> None:
+        """From states (pair, delay × cell) and those a step later."""
+        self.before_, mean = states.mean(axis=0), after.mean(axis=0)
+        left, values, right = np.linalg.svd(states - self.before_, full_matrices=False)
+        self.rank_ = self._rank(values, states.shape)
+        left, values, self.directions_ = left[:, : self.rank_], values[: self.rank_], right[: self.rank_]
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > _CERTAIN * max(values[0], _CERTAIN))
+        moved = (left * inverse).T @ (after - mean)  # (direction, delay × cell): what each direction becomes
+        self.move_ = self.directions_ @ moved.T
+        self.drift_ = self.directions_ @ (mean - self.before_)
+        n_cells = len(self.centre_)
+        self.next_, self.lift_ = mean[-n_cells:].copy(), np.ascontiguousarray(moved[:, -n_cells:])
+
+    def _rank(self, values: Matrix, shape: tuple[int, ...]) -> int:
+        if self.rank is not None:
+            if self.rank > len(values):
+                raise ValueError(
+                    f"rank={self.rank}: X gives {shape[0]} states of {shape[1]} numbers, expected at most {len(values)}"
+                )
+            return self.rank
+        threshold = _CERTAIN * values[0]
+        if len(values) >= _FEW:
+            threshold = max(threshold, hard_threshold(min(shape) / max(shape)) * float(np.median(values)))
+        return max(1, int((values > threshold).sum()))
+
+    def _derive(self) -> None:
+        self.damped_ = contracted(self.move_)
+
+    def _continued(self, past: Sequences, request: Request) -> Futures:
+        last = ((self._last(past, self.delays) - self.centre_) / self.spread_).reshape(len(past), -1)
+        found = np.stack([self._moved(self.directions_ @ (one - self.before_), request.horizon) for one in last])
+        return Futures(found * self.spread_ + self.centre_)
+
+    def _moved(self, along: Matrix, horizon: int) -> Matrix:
+        """The frames (horizon, cell) that follow a state with these coordinates."""
+        steps = np.empty((horizon, len(along)))
+        for step in range(horizon):
+            steps[step] = along
+            along = self.damped_ @ along + self.drift_
+        return np.asarray(self.next_ + steps @ self.lift_)
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"delays": 1}
+
+
+def hard_threshold(ratio: float) -> float:
+    """By how much a singular value must exceed the median one to be no noise, for a matrix of sides in this ratio ≤ 1.
+
+    The approximation that Gavish and Donoho (2014) give, good to 0.02.
+
+    >>> round(hard_threshold(1.0), 2)
+    2.86
+    """
+    return float(0.56 * ratio**3 - 0.95 * ratio**2 + 1.82 * ratio + 1.43)

@@ -1,0 +1,166 @@
+"""Ridge: a linear map from the last frames to all horizons at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...models import options
+from ...sequences import Sequences
+from ...sequences.arguments import store
+from ..request import Futures, Request, Windows
+from . import rolling
+from .base import Baseline, Ids, Matrix, evenly, origins, stretch, usual_steps
+from .lagged import Lagged, Moments, chosen_of, weights
+from .smoother import Smoother
+
+_MOST = 2048  # windows where features are more, and features where windows are: their square is factorised
+_NUMBERS = 1 << 27  # of a solution, at most
+_KEPT = 4  # horizons
+
+
+class Linear(NamedTuple):
+    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
+
+    weights: Matrix
+    x: Matrix
+    y: Matrix
+    alpha: float
+
+    def forecasts(self, asked: Matrix) -> Matrix:
+        """What follows windows of which so much is seen (window, feature): (window, answer)."""
+        return np.stack([self.y + (one - self.x) @ self.weights for one in asked])
+
+
+class Ridge(Baseline):
+    """Ridge regression of every step ahead on the last frames, each step with weights of its own ("direct").
+
+    W, b = argmin Σ ‖y_i − b − W x_i‖² + α ‖W‖² over all training windows (Hoerl and Kennard, 1970), where x are the
+    last `lags` frames and y all frames up to the horizon, both with mean 0 and spread 1 in every channel: one
+    factorisation serves all horizons. `fit` knows no horizon, so the equations are solved when `predict` first asks for
+    one, on the windows that have so many steps after them, and kept for the next time.
+
+    A strong rival on sensor series, and hard to beat where the dynamics are linear. It needs more windows than it has
+    lags; with few and short series `AR` is better, for far horizons of seasonal series give `lags` a whole period.
+
+    Parameters
+    ----------
+    lags : int, optional
+        How many frames of the past are seen. A quarter of a usual training sequence, at most 48, unless given.
+    alpha : float, optional
+        The penalty, in the sum over windows as in scikit-learn. Chosen by generalised cross-validation unless given,
+        one for all horizons (`solution(horizon).alpha`).
+    known : list of channels, optional
+        Names or positions of channels that are known in advance: step h sees them over the lags and up to step h.
+
+    Notes
+    -----
+    Where features (lags × cells) are more than windows, the equations are solved by windows, and every step sees known
+    channels over the whole horizon. Where both are more than 2048, so many windows are taken, evenly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> wave = np.sin(0.3 * np.arange(200))
+    >>> model = tl.forecast.Ridge(lags=4).fit([wave[:150]])
+    >>> bool(np.abs(model.predict([wave[:150]], horizon=50).mean.ravel() - wave[150:]).max() < 1e-3)
+    True
+    """
+
+    lags = options.maybe(options.whole(1))
+    alpha = options.maybe(options.real(above=0.0))
+
+    rows_: Matrix
+    """All training steps end to end, with mean 0 and spread 1: (total_time, cell + known channel)."""
+    offsets_: Ids
+    centre_: Matrix
+    spread_: Matrix
+    lags_: int
+    solutions_: dict[int, Linear | Smoother]
+    _derived = ("solutions_",)
+
+    def __init__(
+        self, *, lags: int | None = None, alpha: float | None = None, known: Sequence[int | str] | None = None
+    ) -> None:
+        store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"lags": 1}
+
+    def _conditioning(self) -> int:
+        return self.lags_
+
+    def _learn(self, sequences: Sequences) -> None:
+        columns = self._columns(sequences)
+        self.centre_, self.spread_ = self._scales(columns)
+        self.rows_, self.offsets_ = (columns - self.centre_) / self.spread_, np.array(sequences.offsets)
+        self.lags_ = usual_steps(sequences.lengths) if self.lags is None else self.lags
+        self._refuse_short(self.lags_, 1)
+        self._derive()
+
+    def _derive(self) -> None:
+        self.solutions_ = {}
+
+    def _refuse_short(self, lags: int, horizon: int) -> None:
+        longest = int(np.diff(self.offsets_).max())
+        if lags + horizon > longest:
+            way = f"horizon={horizon}: at most {longest - lags}" if lags < longest else f"lags={lags}: fewer"
+            raise ValueError(
+                f"{way} can be learned from sequences of at most {longest} steps with {lags} lags: expected one of at "
+                f"least {lags + horizon} steps in training, or fewer lags"
+            )
+
+    def solution(self, horizon: int) -> Linear | Smoother:
+        """The equations solved for so many steps ahead; those of the last few horizons are kept."""
+        self._require_fitted()
+        found = self.solutions_.get(horizon)
+        if found is None:
+            found = self._solved(horizon)
+            while len(self.solutions_) >= _KEPT:
+                del self.solutions_[next(iter(self.solutions_))]
+            self.solutions_[horizon] = found
+        return found
+
+    def _solved(self, horizon: int) -> Linear | Smoother:
+        self._refuse_short(self.lags_, horizon)
+        design = Lagged(self.rows_, self.cells_.count, self.lags_, horizon)
+        origin, n_features = origins(self.offsets_, self.lags_, horizon), design.n_features
+        many = n_features > _MOST or n_features * design.n_answers > _NUMBERS
+        if many:
+            origin = evenly(origin, _MOST)
+        if many or n_features > len(origin):
+            return Smoother(design, origin, self.alpha)
+        moments = Moments(design)
+        moments.add(origin)
+        normal = moments.centred()
+        alpha = chosen_of(normal) if self.alpha is None else self.alpha
+        return Linear(weights(normal, alpha, design.sizes()), normal.x, normal.y, alpha)
+
+    def _continued(self, past: Sequences, request: Request) -> Futures:
+        rows = (self._columns(past) - self.centre_) / self.spread_
+        last = stretch(rows, past.offsets[1:], -self.lags_, 0)
+        n_cells = self.cells_.count
+        known = request.known
+        if known is not None:
+            known = (known - self.centre_[n_cells:]) / self.spread_[n_cells:]
+        asked = Lagged(self.rows_, n_cells, self.lags_, request.horizon).beside(last, known)
+        found = self.solution(request.horizon).forecasts(asked).reshape(len(past), request.horizon, n_cells)
+        return Futures(found * self.spread_[:n_cells] + self.centre_[:n_cells])
+
+    def _rolling(
+        self, sequences: Sequences, windows: Windows, horizon: int, known: NDArray[Any] | None = None
+    ) -> Matrix:
+        """Forecasts (window, horizon, cell) of every window by a model that is fitted again at each origin.
+
+        The window (item, origin) is answered as by a copy of this model fitted on the first `origin` steps of all of
+        `sequences` (of shorter ones on all their steps): the same cut in time for all. `known` (window, horizon,
+        channel) is what is known in advance. This model must be fitted, for its cells and its lags. Its penalty is
+        `alpha`, or where that is None the one that is chosen at the earliest origin and then kept. All this costs
+        about as much as one fit, since sums over windows are only added to.
+        """
+        return rolling.forecasts(self, sequences, windows, horizon, known)

@@ -1,0 +1,55 @@
+"""Linear dynamics that would grow without bound, damped."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...sequences.callers import outside
+from .base import Matrix
+
+SLACK = 1e-6  # above 1 is a modulus that rounding explains
+_SAID = 1.01  # from which growth is said: it doubles within 70 steps
+_CONDITION = 1e8  # of eigenvectors, beyond which they are no basis
+
+
+def companions(coefficients: Matrix) -> Matrix:
+    """The matrices (..., cell × order, cell × order) that move the last frames by a step.
+
+    `coefficients` (..., lag, cell, cell) say what each of the last frames adds to the next, the latest first.
+    """
+    *many, order, n_cells, _ = coefficients.shape
+    size = order * n_cells
+    found = np.zeros((*many, size, size))
+    found[..., :n_cells, :] = np.moveaxis(coefficients, -3, -2).reshape(*many, n_cells, size)
+    found[..., np.arange(n_cells, size), np.arange(size - n_cells)] = 1.0
+    return found
+
+
+def radius(matrices: Matrix) -> NDArray[np.float64]:
+    """The largest modulus of an eigenvalue of each matrix."""
+    return np.asarray(np.abs(np.linalg.eigvals(matrices)).max(axis=-1))
+
+
+def contracted(matrix: Matrix) -> Matrix:
+    """The same matrix with eigenvalues outside the unit circle moved onto it, along their rays."""
+    values, vectors = np.linalg.eig(matrix)
+    largest = np.abs(values).max()
+    if largest <= 1 + SLACK:
+        return matrix
+    if np.linalg.cond(vectors) > _CONDITION:  # no basis of eigenvectors: everything is shrunk
+        return np.asarray(matrix / largest)
+    inside = values / np.maximum(1.0, np.abs(values))
+    return np.asarray((vectors * inside @ np.linalg.inv(vectors)).real)
+
+
+def say(largest: float, who: str, instead: str) -> None:
+    """A warning where what was fitted grows."""
+    if largest > _SAID:
+        warnings.warn(
+            f"the {who} that fits X best multiplies a part of it by {largest:.4g} in every step, without end: "
+            f"forecasts are damped to 1. {instead}",
+            stacklevel=outside(),
+        )

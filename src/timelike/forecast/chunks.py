@@ -1,0 +1,123 @@
+"""Chunks: stretches of frames, drawn from sequences or from a source that never shows the same twice."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..models import fingerprint
+from ..sequences import Sequences
+from ..train import Batch, Objective, shuffled
+
+Source = Callable[[np.random.Generator], Any]
+_JUDGED = 256  # chunks at most by which a training is judged
+
+
+class Material(NamedTuple):
+    """Sequences as a network takes them: packed `frames`, what is `known` (total_time, channel), and the clock.
+
+    `spans` (total_time,) is the time since the step before, in usual steps; 1 where nothing is known about it.
+    """
+
+    frames: Tensor
+    known: Tensor | None
+    spans: Tensor
+    lengths: NDArray[np.int64]
+
+    def places(self, length: int) -> NDArray[np.int64]:
+        """Where chunks of so many steps begin, in packed steps."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        counts = np.maximum(0, self.lengths - length + 1)
+        shift = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.repeat(starts, counts) + shift
+
+    def cut(self, places: NDArray[np.int64], length: int) -> dict[str, Tensor]:
+        """Chunks at places: x (batch, length, *frame), spans (batch, length) and known (batch, length, channel)."""
+        rows = torch.from_numpy(places[:, None] + np.arange(length))
+        found = {"x": self.frames[rows], "spans": self.spans[rows]}
+        return found if self.known is None else found | {"known": self.known[rows]}
+
+
+class Chunks(Objective):
+    """A loss of chunks of `length` steps; judged by the loss of chunks of sequences that are held out."""
+
+    higher_is_better = False
+
+    def __init__(
+        self,
+        network: nn.Module,
+        material: Material,
+        *,
+        length: int,
+        batch_size: int,
+        learning_rate: float,
+        decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.99),
+        held_out: Material | None = None,
+        more: Callable[[np.random.Generator], Material] | None = None,
+    ) -> None:
+        self.module, self.material, self.held_out, self.more = network, material, held_out, more
+        self.length, self.batch_size, self.learning_rate = length, batch_size, learning_rate
+        self.decay, self.betas = decay, betas
+
+    @property
+    def validates(self) -> bool:
+        """Where something is held out."""
+        return self.held_out is not None
+
+    @abstractmethod
+    def _drawn(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
+        """What else is drawn for a batch, a row for each chunk."""
+
+    def optimizers(self) -> torch.optim.Optimizer:
+        """Adam; with decay of weights, decoupled."""
+        return torch.optim.AdamW(
+            self.module.parameters(), lr=self.learning_rate, betas=self.betas, weight_decay=self.decay
+        )
+
+    def identity(self) -> dict[str, str | int]:
+        """What is learned from, and what decides which chunks are drawn."""
+        data = fingerprint(self.material.lengths, self.material.frames.numpy())
+        return {"sequences": data, "batch_size": self.batch_size, "length": self.length}
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Every chunk once, in random order; with a source, those of a new draw."""
+        material = self.material if self.more is None or epoch == 0 else self.more(rng)
+        places = material.places(self.length)
+        for ids in shuffled(len(places), self.batch_size, rng):
+            yield Batch(ids, **material.cut(places[ids], self.length), **self._drawn(len(ids), rng))
+
+    def validate(self) -> float:
+        """The loss of chunks held out, always the same ones."""
+        assert self.held_out is not None
+        rng = np.random.default_rng(0)
+        places = self.held_out.places(self.length)
+        chosen = np.unique(np.linspace(0, len(places) - 1, min(_JUDGED, len(places))).round().astype(np.int64))
+        batch = Batch(chosen, **self.held_out.cut(places[chosen], self.length), **self._drawn(len(chosen), rng))
+        return self.judged(batch.like(self.module))
+
+    @abstractmethod
+    def judged(self, batch: Batch) -> float:
+        """The number by which a training is judged."""
+
+
+def windows_of(x: Tensor, at: Tensor, length: int) -> Tensor:
+    """Of every chunk the window that begins at its place: (batch, length, …)."""
+    rows = torch.arange(len(x), device=x.device)[:, None]
+    return x[rows, at[:, None] + torch.arange(length, device=x.device)]
+
+
+def spans_of(sequences: Sequences, usual: float | None) -> NDArray[np.float32]:
+    """Time since the step before, in usual steps, (total_time,)."""
+    elapsed = sequences.elapsed
+    if elapsed is None or usual is None:
+        return np.ones(int(sequences.lengths.sum()), np.float32)
+    spans = np.diff(elapsed, prepend=elapsed[:1]) / usual
+    spans[sequences.offsets[:-1]] = 1.0  # nothing came before the first
+    return spans.astype(np.float32)

@@ -1,0 +1,160 @@
+"""Pictures to codes and back by convolutions: DCGAN, VGG and residual stages, mirrored, with skips where asked for."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Pictures = Literal["dcgan", "vgg", "resnet"]
+_STAGES = 4  # that halve a picture, of 64 × 64 to 4 × 4
+_SMALLEST = 4  # pixels of a side at the end
+_UNPOOLED = 2  # stages without halving where codes are maps (C.5.2)
+_VGG = (2, 2, 3, 3)  # convolutions of each stage
+
+
+class Shape:
+    """How a picture is halved: stages, and how far it is padded first so that every half is whole."""
+
+    def __init__(self, height: int, width: int, *, maps: bool) -> None:
+        side = min(height, width)
+        self.stages = max(1, min(_STAGES, side.bit_length() - _SMALLEST.bit_length()))
+        self.halvings = max(1, self.stages - _UNPOOLED) if maps else self.stages
+        unit = 2**self.halvings
+        self.size, self.padded = (height, width), tuple(-(-length // unit) * unit for length in (height, width))
+        self.code = tuple(length // unit for length in self.padded)
+
+    def pad(self, x: Tensor) -> Tensor:
+        """Zeros below and to the right."""
+        extra = [after - before for before, after in zip(self.size, self.padded, strict=True)]
+        return F.pad(x, (0, extra[1], 0, extra[0])) if any(extra) else x
+
+    def crop(self, x: Tensor) -> Tensor:
+        """Without what was padded."""
+        return x[..., : self.size[0], : self.size[1]]
+
+
+class Look(nn.Module):
+    """Pictures (batch, channel, height, width) to codes, vectors or maps, and what each stage saw on the way."""
+
+    def __init__(
+        self, kind: Pictures, n_channels: int, shape: Shape, n_code: int, *, filters: int, maps: bool = False
+    ) -> None:
+        super().__init__()
+        self.shape, self.kind, self.maps = shape, kind, maps
+        widths = [filters * 2**stage for stage in range(shape.stages)]
+        self.stages = nn.ModuleList(
+            _down(kind, before, after, stage, halve=stage < shape.halvings)
+            for stage, (before, after) in enumerate(zip([n_channels, *widths], widths, strict=False))
+        )
+        self.widths = widths
+        if maps:
+            self.last: nn.Module = nn.Conv2d(widths[-1], n_code, 3, padding=1)
+        else:
+            self.last = nn.Linear(widths[-1] * shape.code[0] * shape.code[1], n_code)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Codes, and the maps of the stages for skips."""
+        x, seen = self.shape.pad(x), []
+        for stage, layers in enumerate(self.stages):
+            x = layers(x)
+            seen.append(x)
+            if self.kind == "vgg" and stage < self.shape.halvings:
+                x = F.max_pool2d(x, 2)
+        return self.last(x if self.maps else x.flatten(1)), seen
+
+
+class Draw(nn.Module):
+    """Codes to pictures: the stages of `Look` in reverse; ResNet's are drawn by DCGAN's (C.5.2)."""
+
+    def __init__(
+        self,
+        kind: Pictures,
+        n_channels: int,
+        shape: Shape,
+        n_code: int,
+        *,
+        filters: int,
+        maps: bool = False,
+        skips: bool = False,
+    ) -> None:
+        super().__init__()
+        self.shape, self.kind, self.maps, self.skips = shape, kind, maps, skips
+        widths = [filters * 2**stage for stage in range(shape.stages)]
+        self.first: nn.Module
+        if maps:
+            self.first = nn.Conv2d(n_code, widths[-1], 3, padding=1)
+        else:
+            self.first = nn.Linear(n_code, widths[-1] * shape.code[0] * shape.code[1])
+        self.begin = nn.Sequential(nn.BatchNorm2d(widths[-1]), nn.LeakyReLU(0.2))
+        ends = [n_channels, *widths[:-1]]
+        self.stages = nn.ModuleList(
+            _up(
+                kind,
+                widths[stage] * (2 if skips else 1),
+                ends[stage],
+                stage,
+                double=stage < shape.halvings,
+                last=stage == 0,
+            )
+            for stage in reversed(range(shape.stages))
+        )
+
+    def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
+        """Pictures, before any squashing."""
+        x = self.first(code)
+        x = self.begin(x if self.maps else x.reshape(len(x), -1, *self.shape.code))
+        for stage, layers in zip(reversed(range(self.shape.stages)), self.stages, strict=True):
+            if self.kind == "vgg" and stage < self.shape.halvings:
+                x = F.interpolate(x, scale_factor=2)
+            x = layers(torch.cat([x, seen[stage]], dim=1) if self.skips else x)
+        return self.shape.crop(x)
+
+
+def _block(before: int, after: int, stride: int = 1) -> nn.Sequential:
+    size = 4 if stride == 2 else 3
+    return nn.Sequential(
+        nn.Conv2d(before, after, size, stride, 1), nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True)
+    )
+
+
+def _down(kind: Pictures, before: int, after: int, stage: int, *, halve: bool) -> nn.Module:
+    if kind == "dcgan":
+        return _block(before, after, 2 if halve else 1)
+    if kind == "resnet":
+        return nn.Sequential(ResidualStage(before, after, halve=halve), ResidualStage(after, after, halve=False))
+    inner = [_block(before, after), *(_block(after, after) for _ in range(_VGG[stage] - 1))]
+    return nn.Sequential(*inner)  # pooled by `Look`, after what a skip takes
+
+
+def _up(kind: Pictures, before: int, after: int, stage: int, *, double: bool, last: bool) -> nn.Module:
+    if kind == "vgg":
+        inner = [_block(before, before // 2) for _ in range(1)]
+        inner += [_block(before // 2, before // 2) for _ in range(_VGG[stage] - 2)]
+        end = nn.Conv2d(before // 2, after, 3, 1, 1)
+        return nn.Sequential(*inner, end, *([] if last else [nn.BatchNorm2d(after), nn.LeakyReLU(0.2)]))
+    turned: nn.Module = nn.ConvTranspose2d(before, after, 4, 2, 1) if double else nn.Conv2d(before, after, 3, 1, 1)
+    return turned if last else nn.Sequential(turned, nn.BatchNorm2d(after), nn.LeakyReLU(0.2))
+
+
+class ResidualStage(nn.Module):
+    """Two convolutions of 3 × 3 beside the picture itself (He et al., 2016)."""
+
+    def __init__(self, before: int, after: int, *, halve: bool) -> None:
+        super().__init__()
+        stride = 2 if halve else 1
+        self.inner = nn.Sequential(
+            nn.Conv2d(before, after, 3, stride, 1, bias=False),
+            nn.BatchNorm2d(after),
+            nn.ReLU(),
+            nn.Conv2d(after, after, 3, 1, 1, bias=False),
+            nn.BatchNorm2d(after),
+        )
+        same = before == after and not halve
+        self.beside = nn.Identity() if same else nn.Conv2d(before, after, 1, stride, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The sum of both."""
+        return F.relu(self.inner(x) + self.beside(x))

@@ -1,0 +1,233 @@
+"""LatentForecaster, the base of forecasters whose network has a content and a state: material, budgets, answers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..models import options
+from ..sequences import Sequences
+from ..sequences.moments import Moments
+from ..train import Objective, OneCycle, Trained
+from .base import Forecaster, _drawn, time_steps
+from .chunks import Chunks, Material, spans_of
+
+Schedules = Literal["cycle", "constant"]
+Output = Literal["auto", "linear", "sigmoid"]
+
+_PASSES, _USUAL = 20, (500, 2000)  # through the chunks; steps between these
+_SECONDS = 120.0
+_LOOKS = 20  # at what is held out
+_SPARE = 20  # sequences from which on some can be spared to judge by
+_AHEAD = 20  # steps after the conditioning ones, of a chunk
+_UNEVEN = 0.01  # of a usual step, beyond which the clock counts
+
+
+class LatentForecaster(Forecaster, Trained):
+    """A forecaster whose network is trained on chunks; a subclass says which network and which loss."""
+
+    conditioning = options.whole(1)
+    chunk = options.maybe(options.whole(2, "training"))
+    output = options.one_of(*get_args(Output))
+    batch_size = options.whole(1, "training")
+    learning_rate = options.real(above=0, role="free")
+    decay = options.real(0, role="free")
+    schedule = options.one_of(*get_args(Schedules), role="free")
+    max_steps = options.maybe(options.whole(1, "free"))
+    max_time = options.maybe(options.real(above=0, role="free"))
+    validation = options.real(0, 0.9, role="training")
+    patience = options.maybe(options.whole(1, "free"))
+
+    squashed_: bool
+    """Whether frames are squashed to (0, 1), as all that were learned from lie there."""
+    uneven_: bool
+    """Whether time between two steps differs, so that windows come with their clock."""
+    known_moments_: Moments | None
+
+    _counts_steps: ClassVar[bool] = False
+    _between: ClassVar[bool] = True
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from sequences, or from a source `callable(rng) -> Sequences`: what it gives is shown once."""
+        with self._fitting():
+            sequences = self._learn_from(X)
+            self._note_range(sequences)
+            length = self._chunk_length(sequences)
+            self._begin(sequences)
+            material, held_out = self._parted(sequences, length)
+            self._train(self._chunks(length, material, held_out, self._more(X) if callable(X) else None), sequences)
+        return self
+
+    def _learn(self, sequences: Sequences) -> None:
+        raise AssertionError("fit does")
+
+    def _objective(self, ready: Sequences, targets: Any) -> Objective:
+        raise AssertionError("fit does")
+
+    @abstractmethod
+    def _chunks(
+        self,
+        length: int,
+        material: Material,
+        held_out: Material | None,
+        more: Callable[[np.random.Generator], Material] | None,
+    ) -> Chunks:
+        """What is learned."""
+
+    def _note_range(self, sequences: Sequences) -> None:
+        frames = self.cells_.targets(sequences).values
+        within = bool(frames.min() >= 0 and frames.max() <= 1)
+        if self.output == "sigmoid" and not within:
+            raise ValueError(
+                f"X has values from {frames.min():.4g} to {frames.max():.4g}, and output='sigmoid' gives numbers between "
+                "0 and 1: scale X to [0, 1] first, (X − least)/(greatest − least), or use output='linear'"
+            )
+        self.squashed_ = self.output == "sigmoid" or (self.output == "auto" and within)
+        steps = time_steps(sequences)
+        usual = self.interval_ or 1.0
+        self.uneven_ = bool(len(steps) and np.abs(steps / usual - 1).max() > _UNEVEN)
+
+    def _begin(self, sequences: Sequences) -> Sequences:
+        frames = self._frames(sequences)
+        self.moments_ = self._moments(frames) if self.standardize else Moments.none(frames.frame)
+        covariates = self.cells_.covariates(sequences)
+        self.known_moments_ = None if covariates is None else Moments.of(covariates)
+        self._make_network()
+        return sequences
+
+    def _frames(self, sequences: Sequences) -> Sequences:
+        """Frames as the network has them: rows of cells, or pictures whose masked cells are still NaN."""
+        return self.cells_.frames(sequences) if self._pictures() else self.cells_.targets(sequences)
+
+    @abstractmethod
+    def _pictures(self) -> bool:
+        """Whether the network sees pictures, not rows of cells."""
+
+    def _moments(self, sequences: Sequences) -> Moments:
+        """Those of every channel: cells of one picture have one scale."""
+        if len(self.cells_.frame) == 1:
+            return Moments.of(sequences)
+        if self._pictures():
+            return Moments.per_channel(sequences)
+        return self._per_channel_of_cells(sequences)
+
+    def _per_channel_of_cells(self, sequences: Sequences) -> Moments:
+        """One mean and deviation for all cells of a channel, given as rows of cells."""
+        whole = sequences._with_values(self.cells_.whole(sequences.values))
+        found = Moments.per_channel(whole)
+        there = self.cells_.there.ravel()
+        return Moments(found.mean.ravel()[there], found.scale.ravel()[there])
+
+    def _material(self, sequences: Sequences, name: str = "X") -> Material:
+        """Standardized frames, with what is known and the clock, as tensors."""
+        frames = self._frames(sequences)
+        if self.cells_.masked and self._pictures():
+            frames = frames._with_values(np.where(self.cells_.there, frames.values, self.moments_.mean))
+        ready = self.moments_.applied(frames, name).values
+        covariates, known = self.cells_.covariates(sequences), None
+        if covariates is not None:
+            assert self.known_moments_ is not None
+            known = torch.from_numpy(np.array(self.known_moments_.applied(covariates, name).values))
+        spans = torch.from_numpy(spans_of(sequences, self.interval_))
+        return Material(torch.from_numpy(np.array(ready)), known, spans, sequences.lengths)
+
+    def _parted(self, sequences: Sequences, length: int) -> tuple[Material, Material | None]:
+        """What is learned from and what it is judged by: whole sequences, where there are enough of them."""
+        if self.validation == 0 or len(sequences) < _SPARE:
+            return self._material(sequences), None
+        order = self._rng().permutation(len(sequences))
+        count = min(max(1, round(self.validation * len(sequences))), len(sequences) - 1)
+        learned, held_out = sequences[np.sort(order[count:])], sequences[np.sort(order[:count])]
+        if learned.lengths.max() < length or held_out.lengths.max() < length:
+            return self._material(sequences), None
+        return self._material(learned), self._material(held_out)
+
+    def _chunk_length(self, sequences: Sequences) -> int:
+        """How many steps are shown at a time: as asked for, or twenty more than the conditioning ones, if there are."""
+        least, longest = self._least_chunk(), int(sequences.lengths.max())
+        if longest < least:
+            raise ValueError(
+                f"X: the longest sequence has {longest} time steps, and {type(self).__name__}(conditioning="
+                f"{self.conditioning}) needs at least {least} to learn what follows"
+            )
+        if self.chunk is None:
+            usual = int(np.quantile(sequences.lengths, 0.25))  # three of four sequences can give such a chunk
+            return max(least, min(self.conditioning + _AHEAD, usual))
+        if not least <= self.chunk <= longest:
+            raise ValueError(
+                f"chunk={self.chunk}: expected between {least} (conditioning, and what follows) and {longest}, the "
+                "longest sequence"
+            )
+        return int(self.chunk)
+
+    def _least_chunk(self) -> int:
+        return int(self.conditioning) + 1
+
+    def _more(self, source: Any) -> Callable[[np.random.Generator], Material]:
+        def drawn(rng: np.random.Generator) -> Material:
+            sequences = _drawn(source, rng)
+            self._refuse_frame(sequences.frame, "what the source X gave")
+            self.cells_.refuse(sequences, "what the source X gave")
+            return self._material(sequences)
+
+        return drawn
+
+    def _limits(self, objective: Objective) -> dict[str, Any]:
+        assert isinstance(objective, Chunks)
+        batches = max(1, len(objective.material.places(objective.length)) // self.batch_size)
+        steps = int(np.clip(_PASSES * batches, *_USUAL)) if self.max_steps is None else self.max_steps
+        seconds = _SECONDS if self.max_steps is None and self.max_time is None else self.max_time
+        found: dict[str, Any] = {"max_steps": steps, "max_time": seconds}
+        if self.schedule == "cycle":
+            found["schedule"] = OneCycle()
+        if objective.validates:
+            every = max(1, steps // _LOOKS)
+            found |= {"validate_every": every, "patience": -(-(self.patience or steps) // every)}
+        return found
+
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    def _conditioning(self) -> int:
+        return int(self.conditioning)
+
+    def _past(self, past: Any) -> Sequences:
+        found = super()._past(past)
+        self._refuse_range(found, "past")
+        return found
+
+    def _asked_whole(self, X: Any) -> Sequences:
+        found = super()._asked_whole(X)
+        self._refuse_range(found, "X")
+        return found
+
+    def _refuse_range(self, sequences: Sequences, name: str) -> None:
+        if not self.squashed_:
+            return
+        frames = self.cells_.targets(sequences).values
+        if frames.min() < 0 or frames.max() > 1:
+            raise ValueError(
+                f"{name} has values from {frames.min():.4g} to {frames.max():.4g}, and all that this "
+                f"{type(self).__name__} learned from lie in [0, 1], so it gives nothing else: scale {name} as X was "
+                "scaled, or fit with output='linear'"
+            )
+
+    def _undoing(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean and scale, with which standardized frames are frames of the data again."""
+        mean, scale = (torch.from_numpy(np.asarray(moment, np.float32)) for moment in self.moments_)
+        return mean, scale
+
+    def _undone(self, frames: NDArray[Any]) -> NDArray[np.float32]:
+        """Frames of the network (..., *frame) in the units of the data, in rows of cells."""
+        if not self.squashed_:
+            frames = frames * self.moments_.scale + self.moments_.mean
+        if self._pictures():
+            frames = frames.reshape(*frames.shape[: frames.ndim - len(self.cells_.frame)], -1)
+            frames = frames[..., self.cells_.there.ravel()]
+        return np.asarray(frames, np.float32)

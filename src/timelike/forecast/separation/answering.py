@@ -1,0 +1,272 @@
+"""What a fitted Separation answers: futures, states, codes, reconstructions, and contents that change places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...sequences import Sequences
+from ...sequences.arguments import generator, whole
+from ...sequences.sampling import RandomState
+from ...train.trained import exact, torch_threads
+from ..chunks import Material
+from ..dynamics import ADAPTIVE
+from ..latent import LatentForecaster
+from ..request import Futures, Request
+from ..result import Forecast
+from .network import Content, SeparationNetwork
+
+_NUMBERS = 1 << 22  # of a piece that is drawn at once, so that long futures need little memory beside themselves
+
+
+class Begun(NamedTuple):
+    """Contents and states of some pasts: the state stands for a frame `lag` steps before the last one."""
+
+    content: Content
+    state: Tensor
+
+
+class Answering(LatentForecaster):
+    """The verbs of Separation."""
+
+    network_: SeparationNetwork
+    solver: Any
+
+    @torch_threads()
+    def _continued(self, past: Sequences, request: Request) -> Futures:
+        found = [self._rolled(some, some, self._ahead(request, rows), request) for rows, some in self._pieces(past)]
+        return Futures(np.concatenate(found))
+
+    def swap(
+        self,
+        content_of: Any,
+        dynamics_of: Any,
+        horizon: int,
+        *,
+        n_samples: int = 1,
+        frames_per_step: int = 1,
+        substeps: int | None = None,
+        known: Any = None,
+        random_state: RandomState = None,
+    ) -> Forecast:
+        """Futures with the content of some pasts and the motion of others, one by one.
+
+        Both are sequences like the pasts of `predict`, as many of the one as of the other.
+        """
+        self._require_fitted()
+        contents, dynamics = self._past(content_of), self._past(dynamics_of)
+        if len(contents) != len(dynamics):
+            raise ValueError(
+                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
+            )
+        request = Request(
+            whole(horizon, "horizon", 1),
+            whole(n_samples, "n_samples", 1),
+            whole(frames_per_step, "frames_per_step", 1),
+            None if substeps is None else whole(substeps, "substeps", 1),
+            self._known_ahead(known, dynamics, horizon),
+            generator(random_state),
+        )
+        self._refuse_request(request)
+        with torch_threads():
+            rows = self._rolled(contents, dynamics, self._ahead(request, slice(None)), request)
+        center = self.cells_.whole(rows)
+        return Forecast(
+            samples=np.repeat(center[None], request.n_samples, axis=0),
+            past=self.cells_.frames(dynamics),
+            times=self._times_after(dynamics, request),
+            frames_per_step=request.frames_per_step,
+            center=center,
+            channel_names=self.channel_names_,
+            method=type(self).__name__,
+        )
+
+    @torch_threads()
+    def states(self, X: Any) -> Sequences:
+        """The state at every time, as sequences of (n_state,) or of maps.
+
+        Each is read off the window that begins there; those of the last times, where no whole window begins, are moved
+        on from the last one. With `offset` a state belongs to the time after its window, and sequences begin there.
+        """
+        sequences = self._long_enough(X)
+        found = [self._states(sequences[i : i + 1])[0] for i in range(len(sequences))]
+        lengths = np.array([len(one) for one in found])
+        clock = None
+        if sequences.times is not None:
+            cut = [sequences.times[end - n : end] for end, n in zip(sequences.offsets[1:], lengths, strict=True)]
+            clock = np.concatenate(cut)
+        states = np.concatenate(found)
+        return sequences._with_values(np.asarray(states, np.float32), lengths, clock)
+
+    @torch_threads()
+    def encode(self, X: Any) -> NDArray[np.float32]:
+        """Content and last state of every sequence, (item, n_content + n_state)."""
+        sequences = self._long_enough(X)
+        found = []
+        for _, some in self._pieces(sequences):
+            begun, material = self._begun(some, some), self._material(some, "X")
+            last = self._moved_to_the_end(begun.state, material)
+            parts = [last] if begun.content.code is None else [begun.content.code, last]
+            found.append(torch.cat([part.flatten(1) for part in parts], dim=1).numpy())
+        return np.asarray(np.concatenate(found), np.float32)
+
+    @torch_threads()
+    def reconstruct(self, X: Any) -> Sequences:
+        """Every sequence again, drawn from the content of its first window and the state at each time.
+
+        With `offset` it begins after the first window.
+        """
+        sequences, network = self._long_enough(X), exact(self.network_)
+        found = []
+        for i in range(len(sequences)):
+            one = sequences[i : i + 1]
+            material, (states,) = self._double(one), self._states(one)
+            at = torch.zeros(1, dtype=torch.int64)
+            content = network.content_of(*self._window(material, at))
+            known = None if material.known is None else material.known[None, -len(states) :]
+            found.append(self._drawn_in_pieces(network, content, torch.from_numpy(states)[None], known)[0])
+        lengths = np.array([len(one) for one in found])
+        rows = self.cells_.whole(np.concatenate(found))
+        clock = None
+        if sequences.times is not None:
+            cut = [sequences.times[end - n : end] for end, n in zip(sequences.offsets[1:], lengths, strict=True)]
+            clock = np.concatenate(cut)
+        return self.cells_.frames(sequences)._with_values(rows, lengths, clock)
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _refuse_request(self, request: Request) -> None:
+        super()._refuse_request(request)
+        self.network_.move.refuse(request.frames_per_step, request.substeps)
+
+    def _long_enough(self, X: Any) -> Sequences:
+        self._require_fitted()
+        sequences, need = self._asked_whole(X), self._conditioning() + (1 if self.network_.offset else 0)
+        if sequences.lengths.min() < need:
+            item = int(np.argmin(sequences.lengths))
+            raise ValueError(f"X: sequence {item} has {sequences.lengths[item]} time steps: expected at least {need}")
+        return sequences
+
+    def _pieces(self, past: Sequences) -> Iterator[tuple[slice, Sequences]]:
+        """Pasts a few at a time; one by one where a solver's steps depend on the company."""
+        size = 1 if self.solver in ADAPTIVE else max(1, _NUMBERS // (4 * self.cells_.there.size * self._conditioning()))
+        for start in range(0, len(past), size):
+            rows = slice(start, start + size)
+            yield rows, past[rows]
+
+    def _double(self, sequences: Sequences) -> Material:
+        """The end of every sequence that is looked at, in double precision."""
+        found = self._material(sequences, "past")
+        known = None if found.known is None else found.known.double()
+        return found._replace(frames=found.frames.double(), known=known, spans=found.spans.double())
+
+    def _window(self, material: Material, at: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Windows that begin at packed steps."""
+        size = self._conditioning()
+        rows = at[:, None] + torch.arange(size)
+        known = None if material.known is None else material.known[rows]
+        clock = material.spans[rows][:, 1:] if self.network_.n_clock else None
+        return material.frames[rows], known, clock
+
+    def _begun(self, contents: Sequences, dynamics: Sequences) -> Begun:
+        """Content and state of the last window of each."""
+        network, size = exact(self.network_), self._conditioning()
+        with torch.no_grad():
+            looked = self._double(contents.crop(-size))
+            content = network.content_of(*self._window(looked, torch.arange(len(contents)) * size))
+            moved = looked if contents is dynamics else self._double(dynamics.crop(-size))
+            return Begun(content, network.state_of(*self._window(moved, torch.arange(len(dynamics)) * size)))
+
+    def _moved_to_the_end(self, state: Tensor, material: Material) -> Tensor:
+        """The state at the last frame of each, from that at the first frame of its last window."""
+        network, size = exact(self.network_), self._conditioning()
+        if network.offset:  # the state stands for the frame that comes next
+            return state
+        ends = torch.from_numpy(np.cumsum(material.lengths))
+        rows = ends[:, None] + torch.arange(1 - size, 0) if size > 1 else ends[:, None][:, :0]
+        forcing = None if material.known is None else material.known[rows].double()
+        with torch.no_grad():
+            moved = network.move(state, material.spans[rows].double(), forcing)
+        return moved[:, -1] if size > 1 else state
+
+    def _rolled(
+        self, contents: Sequences, dynamics: Sequences, known: Tensor | None, request: Request
+    ) -> NDArray[np.float32]:
+        """Futures in rows of cells, (item, frame, cell), a piece at a time."""
+        network, begun = exact(self.network_), self._begun(contents, dynamics)
+        state = self._moved_to_the_end(begun.state, self._double(dynamics.crop(-self._conditioning())))
+        found, step = [], 0
+        per_step = len(contents) * request.frames_per_step * self.cells_.there.size
+        size = max(1, _NUMBERS // per_step)
+        given = {"frames": request.frames_per_step, "parts": request.substeps}
+        while step < request.horizon:
+            steps = min(size, request.horizon - step)
+            ahead = None if known is None else known[:, step : step + steps]
+            with torch.no_grad():
+                states = self._next(network, state, ahead, steps, first=step == 0, given=given)
+                forcing = None if ahead is None else ahead.repeat_interleave(request.frames_per_step, dim=1)
+                frames = network.drawn(begun.content, states, forcing)
+            state, step = states[:, -1], step + steps
+            self._refuse_wild(frames, step)
+            found.append(self._undone(frames.numpy()))
+        return np.concatenate(found, axis=1)
+
+    def _next(
+        self, network: SeparationNetwork, state: Tensor, ahead: Tensor | None, steps: int, first: bool, given: Any
+    ) -> Tensor:
+        """States at the next frames; with `offset` the first state is that of the first step already."""
+        if not (network.offset and first):
+            return network.move(state, state.new_ones(len(state), steps), ahead, **given)
+        frames = given["frames"]
+        if frames > 1:
+            raise ValueError(
+                f"frames_per_step={frames}: with offset=True the state begins one step after the past, and there is "
+                "nothing between; fit with offset=False"
+            )
+        forcing = None if ahead is None else ahead[:, 1:]
+        return torch.cat([state[:, None], network.move(state, state.new_ones(len(state), steps - 1), forcing, **given)], 1)
+
+    def _refuse_wild(self, frames: Tensor, step: int) -> None:
+        if not bool(torch.isfinite(frames).all()):
+            item = int((~torch.isfinite(frames)).flatten(1).any(1).nonzero()[0])
+            raise ArithmeticError(
+                f"the forecast of sequence {item} is not finite before step {step}: the learned equation has blown up "
+                "there; ask for a shorter horizon, or train for longer or on longer chunks"
+            )
+
+    def _drawn_in_pieces(
+        self, network: SeparationNetwork, content: Content, states: Tensor, known: Tensor | None
+    ) -> NDArray[np.float32]:
+        size = max(1, _NUMBERS // self.cells_.there.size)
+        found = []
+        with torch.no_grad():
+            for start in range(0, states.shape[1], size):
+                rows = slice(start, start + size)
+                some = None if known is None else known[:, rows]
+                found.append(self._undone(network.drawn(content, states[:, rows], some).numpy()))
+        return np.concatenate(found, axis=1)
+
+    def _states(self, one: Sequences) -> list[NDArray[np.float64]]:
+        """The states of one sequence, (time, …)."""
+        network, size, material = exact(self.network_), self._conditioning(), self._double(one)
+        starts = torch.arange(len(material.frames) - size + (0 if network.offset else 1))
+        with torch.no_grad():
+            read = network.state_of(*self._window(material, starts))
+            if network.offset or size == 1:
+                return [read.numpy()]
+            forcing = None if material.known is None else material.known[None, 1 - size :]
+            rest = network.move(read[-1:], material.spans[None, 1 - size :], forcing)
+        return [torch.cat([read, rest[0]]).numpy()]
+
+    def _ahead(self, request: Request, rows: slice) -> Tensor | None:
+        """What is known over the horizon, as the network takes it."""
+        if request.known is None:
+            return None
+        assert self.known_moments_ is not None
+        mean, scale = self.known_moments_
+        return torch.from_numpy((request.known[rows] - mean) / scale)
