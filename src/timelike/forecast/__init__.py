@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
+    from .backtesting.result import Backtest as Backtest
+    from .backtesting.running import backtest as backtest
     from .base import Forecaster as Forecaster
     from .baselines.analog import Analog as Analog
     from .baselines.autoregression import AR as AR

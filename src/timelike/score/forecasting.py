@@ -176,4 +176,5 @@ def skill(score: Any, reference: Any, *, perfect: float = 0.0) -> Score:
         raise ValueError(f"score has shape {ours.shape} and reference {theirs.shape}: expected the same")
     room = best - theirs
     found = np.where(room == 0, np.nan, (ours - theirs) / np.where(room == 0, 1.0, room))
+    found = found + 0.0  # no minus before a zero
     return float(found) if found.ndim == 0 else found

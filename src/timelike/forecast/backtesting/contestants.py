@@ -34,16 +34,16 @@ class Asked(NamedTuple):
 
 
 class Contestant:
-    """A model that came fitted, or is fitted here; it is never shown a step at or after the cut that it is fitted at."""
+    """A model that came fitted, or is fitted here: then it is shown nothing at or after a cut in time."""
 
     def __init__(self, model: Forecaster, sequences: Sequences, cells: Cells, *, refit: bool) -> None:
         self.given, self.refit = model, refit
         self.fitted_before = model.__sklearn_is_fitted__()
         self.sequences, self.dropped = _shown(model, sequences, cells)
         self.name = type(model).__name__
-        self.notes: list[str] = []
         self._current: tuple[Any, Forecaster] | None = None
         self._rolled: NDArray[Any] | None = None
+        self._draws: bool | None = None
 
     # --- fitting -----------------------------------------------------------------------------------------------------
 
@@ -51,6 +51,11 @@ class Contestant:
     def learns(self) -> bool:
         """Whether it is fitted here."""
         return self.refit or not self.fitted_before
+
+    @property
+    def fitted_here(self) -> bool:
+        """Whether it has been fitted here already."""
+        return self._current is not None
 
     def need(self, cut: Any) -> int:
         """How many steps of a past it needs; where it must learn that, it is fitted before the cut."""
@@ -98,8 +103,8 @@ class Contestant:
         model = self.at(cut)
         windows = windows_at(self.sequences, origins.item[rows], origins.origin[rows])
         calibrated = hasattr(model, "calibration_")
-        spreads = draws(model, windows.pasts)
-        n_samples = asked.n_samples if spreads or (calibrated and asked.ensemble) else 1
+        self._draws = draws(model, windows.pasts) if self._draws is None else self._draws
+        n_samples = asked.n_samples if self._draws or (calibrated and asked.ensemble) else 1
         known = known_after(model.cells_, self.sequences, windows, asked.horizon)
         found = model.predict(windows.pasts, asked.horizon, n_samples=n_samples, known=known, random_state=rng)
         band = None

@@ -52,9 +52,7 @@ def judged(truth: NDArray[Any], answers: Answers, pasts: Sequences, scores: dict
     return found
 
 
-def _score(
-    name: str, one: Judge, truth: NDArray[Any], answers: Answers, pasts: Sequences
-) -> NDArray[np.float64]:
+def _score(name: str, one: Judge, truth: NDArray[Any], answers: Answers, pasts: Sequences) -> NDArray[np.float64]:
     plain = {"mse": score.mse, "mae": score.mae, "psnr": score.psnr, "ssim": score.ssim}
     if one == "mase":
         return np.asarray(score.mase(truth, answers.mean, pasts, per="each"))

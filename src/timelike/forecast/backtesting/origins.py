@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, 
         longest = int(np.argmax(allowed))
         raise ValueError(
             f"n_windows={n_windows}: sequence {longest} has {sequences.lengths[longest]} time steps, and with {need} "
-            f"before and horizon={horizon} after every origin it allows {max(0, allowed[longest])} windows {step} apart; "
+            f"before and horizon={horizon} after every origin it allows {allowed[longest]} windows {step} apart: "
             "ask for fewer, a smaller step or a shorter horizon"
         )
     counts = np.minimum(allowed, n_windows)
@@ -55,7 +56,7 @@ def lengths_before(sequences: Sequences, cut: Any) -> Ids:
     if sequences.times is None:
         return np.minimum(sequences.lengths, int(cut))
     offsets = sequences.offsets.tolist()
-    clocks = [sequences.times[begin:end] for begin, end in zip(offsets, offsets[1:], strict=False)]
+    clocks = [sequences.times[begin:end] for begin, end in pairwise(offsets)]
     return np.array([np.searchsorted(clock, cut, side="left") for clock in clocks], np.int64)
 
 

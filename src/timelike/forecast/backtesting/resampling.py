@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 _RESAMPLES = 2000
+_NUMBERS = 1 << 24  # counts that are kept at most: of very many units fewer resamples are drawn
 _FEW = 5  # things to draw, below which an interval says little
 
 
@@ -38,7 +39,7 @@ def resampling(unit: NDArray[np.int64], n_units: int, what: str, shared: int, se
     """
     rng = np.random.default_rng(seed)
     if n_units > 1:
-        counts = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=_RESAMPLES)
+        counts = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=_resamples(n_units))
         few = ", which are few" if n_units < _FEW else ""
         return Resampling(counts, unit, f"whole {what} drawn anew ({n_units}{few})")
     n_windows = len(unit)
@@ -52,11 +53,16 @@ def resampling(unit: NDArray[np.int64], n_units: int, what: str, shared: int, se
 
 def _blocks(n_windows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """How often each window is in blocks that begin anywhere, as many as fill the windows; the last is cut off."""
-    starts = rng.integers(n_windows - size + 1, size=(_RESAMPLES, -(-n_windows // size)))
-    drawn = (starts[:, :, None] + np.arange(size)).reshape(_RESAMPLES, -1)[:, :n_windows]
-    counts = np.zeros((_RESAMPLES, n_windows), np.int64)
-    np.add.at(counts, (np.arange(_RESAMPLES)[:, None], drawn), 1)
+    times = _resamples(n_windows)
+    starts = rng.integers(n_windows - size + 1, size=(times, -(-n_windows // size)))
+    drawn = (starts[:, :, None] + np.arange(size)).reshape(times, -1)[:, :n_windows]
+    counts = np.zeros((times, n_windows), np.int64)
+    np.add.at(counts, (np.arange(times)[:, None], drawn), 1)
     return counts
+
+
+def _resamples(n_units: int) -> int:
+    return int(np.clip(_NUMBERS // n_units, 200, _RESAMPLES))
 
 
 def bounds(draws: Numbers | None, n_columns: int, confidence: float) -> tuple[Numbers, Numbers]:
