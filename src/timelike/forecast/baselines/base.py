@@ -59,7 +59,7 @@ class Baseline(Forecaster):
         """The channel of every column, those known in advance after those that are forecast."""
         frame = self.cells_.frame
         cell = np.flatnonzero(self.cells_.there.ravel()) // math.prod(frame[1:])
-        return np.concatenate([cell, frame[0] + np.arange(n_columns - len(cell))]).astype(np.int64)
+        return np.asarray(np.concatenate([cell, frame[0] + np.arange(n_columns - len(cell))]), np.int64)
 
 
 def repeated(row: NDArray[Any], horizon: int) -> NDArray[Any]:

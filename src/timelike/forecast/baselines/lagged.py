@@ -40,7 +40,8 @@ class Lagged(NamedTuple):
     def sizes(self) -> Ids:
         """How many features each step ahead sees, (horizon,)."""
         n_columns = self.rows.shape[1]
-        return self.lags * n_columns + np.arange(1, self.horizon + 1) * (n_columns - self.n_cells)
+        ahead = np.arange(1, self.horizon + 1) * (n_columns - self.n_cells)
+        return np.asarray(self.lags * n_columns + ahead, np.int64)
 
     def seen(self, origin: Ids) -> Matrix:
         """What is seen of every window, (window, feature)."""
@@ -65,7 +66,7 @@ class Lagged(NamedTuple):
 
 
 class Normal(NamedTuple):
-    """Centred normal equations of `n` windows: `xx` (feature, feature), `xy` (feature, answer), `yy` (answer,), means."""
+    """Centred normal equations of `n` windows: `xx` (feature, feature), `xy` (feature, answer), `yy` (answer,)."""
 
     xx: Matrix
     xy: Matrix
