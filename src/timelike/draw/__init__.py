@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the public names, a line each
         forecasts as forecasts,
         html as html,
         maps as maps,
+        moving as moving,
         signals as signals,
     )
 

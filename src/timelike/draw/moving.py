@@ -1,0 +1,245 @@
+"""Moving pictures, .gif and .mp4: frames that follow each other, and lines that grow."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .maps import DIFFERENCE, PALETTES, color_bar, field, offset, spread
+from .signals import COLORS, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+_RESOLUTION = 100  # pixels of an inch
+_PICTURES = 200  # of a growing line; more steps come several at a time
+_LONG = 4  # of the past no more than so many futures are drawn
+_SHORTEST = 20  # milliseconds: shorter pauses of a .gif are taken for an oversight and lengthened
+_ENDINGS = (".gif", ".mp4")
+
+
+def animation(
+    past: NDArray[Any],
+    future: NDArray[Any],
+    path: str | Path,
+    *,
+    truth: NDArray[Any] | None = None,
+    rate: float = 8,
+) -> Path:
+    """Frames (time, height, width) of a past and then of its future, `rate` of them a second, written to `path`.
+
+    With a `truth` (step, height, width) it moves at the left, and what the future is more than it at the right. The
+    frame is grey in the past and has a colour in the future. The file appears whole or not at all.
+    """
+    target = _target(path, rate)
+    panels = _panels(np.asarray(past), np.asarray(future), None if truth is None else np.asarray(truth))
+    figure, draw = _stage(panels, len(past))
+    _write(figure, range(len(past) + len(future)), draw, target, rate)
+    return target
+
+
+def growing(
+    past: NDArray[Any],
+    future: NDArray[Any],
+    path: str | Path,
+    *,
+    truth: NDArray[Any] | None = None,
+    rate: float = 8,
+) -> Path:
+    """The line of a past (time,) that its future (step,) continues, a step at a time, beside the `truth`.
+
+    A future of more than 200 steps grows by several at a time; of a long past the end is shown. The file appears whole
+    or not at all.
+    """
+    target = _target(path, rate)
+    past, future = np.asarray(past, np.float64), np.asarray(future, np.float64)
+    known = None if truth is None else np.asarray(truth, np.float64)
+    if past.ndim != 1 or future.ndim != 1 or not len(future):
+        raise ValueError(f"past has shape {past.shape}, future {future.shape}: expected (time,) and (step,)")
+    _refuse_other(known, future)
+    past = past[-_LONG * len(future) :]
+    figure, draw = _lines(past, future, known)
+    shown = np.unique(np.linspace(0, len(future), min(len(future), _PICTURES) + 1).round().astype(int))
+    _write(figure, shown.tolist(), draw, target, rate)
+    return target
+
+
+def _panels(past: NDArray[Any], future: NDArray[Any], truth: NDArray[Any] | None) -> dict[str, NDArray[Any]]:
+    """What moves, by name, each (time, height, width)."""
+    if past.ndim != 3 or future.ndim != 3 or past.shape[1:] != future.shape[1:] or not len(future):
+        raise ValueError(
+            f"past has shape {past.shape}, future {future.shape}: expected (time, height, width), frames of one size"
+        )
+    _refuse_other(truth, future)
+    forecast = np.concatenate([past, future]).astype(np.float64)
+    if truth is None:
+        return {"forecast": forecast}
+    right = np.concatenate([past, truth]).astype(np.float64)
+    return {"truth": right, "forecast": forecast, DIFFERENCE: forecast - right}
+
+
+def _refuse_other(truth: NDArray[Any] | None, future: NDArray[Any]) -> None:
+    if truth is not None and truth.shape != future.shape:
+        raise ValueError(f"truth has shape {truth.shape}: expected {future.shape}, that of the future")
+
+
+def _stage(panels: dict[str, NDArray[Any]], n_past: int) -> tuple[Figure, Callable[[int], None]]:
+    """A figure of the first frames, and what shows others in it."""
+    from matplotlib.figure import Figure
+
+    height, width = next(iter(panels.values())).shape[1:]
+    tall = float(np.clip(2.6 * height / width, 1.0, 5.0))
+    figure = Figure(figsize=(2.6 * len(panels) + 0.9, tall + 0.6), layout="compressed")
+    columns = figure.subplots(1, len(panels), squeeze=False)[0]
+    common = spread([frames for name, frames in panels.items() if name != DIFFERENCE])
+    images = []
+    for axes, (name, frames) in zip(columns, panels.items(), strict=True):
+        differs = name == DIFFERENCE
+        limits = spread([frames], difference=True) if differs else common
+        images.append(field(axes, frames[0], limits=limits, difference=differs, bar=differs))
+        axes.set_xlabel(name)
+    color_bar([axes for axes, name in zip(columns, panels, strict=True) if name != DIFFERENCE], images[0], "")
+    heading = figure.suptitle(offset(1 - n_past), fontsize="medium")
+
+    def draw(step: int) -> None:
+        for image, frames in zip(images, panels.values(), strict=True):
+            image.set_data(frames[step])
+        heading.set_text(offset(step + 1 - n_past))
+        for axes in columns:
+            axes.spines[:].set(color=COLORS[6] if step < n_past else COLORS[1], linewidth=2)
+
+    return figure, draw
+
+
+def _lines(
+    past: NDArray[Any], future: NDArray[Any], truth: NDArray[Any] | None
+) -> tuple[Figure, Callable[[int], None]]:
+    """A figure with the past in it, and what lets its future grow to so many steps."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 3.2), layout="constrained")
+    axes: Axes = figure.subplots()
+    known = [past, future] if truth is None else [past, future, truth]
+    low, high = spread(known)
+    room = 0.05 * (high - low)
+    axes.set(xlim=(1 - len(past) - 0.5, len(future) + 0.5), ylim=(low - room, high + room), xlabel="step")
+    axes.plot(np.arange(1 - len(past), 1), past, color=COLORS[6], label="past")
+    last, start = (past[-1:], 0) if len(past) else (past, 1)
+    steps = np.arange(start, len(future) + 1)  # a line begins where the past ends
+    curves = {"forecast": (np.concatenate([last, future]), COLORS[1], 1.8)}
+    if truth is not None:
+        curves = {"truth": (np.concatenate([last, truth]), COLORS[0], 1.2), **curves}
+    grown = {name: axes.plot([], [], color=color, linewidth=w, label=name)[0] for name, (_, color, w) in curves.items()}
+    axes.axvline(0, color=COLORS[6], linewidth=0.8, linestyle=":")
+    plain(axes)
+    axes.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=len(known), borderpad=0)
+
+    def draw(count: int) -> None:
+        for name, line in grown.items():
+            shown = steps <= count
+            line.set_data(steps[shown], curves[name][0][shown])
+
+    return figure, draw
+
+
+def _target(path: str | Path, rate: float) -> Path:
+    """Where the picture goes, if it can go there."""
+    target = Path(path).expanduser()
+    if target.suffix.lower() not in _ENDINGS:
+        raise ValueError(f"path={str(path)!r} ends in {target.suffix!r}: expected .gif or .mp4")
+    if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not 0 < rate < np.inf:
+        raise ValueError(f"rate={rate!r}: expected a number of frames a second above 0")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {target.parent} does not exist: make it first, or save elsewhere")
+    if target.suffix.lower() == ".mp4":
+        _refuse_without_ffmpeg(target)
+    return target
+
+
+def _refuse_without_ffmpeg(target: Path) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    if not FFMpegWriter.isAvailable():
+        raise RuntimeError(
+            f"{target.name} needs the program ffmpeg, which is not found: install it, or save a .gif, which needs none"
+        )
+
+
+def _write(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], target: Path, rate: float) -> None:
+    """Draw step after step into a file that takes its place at the end."""
+    draw(steps[-1])
+    figure.dpi = _RESOLUTION
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once: nothing jumps when a heading gets longer
+    with _replacing(target) as temporary:
+        (_write_gif if target.suffix.lower() == ".gif" else _write_mp4)(figure, steps, draw, temporary, rate)
+
+
+def _write_mp4(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    writer = FFMpegWriter(fps=rate)  # type: ignore[arg-type]  # ffmpeg takes any number
+    try:
+        with writer.saving(figure, str(path), _RESOLUTION):
+            for step in steps:
+                draw(step)
+                writer.grab_frame()
+    except (subprocess.CalledProcessError, BrokenPipeError) as error:
+        raise RuntimeError(
+            f"ffmpeg could not write the picture ({error}): try another ffmpeg, or save a .gif"
+        ) from error
+
+
+def _write_gif(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
+    """By Pillow, which comes with matplotlib, and with one palette: with one for each frame, colours would waver."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    canvas, palette = FigureCanvasAgg(figure), _palette()
+
+    def pictures() -> Iterator[Image.Image]:
+        for step in steps:
+            draw(step)
+            canvas.draw()  # type: ignore[no-untyped-call]
+            picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
+            yield picture.quantize(palette=palette, dither=Image.Dither.NONE)
+
+    drawn = pictures()
+    first, pause = next(drawn), max(round(1000 / rate), _SHORTEST)
+    first.save(path, save_all=True, append_images=drawn, duration=pause, loop=0, optimize=False)
+
+
+def _palette() -> Image.Image:
+    """The colours of fields and of differences, greys, and every line's colour as it fades into white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgb
+    from PIL import Image
+
+    greys = np.linspace([0.0] * 3, [1.0] * 3, 20)
+    lines = [np.linspace(to_rgb(color), [1.0] * 3, 10)[:-1] for color in COLORS]
+    maps = [colormaps[name](np.linspace(0, 1, 86))[:, :3] for name in PALETTES]
+    colors = np.concatenate([greys, *lines, *maps])
+    palette = Image.new("P", (1, 1))
+    palette.putpalette((255 * colors).round().astype(np.uint8).ravel().tolist())
+    return palette
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A file beside the target, of the same ending, that takes its place when all went well."""
+    temporary = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix.lower()}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
