@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...align import Gallery, Metric, named
+from ...align import Metric, named
 from ...models import options
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..request import Futures, Request
 from .base import Baseline, Ids, Matrix, origins, stretch, usual_steps
+from .sliding import Parts, Sliding, searched
 
 Weights = Literal["uniform", "distance"]
 Align = Literal["none", "level", "last"]
@@ -75,7 +77,7 @@ class Analog(Baseline):
     offsets_: Ids
     centre_: Matrix
     spread_: Matrix
-    galleries_: dict[int, tuple[Gallery, Ids]]
+    galleries_: dict[int, tuple[Sliding | Parts, Ids]]
     _derived = ("galleries_",)
 
     def __init__(
@@ -165,13 +167,14 @@ class Analog(Baseline):
         later = [np.minimum(np.arange(len(columns)) + shift, len(columns) - 1) for shift in shifts]
         return np.hstack([columns, *(columns[rows, n_cells:] for rows in later)])
 
-    def _gallery(self, horizon: int) -> tuple[Gallery, Ids]:
+    def _gallery(self, horizon: int) -> tuple[Sliding | Parts, Ids]:
         """The windows after which there are so many steps, ready for a search, and the row after each."""
         if horizon not in self.galleries_:
             self._refuse_short(horizon)
             ends = origins(self.offsets_, self.window_, horizon)
             compared = self._ahead(self._standard(self.rows_), horizon)
-            self.galleries_ = {horizon: (self.metric_.prepared(self._windows(compared, ends)), ends)}
+            made = searched(self.metric_, compared, ends, self.window_, partial(self._windows, compared))
+            self.galleries_ = {horizon: (made, ends)}
         return self.galleries_[horizon]
 
     def _queries(self, past: Sequences, request: Request) -> Sequences:
