@@ -20,10 +20,10 @@ class Origins(NamedTuple):
     origin: Ids
 
     def cuts(self, sequences: Sequences) -> NDArray[Any]:
-        """When each window's future begins: at a timestamp, or at a step where there are none."""
+        """When each forecast is made: at the last timestamp of its past, or after so many steps without timestamps."""
         if sequences.times is None:
             return self.origin
-        return np.asarray(sequences.times[sequences.offsets[self.item] + self.origin])
+        return np.asarray(sequences.times[sequences.offsets[self.item] + self.origin - 1])
 
 
 def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, need: int) -> Origins:
@@ -44,7 +44,7 @@ def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, 
 
 
 def before(sequences: Sequences, cut: Any) -> Sequences:
-    """What every sequence has before a cut; those that have nothing are left out."""
+    """What of every sequence is known at a cut; those that have nothing are left out."""
     lengths = lengths_before(sequences, cut)
     there = np.flatnonzero(lengths)
     starts = sequences.buffers()[1]
@@ -52,12 +52,12 @@ def before(sequences: Sequences, cut: Any) -> Sequences:
 
 
 def lengths_before(sequences: Sequences, cut: Any) -> Ids:
-    """How many steps of every sequence lie before a cut, a timestamp or a number of steps."""
+    """How many steps of every sequence are known at a cut, a timestamp or a number of steps."""
     if sequences.times is None:
         return np.minimum(sequences.lengths, int(cut))
     offsets = sequences.offsets.tolist()
     clocks = [sequences.times[begin:end] for begin, end in pairwise(offsets)]
-    return np.array([np.searchsorted(clock, cut, side="left") for clock in clocks], np.int64)
+    return np.array([np.searchsorted(clock, cut, side="right") for clock in clocks], np.int64)
 
 
 def counted_in_steps(sequences: Sequences, origins: Origins) -> bool:
@@ -75,4 +75,4 @@ def said(sequences: Sequences, cut: Any) -> str:
     """A cut in words."""
     if sequences.times is None:
         return f"the first {cut} steps of every sequence"
-    return f"all steps before {np.datetime_as_string(cut, unit='auto') if cut.dtype.kind == 'M' else f'{cut:g}'}"
+    return f"all steps up to {np.datetime_as_string(cut, unit='auto') if cut.dtype.kind == 'M' else f'{cut:g}'}"

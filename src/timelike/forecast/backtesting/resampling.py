@@ -15,10 +15,14 @@ _FEW = 5  # things to draw, below which an interval says little
 
 
 class Resampling(NamedTuple):
-    """How often each unit is drawn, (resample, unit), None where there are too few; which unit each window is of."""
+    """How often each unit is drawn, (resample, unit), None where there are too few; which unit each window is of.
+
+    `n_drawn` is how many sequences, groups or blocks make a resample.
+    """
 
     counts: NDArray[np.int64] | None
     unit: NDArray[np.int64]
+    n_drawn: int
     words: str
 
     def means(self, values: Numbers) -> Numbers | None:
@@ -29,6 +33,24 @@ class Resampling(NamedTuple):
         sums = np.stack([np.bincount(self.unit, column, n_units) for column in values.T], axis=1)
         sizes = np.bincount(self.unit, minlength=n_units)
         return np.asarray((self.counts @ sums) / (self.counts @ sizes)[:, None])
+
+    def bounds(self, draws: Numbers | None, n_columns: int, confidence: float = 0.95) -> tuple[Numbers, Numbers]:
+        """The low and the high bound of each column of draws; without draws they are infinite.
+
+        Percentiles farther out than those asked for, since few units vary less than many would: Φ(−√(n/(n−1)) · t) in
+        each tail, with Student's t of n − 1 degrees of freedom (Hesterberg, "What teachers should know about the
+        bootstrap", 2015).
+        """
+        from scipy.special import ndtr, stdtrit
+
+        if draws is None:
+            return np.full(n_columns, -np.inf), np.full(n_columns, np.inf)
+        free = self.n_drawn - 1
+        rest = ndtr(-math.sqrt(self.n_drawn / free) * stdtrit(free, (1 + confidence) / 2))
+        low, high = np.full((2, n_columns), np.nan)
+        there = ~np.isnan(draws).all(axis=0)  # a skill may have no number
+        low[there], high[there] = np.nanquantile(draws[:, there], [rest, 1 - rest], axis=0)
+        return low, high
 
 
 def resampling(unit: NDArray[np.int64], n_units: int, what: str, shared: int, seed: int) -> Resampling:
@@ -41,14 +63,15 @@ def resampling(unit: NDArray[np.int64], n_units: int, what: str, shared: int, se
     if n_units > 1:
         counts = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=_resamples(n_units))
         few = ", which are few" if n_units < _FEW else ""
-        return Resampling(counts, unit, f"whole {what} drawn anew ({n_units}{few})")
+        return Resampling(counts, unit, n_units, f"whole {what} drawn anew ({n_units}{few})")
     n_windows = len(unit)
     size = max(shared, math.ceil(n_windows ** (1 / 3)))
     alone = np.arange(n_windows)
     if n_windows < 2 * size:
         words = f"none: {n_windows} windows of one sequence are fewer than two blocks of {size} that do not overlap"
-        return Resampling(None, alone, words)
-    return Resampling(_blocks(n_windows, size, rng), alone, f"blocks of {size} windows of one sequence drawn anew")
+        return Resampling(None, alone, 1, words)
+    words = f"blocks of {size} windows of one sequence drawn anew"
+    return Resampling(_blocks(n_windows, size, rng), alone, n_windows // size, words)
 
 
 def _blocks(n_windows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -63,14 +86,3 @@ def _blocks(n_windows: int, size: int, rng: np.random.Generator) -> NDArray[np.i
 
 def _resamples(n_units: int) -> int:
     return int(np.clip(_NUMBERS // n_units, 200, _RESAMPLES))
-
-
-def bounds(draws: Numbers | None, n_columns: int, confidence: float) -> tuple[Numbers, Numbers]:
-    """The low and the high bound of each column; without draws they are infinite."""
-    if draws is None:
-        return np.full(n_columns, -np.inf), np.full(n_columns, np.inf)
-    rest = (1 - confidence) / 2
-    low, high = np.full((2, n_columns), np.nan)
-    there = ~np.isnan(draws).all(axis=0)  # a skill may have no number
-    low[there], high[there] = np.nanquantile(draws[:, there], [rest, 1 - rest], axis=0)
-    return low, high

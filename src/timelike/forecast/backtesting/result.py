@@ -17,13 +17,12 @@ from ...score import Interval
 from ...sequences.arguments import one_of, whole
 from ...sequences.atomic import write_text
 from .judging import PERFECT, Scores
-from .resampling import Resampling, bounds, resampling
+from .resampling import Resampling, resampling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FORMAT = "timelike backtest 1"
-_CONFIDENCE = 0.95
 _COLUMNS = 5  # steps that a table shows
 
 
@@ -81,7 +80,7 @@ class Backtest:
         """
         values = self._values(score, of)
         draws = self._resampling.means(values)
-        return Steps(values.mean(axis=0), *bounds(draws, self.horizon, _CONFIDENCE))
+        return Steps(values.mean(axis=0), *self._resampling.bounds(draws, self.horizon))
 
     def at(self, h: int, *, of: str = "model") -> dict[str, Interval]:
         """Every score at the step h alone."""
@@ -112,7 +111,7 @@ class Backtest:
         drawn = [self._resampling.means(values) for values in sides]
         draws = None if drawn[0] is None else np.asarray(scoring.skill(drawn[0], drawn[1], perfect=perfect))
         mean = np.asarray(scoring.skill(sides[0].mean(axis=0), sides[1].mean(axis=0), perfect=perfect))
-        return Steps(mean, *bounds(draws, len(mean), _CONFIDENCE))
+        return Steps(mean, *self._resampling.bounds(draws, len(mean)))
 
     def _compared(self) -> tuple[str, ...]:
         if self.baseline is None:
@@ -135,7 +134,7 @@ class Backtest:
 
     def _interval(self, values: Any) -> Interval:
         column = np.asarray(values)[:, None]
-        low, high = bounds(self._resampling.means(column), 1, _CONFIDENCE)
+        low, high = self._resampling.bounds(self._resampling.means(column), 1)
         return Interval(float(column.mean()), float(low[0]), float(high[0]))
 
     # --- showing -----------------------------------------------------------------------------------------------------
