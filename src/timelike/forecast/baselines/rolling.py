@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dposv as posv
 from sklearn.base import clone
 
 from ...sequences import Sequences
 from ..request import Windows
 from .base import Ids, Matrix, origins, stretch
-from .lagged import Lagged, Moments, Normal, backward, chosen_of, factor, forward
+from .lagged import Lagged, Moments, backward, chosen_of, factor, forward
 
 if TYPE_CHECKING:
     from .ridge import Ridge
@@ -31,16 +32,11 @@ def forecasts(model: Ridge, sequences: Sequences, windows: Windows, horizon: int
     added, spreads = _Added(design, sequences.offsets), _Spreads(model, columns, sequences.offsets)
     alpha = model.alpha
     for cut in np.unique(windows.origin).tolist():
-        normal = added.until(cut)
-        # a copy fitted here would have these spreads; the means fall out of centred equations
-        scale = np.tile(spreads.until(cut) / spread, model.lags_)
-        if known is not None:
-            scale = np.concatenate([scale, np.tile(scale[design.n_cells : design.rows.shape[1]], horizon)])
-        normal = normal._replace(xx=normal.xx / np.outer(scale, scale), xy=normal.xy / scale[:, None])
-        alpha = _chosen(normal, scale[: design.n_cells]) if alpha is None else alpha
-        lower = factor(normal.xx, alpha)
-        for row in np.flatnonzero(windows.origin == cut).tolist():
-            found[row] = normal.y + _answer(lower, normal.xy, (asked[row] - normal.x) / scale, design.sizes())
+        moments, scale = added.until(cut), spreads.until(cut) / spread
+        if alpha is None:
+            alpha = _chosen(moments, scale)
+        rows = np.flatnonzero(windows.origin == cut)
+        found[rows] = _answers(moments, alpha * np.square(_wide(design, scale)), asked[rows])
     answers = found.reshape(len(found), horizon, design.n_cells)
     return np.asarray(answers * spread[: design.n_cells] + centre[: design.n_cells])
 
@@ -49,21 +45,22 @@ class _Added:
     """Moments of the windows that lie before a cut, which moves forward only."""
 
     def __init__(self, design: Lagged, offsets: Ids) -> None:
-        self.origin = origins(offsets, design.lags, design.horizon)
+        every = origins(offsets, design.lags, design.horizon)
         # the step at which the last row of a window's future has passed, counted from the start of its sequence
-        starts = offsets[np.searchsorted(offsets, self.origin, side="right") - 1]
-        self.passed = self.origin - starts + design.horizon
-        self.moments, self.cut, self.need = Moments(design), 0, design.lags + design.horizon
+        passed = every - offsets[np.searchsorted(offsets, every, side="right") - 1] + design.horizon
+        order = np.argsort(passed, kind="stable")
+        self.origin, self.passed, self.moments = every[order], passed[order], Moments(design)
 
-    def until(self, cut: int) -> Normal:
-        self.moments.add(self.origin[(self.passed > self.cut) & (self.passed <= cut)])
-        self.cut = cut
-        if self.moments.count == 0:
+    def until(self, cut: int) -> Moments:
+        count = int(np.searchsorted(self.passed, cut, side="right"))
+        self.moments.add(self.origin[self.moments.count : count])
+        if count == 0:
+            design = self.moments.design
             raise ValueError(
-                f"at origin {cut} there is nothing to fit on: expected at least {self.need} steps before the first "
-                "origin, lags and horizon together"
+                f"at origin {cut} there is nothing to fit on: expected at least {design.lags + design.horizon} steps "
+                "before the first origin, lags and horizon together"
             )
-        return self.moments.centred()
+        return self.moments
 
 
 class _Spreads:
@@ -97,21 +94,48 @@ def _asked(
     return design.beside((past - centre) / spread, ahead)
 
 
-def _chosen(normal: Normal, scale: Matrix) -> float:
-    """The penalty that a copy fitted here would choose: its answers have the spread 1 too."""
-    steps = np.tile(scale, len(normal.y) // len(scale))
-    return chosen_of(normal._replace(xy=normal.xy / steps, yy=normal.yy / np.square(steps)))
+def _wide(design: Lagged, scale: Matrix) -> Matrix:
+    """The scale of every column as that of every feature."""
+    return np.concatenate([np.tile(scale, design.lags), np.tile(scale[design.n_cells :], design.horizon)])
 
 
-def _answer(lower: Matrix, xy: Matrix, seen: Matrix, sizes: Ids) -> Matrix:
-    """xᵀ (XᵀX + α)⁻¹ XᵀY for one window, each step by the features that it sees: two triangles, and no solution."""
-    half = forward(lower, seen)
-    if sizes[0] == sizes[-1]:
-        return np.asarray(backward(lower, half) @ xy)
-    n_cells = xy.shape[1] // len(sizes)
-    steps = [backward(lower[:size, :size], half[:size]) for size in sizes.tolist()]
-    parts = [own @ xy[: len(own), step * n_cells : (step + 1) * n_cells] for step, own in enumerate(steps)]
-    return np.concatenate(parts)
+def _chosen(moments: Moments, scale: Matrix) -> float:
+    """The penalty that a copy fitted here would choose: what it sees and answers has the spread 1."""
+    design, normal = moments.design, moments.centred()
+    seen, steps = _wide(design, scale), np.tile(scale[: design.n_cells], design.horizon)
+    xx, xy = normal.xx / np.outer(seen, seen), normal.xy / np.outer(seen, steps)
+    return chosen_of(normal._replace(xx=xx, xy=xy, yy=normal.yy / np.square(steps)))
+
+
+def _answers(moments: Moments, penalty: Matrix, asked: Matrix) -> Matrix:
+    """ȳ + (x − x̄)ᵀ (XᵀX + P)⁻¹ XᵀY, in units in which the penalty is that of each feature: (window, answer).
+
+    With S the spreads of a copy fitted here, S⁻¹(S⁻¹XᵀXS⁻¹ + α)⁻¹S⁻¹ = (XᵀX + αS²)⁻¹: nothing need be scaled. The
+    system is solved for what is asked instead of for weights, of which there are many more.
+    """
+    sizes, mean = moments.design.sizes(), moments.y / moments.count
+    gram = np.multiply(moments.x[:, None], -moments.x / moments.count, out=moments.room[0])
+    gram += moments.xx
+    gram.flat[:: len(gram) + 1] += penalty
+    around = asked - moments.x / moments.count
+    if sizes[0] < sizes[-1]:
+        lower = factor(gram, 0.0)
+        return np.stack([mean + _by_steps(lower, one, moments, mean) for one in around])
+    solved, failed = posv(gram.T, around.T, lower=1)[1:]  # the transpose is in the order that LAPACK wants
+    if failed:
+        lower = factor(gram, 0.0)
+        solved = backward(lower, forward(lower, around.T))
+    return np.asarray(mean + solved.T @ moments.xy - np.outer(moments.x @ solved, mean))
+
+
+def _by_steps(lower: Matrix, one: Matrix, moments: Moments, mean: Matrix) -> Matrix:
+    """The same without ȳ for one window, where each step sees other features: the first so many."""
+    half, n_cells = forward(lower, one), moments.design.n_cells
+    found = np.empty(len(mean))
+    for step, size in enumerate(moments.design.sizes().tolist()):
+        own, solved = slice(step * n_cells, (step + 1) * n_cells), backward(lower[:size, :size], half[:size])
+        found[own] = solved @ moments.xy[:size, own] - (moments.x[:size] @ solved) * mean[own]
+    return found
 
 
 def _one_by_one(
