@@ -611,3 +611,9 @@ def test_ridge_refitted_at_once_is_ridge_refitted_origin_by_origin(monkeypatch):
     rolled = call()
     monkeypatch.delattr(tl.forecast.Ridge, "_rolling")
     np.testing.assert_allclose(rolled.scores["mse"], call().scores["mse"], rtol=1e-6)
+
+
+def test_a_past_that_never_changes_has_no_mase():
+    with pytest.raises(ValueError, match="never changes") as caught:
+        backtest(Persistence(), np.ones((2, 12)), 4, n_windows=3, scores="mase")
+    assert "the pasts of windows" in caught.value.__notes__[0]

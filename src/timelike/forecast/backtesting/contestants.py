@@ -82,18 +82,22 @@ class Contestant:
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
-    def roll(self, origins: Origins, asked: Asked, first: Any) -> bool:
-        """Answer for all windows by refits at once, where the method can; whether it could."""
-        roll = getattr(self.given, "_rolling", None)
-        if not self.refit or roll is None or not counted_in_steps(self.sequences, origins):
-            return False
-        if self._rolled is None:
-            model: Any = self.at(first)  # its own choices must not know what comes later
-            windows = windows_at(self.sequences, origins.item, origins.origin)
-            known = known_after(model.cells_, self.sequences, windows, asked.horizon)
-            found = model._rolling(self.sequences, windows, asked.horizon, known)
-            self._rolled = self._kept(model.cells_.whole(np.asarray(found)))
-        return True
+    def rolls(self, origins: Origins) -> bool:
+        """Whether it can answer for all windows by refits at once."""
+        return self.refit and hasattr(self.given, "_rolling") and counted_in_steps(self.sequences, origins)
+
+    def roll(self, origins: Origins, horizon: int, first: Any) -> None:
+        """Answer for all windows by refits at once."""
+        model: Any = self.at(first)  # its own choices must not know what comes later
+        windows = windows_at(self.sequences, origins.item, origins.origin)
+        known = known_after(model.cells_, self.sequences, windows, horizon)
+        found = model._rolling(self.sequences, windows, horizon, known)
+        self._rolled = self._kept(model.cells_.whole(np.asarray(found)))
+
+    @property
+    def rolled(self) -> bool:
+        """Whether it has."""
+        return self._rolled is not None
 
     def answers(self, origins: Origins, rows: Ids, cut: Any, asked: Asked, rng: np.random.Generator) -> Answers:
         """The forecasts of some windows, none of which begins before the cut."""

@@ -55,7 +55,7 @@ def judged(truth: NDArray[Any], answers: Answers, pasts: Sequences, scores: dict
 def _score(name: str, one: Judge, truth: NDArray[Any], answers: Answers, pasts: Sequences) -> NDArray[np.float64]:
     plain = {"mse": score.mse, "mae": score.mae, "psnr": score.psnr, "ssim": score.ssim}
     if one == "mase":
-        return np.asarray(score.mase(truth, answers.mean, pasts, per="each"))
+        return _scaled(truth, answers.mean, pasts)
     if one in ENSEMBLE:
         several = score.crps if one == "crps" else score.energy_score
         return np.asarray(several(truth, answers.samples, per="each"))
@@ -64,3 +64,11 @@ def _score(name: str, one: Judge, truth: NDArray[Any], answers: Answers, pasts: 
     if each.shape != truth.shape[:2]:
         raise ValueError(f"the score {name!r} gave the shape {each.shape}: expected (item, step), {truth.shape[:2]}")
     return each
+
+
+def _scaled(truth: NDArray[Any], mean: NDArray[Any], pasts: Sequences) -> NDArray[np.float64]:
+    try:
+        return np.asarray(score.mase(truth, mean, pasts, per="each"))
+    except ValueError as error:
+        error.add_note("backtest: these sequences are the pasts of windows; without 'mase' in scores it goes on")
+        raise

@@ -159,6 +159,7 @@ class _Run:
         self.judges, self.kept = judges, kept
         self.frames = cells.frames(sequences)
         self.found: dict[int, list[Scores]] = {}
+        self.rolling = [side for side in sides if side.rolls(plan.origins)]
         self.parts = list(self._parts())
 
     def backtest(self, step: int, shown: bool) -> Backtest:
@@ -176,10 +177,10 @@ class _Run:
         return self._record(step, notes, time.monotonic() - began)
 
     def _parts(self) -> Iterator[Ids]:
-        """Windows that are answered together: of one cut where models are fitted again."""
+        """Windows that are answered together: of one cut where models are fitted again, one after the other."""
         origins = self.plan.origins
         every = np.arange(len(origins.item))
-        if not self.sides[0].refit:
+        if not self.sides[0].refit or self.rolling == self.sides:
             yield from self._batches(every)
             return
         cuts = origins.cuts(self.sequences)
@@ -205,7 +206,8 @@ class _Run:
         cut = origins.cuts(self.sequences)[rows].min() if self.sides[0].refit else self.plan.first
         found = []
         for side in self.sides:
-            side.roll(origins, asked, self.plan.first)
+            if side in self.rolling and not side.rolled:
+                side.roll(origins, asked.horizon, self.plan.first)
             rng = np.random.default_rng([self.kept.seed, number])
             found.append(judged(truth, side.answers(origins, rows, cut, asked, rng), windows.pasts, self.judges))
         self.kept.keep(number, found)
