@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.callers import outside
 from ..sequences.container import as_sequences, read_sequences
 from .calibration import Calibration
-from .cells import Cells, Known, check_known
+from .cells import Cells, check_known
 from .request import Futures, Request, Windows
 from .result import Forecast
 
@@ -31,11 +32,11 @@ class Forecaster(Model):
 
     A method fills in `_learn(sequences)` and `_continued(past, request)`, and says in `_conditioning` how many steps
     of the past it needs. Frames may have masked cells (NaN at all times), which it never sees: what reaches it by
-    `self.cells_.targets` has rows of the cells that are there. Channels that are `known` in advance, in methods that take
-    them, come apart.
+    `self.cells_.targets` has rows of the cells that are there. Channels that are `known` in advance, in methods that
+    take them, come apart.
     """
 
-    known = options.otherwise(options.maybe(Option[Known](check_known)), None)
+    known = options.otherwise(options.maybe(Option[Sequence[int | str]](check_known)), None)
 
     cells_: Cells
     interval_: float | None
@@ -76,6 +77,10 @@ class Forecaster(Model):
     @abstractmethod
     def _conditioning(self) -> int:
         """How many steps of a past are needed."""
+
+    def _farthest(self) -> int | None:
+        """How many steps can be forecast, where what was learned from sets an end to it."""
+        return None
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
@@ -219,7 +224,7 @@ class Forecaster(Model):
         X : sequences
             Of the frames that were fitted. For a level of 0.8 there must be 9 windows, for 0.95 39.
         horizon : int, optional
-            How many steps to cover: all that X allows, at most 500, unless given.
+            How many steps to cover: all that X and the method allow, at most 500, unless given.
         """
         self._require_fitted()
         sequences = self._asked_whole(X)
@@ -230,7 +235,7 @@ class Forecaster(Model):
                 f"X: the longest sequence has {sequences.lengths.max()} time steps, and {type(self).__name__} needs "
                 f"{need} to go on from and one more to be judged by"
             )
-        steps = min(most, _LONGEST) if horizon is None else whole(horizon, "horizon", 1)
+        steps = min(most, self._farthest() or most, _LONGEST) if horizon is None else whole(horizon, "horizon", 1)
         if steps > most:
             raise ValueError(f"horizon={steps}: the longest sequence of X allows {most} steps after {need} of the past")
         windows = cut(sequences, need, steps, self._affordable(steps))
@@ -271,8 +276,8 @@ class Forecaster(Model):
         usual, steps = usual_step(sequences), time_steps(sequences)
         if usual is not None and steps.max() > _GAP * usual:
             warnings.warn(
-                f"{name} has gaps of up to {steps.max():.4g} between timestamps that are usually {usual:.4g} apart, and "
-                f"{type(self).__name__} counts steps: resample(rate={1 / usual:.4g}) makes them even",
+                f"{name} has gaps of up to {steps.max():.4g} between timestamps that are usually {usual:.4g} apart, "
+                f"and {type(self).__name__} counts steps: resample(rate={1 / usual:.4g}) makes them even",
                 stacklevel=outside(),
             )
 

@@ -99,6 +99,12 @@ class Analog(Baseline):
     def _conditioning(self) -> int:
         return self.window_
 
+    def _farthest(self) -> int:
+        """As many steps as followed k windows."""
+        ends = origins(self.offsets_, self.window_, 1)
+        after = self.offsets_[np.searchsorted(self.offsets_, ends, side="right")] - ends
+        return int(np.sort(after)[-min(self.k, len(after))])
+
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def _refuse_options(self) -> None:

@@ -28,7 +28,7 @@ class AR(Baseline):
     put into the next: over long horizons `Ridge` is usually better, and so it is where there is a season.
 
     A fit that would grow without bound is damped: where the largest root has modulus ρ > 1, Φ_l becomes Φ_l/ρˡ, whose
-    roots are the same divided by ρ, and a warning says so if ρ > 1.01.
+    roots are the same divided by ρ, and a warning says so if ρ > 1.1.
 
     Parameters
     ----------

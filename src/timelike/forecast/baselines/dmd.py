@@ -31,7 +31,7 @@ class DMD(Baseline):
     for a few channels `AR(vector=True)` or `Ridge` is better.
 
     Eigenvalues outside the unit circle would grow without bound: forecasts take them as if they lay on it, and a
-    warning says so if one has a modulus above 1.01. `eigenvalues_` are those that were found.
+    warning says so if one has a modulus above 1.1. `eigenvalues_` are those that were found.
 
     Parameters
     ----------

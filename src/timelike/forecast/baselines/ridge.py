@@ -95,6 +95,9 @@ class Ridge(Baseline):
     def _conditioning(self) -> int:
         return self.lags_
 
+    def _farthest(self) -> int:
+        return int(np.diff(self.offsets_).max()) - self.lags_
+
     def _learn(self, sequences: Sequences) -> None:
         columns = self._columns(sequences)
         self.centre_, self.spread_ = self._scales(columns)

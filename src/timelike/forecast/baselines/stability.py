@@ -11,7 +11,7 @@ from ...sequences.callers import outside
 from .base import Matrix
 
 SLACK = 1e-6  # above 1 is a modulus that rounding explains
-_SAID = 1.01  # from which growth is said: it doubles within 70 steps
+_SAID = 1.1  # from which growth is said: less is often the noise of a short random walk
 _CONDITION = 1e8  # of eigenvectors, beyond which they are no basis
 
 

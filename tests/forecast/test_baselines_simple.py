@@ -1,0 +1,203 @@
+"""Persistence, SeasonalNaive, Mean and Climatology beside loops, and what every baseline has in common."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import timelike as tl
+from naive import forecasting as naive
+from timelike.forecast import AR, DMD, Analog, Climatology, Mean, Persistence, Ridge, SeasonalNaive
+
+RNG = np.random.default_rng(0)
+
+
+def every():
+    """One of each, that needs at most two steps of a past."""
+    return [
+        Persistence(),
+        SeasonalNaive(2),
+        Mean(),
+        Climatology(3),
+        Ridge(lags=2),
+        Ridge(lags=2, alpha=0.5),
+        AR(order=2),
+        AR(order=1, vector=True),
+        DMD(),
+        DMD(delays=2, rank=3),
+        Analog(k=3, window=2),
+        Analog("dtw", k=2, window=2, weights="distance", align="none"),
+        Analog(k=2, window=1, align="last"),
+    ]
+
+
+def ragged(lengths=(9, 12, 7, 30), frame=(3,), seed=0):
+    rng = np.random.default_rng(seed)
+    return tl.Sequences([np.cumsum(rng.standard_normal((n, *frame)), axis=0) for n in lengths])
+
+
+baselines = pytest.mark.parametrize("model", every(), ids=repr)
+
+
+@baselines
+class TestEveryBaseline:
+    def test_a_forecast_is_the_same_alone_and_in_company(self, model):
+        X, past = ragged(), ragged((2, 9, 3, 5, 2, 40, 3), seed=1)
+        together = model.fit(X).predict(past, 4).mean
+        assert together.shape == (7, 4, 3)
+        for item in range(len(past)):
+            np.testing.assert_array_equal(model.predict(past[item : item + 1], 4).mean[0], together[item])
+
+    def test_a_cell_that_is_masked_is_nan_in_the_answer_and_changes_nothing_else(self, model):
+        X, past = ragged(), ragged((4, 6), seed=1)
+        expected = model.fit(X).predict(past, 3).mean
+        holes = [np.insert(x, 1, np.nan, axis=1) for x in X], [np.insert(x, 1, np.nan, axis=1) for x in past]
+        found = clone(model).fit(holes[0]).predict(holes[1], 3).mean
+        assert np.isnan(found[:, :, 1]).all()
+        np.testing.assert_array_equal(found[:, :, [0, 2, 3]], expected)
+
+    def test_pictures_are_forecast_as_pictures(self, model):
+        found = model.fit(ragged(frame=(1, 2, 3))).predict(ragged((4, 2), frame=(1, 2, 3), seed=1), 3)
+        assert found.mean.shape == (2, 3, 1, 2, 3)
+        assert np.isfinite(found.mean).all()
+
+    def test_what_never_changes_stays(self, model):
+        flat = [np.full((n, 2), [0.1, -3.0]) for n in (9, 12, 8)]
+        found = model.fit(flat).predict([flat[0][:2], flat[1]], 5).mean
+        np.testing.assert_allclose(found, np.broadcast_to([0.1, -3.0], (2, 5, 2)), rtol=1e-12)
+
+    def test_a_saved_model_answers_the_same(self, model, tmp_path):
+        X, past = ragged(), ragged((4, 6), seed=1)
+        model.fit(X).predict(past, 2)
+        model.save(tmp_path / "model")
+        again = tl.load_model(tmp_path / "model")
+        np.testing.assert_array_equal(again.predict(past, 3).mean, model.predict(past, 3).mean)
+
+    def test_a_clone_has_learned_nothing_and_learns_the_same(self, model):
+        X, past = ragged(), ragged((4, 6), seed=1)
+        copy = clone(model.fit(X))
+        assert not copy.__sklearn_is_fitted__()
+        np.testing.assert_array_equal(copy.fit(X).predict(past, 3).mean, model.predict(past, 3).mean)
+
+    def test_after_calibrate_there_are_intervals_and_samples(self, model):
+        found = (
+            model.fit(ragged())
+            .calibrate(ragged((60,), seed=2))
+            .predict(ragged((9,), seed=3), 5, n_samples=7, random_state=0)
+        )
+        low, high = found.interval(0.8)
+        assert found.samples.shape == (7, 1, 5, 3)
+        assert (low <= high).all()
+
+    def test_a_unit_changes_nothing(self, model):
+        X, past = ragged(), ragged((4, 6), seed=1)
+        expected = model.fit(X).predict(past, 3).mean
+        moved = clone(model).fit([8 * x + 64 for x in X]).predict([8 * x + 64 for x in past], 3).mean
+        np.testing.assert_allclose(moved, 8 * expected + 64, rtol=1e-9)
+
+    def test_a_past_that_is_too_short_is_refused_with_the_length_it_needs(self, model):
+        need = model.fit(ragged())._conditioning()
+        if need > 1:
+            with pytest.raises(ValueError, match=f"past: sequence 1 has {need - 1} time steps: .* at least {need}"):
+                model.predict([np.zeros((need, 3)), np.zeros((need - 1, 3))], 1)
+        else:
+            assert model.predict([np.ones((1, 3))], 2).mean.shape == (1, 2, 3)
+
+    def test_one_sequence_is_enough(self, model):
+        assert np.isfinite(model.fit(ragged((30,))).predict(ragged((5,), seed=1), 2).mean).all()
+
+
+class TestSeasonalNaive:
+    @pytest.mark.parametrize(("period", "horizon"), [(1, 3), (3, 2), (3, 3), (3, 7), (5, 10)])
+    def test_it_repeats_the_last_period(self, period, horizon):
+        past = [RNG.standard_normal((n, 2)) for n in (5, 8, period if period >= 5 else 6)]
+        found = SeasonalNaive(period).fit(past).predict(past, horizon).mean
+        for item, one in enumerate(past):
+            np.testing.assert_array_equal(found[item], naive.seasonal(one, period, horizon))
+
+    def test_with_period_one_it_is_persistence(self):
+        X = ragged()
+        np.testing.assert_array_equal(
+            SeasonalNaive(1).fit(X).predict(X, 4).mean, Persistence().fit(X).predict(X, 4).mean
+        )
+
+    @pytest.mark.parametrize("period", [0, -2])
+    def test_a_period_below_one_is_refused(self, period):
+        for kind in (SeasonalNaive, Climatology):
+            with pytest.raises(ValueError, match=f"period={period}: expected at least 1"):
+                kind(period).fit([[1.0, 2.0]])
+
+    def test_a_period_that_is_no_integer_is_refused(self):
+        with pytest.raises(TypeError, match=r"period=2\.5: expected an integer"):
+            SeasonalNaive(2.5).fit([[1.0, 2.0]])
+
+
+def test_the_mean_is_over_all_steps_not_over_sequences():
+    found = Mean().fit([[0.0, 0.0, 0.0], [4.0]]).predict([[9.0], [7.0, 7.0]], 2).mean
+    np.testing.assert_array_equal(found, np.ones((2, 2, 1)))
+
+
+class TestClimatology:
+    @pytest.mark.parametrize("period", [1, 2, 7, 12])
+    def test_without_a_clock_the_phase_is_counted_from_the_first_step(self, period):
+        train = [RNG.standard_normal((n, 2)) for n in (12, 25, 5)]
+        past = [RNG.standard_normal((n, 2)) for n in (1, 12, 13, 30)]
+        found = Climatology(period).fit(train).predict(past, 2 * period + 1).mean
+        for item, one in enumerate(past):
+            expected = naive.climatology(train, period, len(one) - 1, 2 * period + 1)
+            np.testing.assert_allclose(found[item], expected, rtol=1e-12, atol=1e-14)
+
+    def test_with_a_clock_a_cropped_past_keeps_its_phase(self):
+        hours = np.datetime64("2024-03-30T22") + np.arange(200).astype("timedelta64[h]")
+        values = np.arange(200.0) % 24
+        for times in (hours, 7.0 + 0.1 * np.arange(200)):
+            X = tl.Sequences([values[:96]], times=[times[:96]])
+            model = Climatology(24).fit(X)
+            for begin, end in ((0, 150), (101, 150), (149, 150)):
+                past = tl.Sequences([values[begin:end]], times=[times[begin:end]])
+                np.testing.assert_allclose(model.predict(past, 50).mean.ravel(), values[150:], rtol=1e-12)
+
+    def test_sequences_that_begin_at_other_times_share_one_clock(self):
+        times = 100 + 0.5 * np.arange(60)
+        values = np.arange(60.0) % 6
+        parts = [(0, 11), (7, 20), (33, 60)]
+        X = tl.Sequences([values[a:b] for a, b in parts], times=[times[a:b] for a, b in parts])
+        past = tl.Sequences([values[40:41]], times=[times[40:41]])
+        np.testing.assert_allclose(Climatology(6).fit(X).predict(past, 9).mean.ravel(), values[41:50])
+
+    def test_months_of_unequal_lengths_stay_in_phase_for_decades(self):
+        months = np.arange("1950-01", "2020-01", dtype="datetime64[M]").astype("datetime64[D]")
+        values = np.arange(len(months)) % 12.0
+        model = Climatology(12).fit(tl.Sequences([values[:96]], times=[months[:96]]))
+        past = tl.Sequences([values[700:800]], times=[months[700:800]])
+        np.testing.assert_allclose(model.predict(past, 24).mean.ravel(), values[800:824])
+
+    def test_after_a_gap_the_clock_counts_and_not_the_steps(self):
+        times, values = np.arange(40.0), np.arange(40.0) % 4
+        kept = np.r_[0:9, 15:40]
+        model = Climatology(4).fit(tl.Sequences([values[kept]], times=[times[kept]]))
+        np.testing.assert_allclose(model.table_.ravel(), [0, 1, 2, 3])
+        past = tl.Sequences([values[[0, 1, 9, 10]]], times=[times[[0, 1, 9, 10]]])
+        np.testing.assert_allclose(model.predict(past, 3).mean.ravel(), values[11:14])
+
+    def test_a_saved_clock_is_the_same_clock(self, tmp_path):
+        hours = np.datetime64("2024-01-01T05") + np.arange(60).astype("timedelta64[h]")
+        X = tl.Sequences([np.arange(60.0) % 24], times=[hours])
+        model = Climatology(24).fit(X)
+        model.save(tmp_path / "model")
+        past = X.crop(50)
+        np.testing.assert_array_equal(
+            tl.load_model(tmp_path / "model").predict(past, 9).mean, model.predict(past, 9).mean
+        )
+
+    def test_fitted_with_a_clock_it_refuses_a_past_without_or_with_another(self):
+        model = Climatology(2).fit(tl.Sequences([[1.0, 2.0, 3.0]], times=[[0.0, 1.0, 2.0]]))
+        with pytest.raises(ValueError, match="past has no timestamps: .*fitted with numbers as timestamps"):
+            model.predict([[1.0]])
+        dated = tl.Sequences([[1.0]], times=[np.array(["2024-01-01"], "datetime64[D]")])
+        with pytest.raises(ValueError, match=r"past has timestamps of datetime64\[ns\]"):
+            model.predict(dated)
+
+    def test_a_phase_that_training_never_shows_is_named(self):
+        with pytest.raises(ValueError, match=r"period=5: no step of X has phase 4 of the cycle: .* longest .* 4 steps"):
+            Climatology(5).fit([[1.0, 2.0, 3.0, 4.0], [1.0]])
+        assert Climatology(5).fit([[1.0, 2.0, 3.0, 4.0, 5.0]]).table_.shape == (5, 1)
