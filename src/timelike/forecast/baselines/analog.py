@@ -180,7 +180,8 @@ class Analog(Baseline):
             ends = origins(self.offsets_, self.window_, horizon)
             compared = self._ahead(self._standard(self.rows_), horizon)
             made = searched(self.metric_, compared, ends, self.window_, partial(self._windows, compared))
-            self.galleries_ = {horizon: (made, ends)}
+            self.galleries_.clear()  # one horizon is kept: what an encoder made of all windows may be large
+            self.galleries_[horizon] = made, ends
         return self.galleries_[horizon]
 
     def _queries(self, past: Sequences, request: Request) -> Sequences:
