@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is sa
     )
     from .align import *
     from .encode import *
+    from .forecast import *
     from .metric import *
     from .models import *
     from .recognize import *

@@ -15,6 +15,7 @@ from .align.layers import (
     WarpMSE,
 )
 from .encode import CausalNetwork, FrameNetwork, ImageNetwork, RecurrentNetwork, VectorNetwork
+from .forecast import SeparationNetwork as Separation
 from .metric import Aligned, CoupledNetwork as CoupledGRU, SiameseNetwork as SiameseGRU, TAPNetwork as TAP
 from .recognize.prototypes.similarity import Similarity
 
@@ -33,6 +34,7 @@ __all__ = [
     "MaxError",
     "Positions",
     "RecurrentNetwork",
+    "Separation",
     "SiameseGRU",
     "Similarity",
     "Sinkhorn",

@@ -19,6 +19,25 @@ if TYPE_CHECKING:  # the public names, a line each
     from .calibration import Calibration as Calibration
     from .result import Forecast as Forecast
     from .separation.estimator import Separation as Separation
+    from .separation.network import SeparationNetwork as SeparationNetwork
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, top=False)
+    __all__, __getattr__, __dir__ = contents(
+        __name__,
+        inner=(
+            "AR",
+            "Analog",
+            "Backtest",
+            "Calibration",
+            "Climatology",
+            "DMD",
+            "Forecast",
+            "Forecaster",
+            "Mean",
+            "Persistence",
+            "Ridge",
+            "SeasonalNaive",
+            "SeparationNetwork",
+            "backtest",
+        ),
+    )

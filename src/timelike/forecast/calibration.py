@@ -24,7 +24,7 @@ class Calibration(NamedTuple):
     @property
     def horizon(self) -> int:
         """How many steps are covered."""
-        return self.errors.shape[1]
+        return int(self.errors.shape[1])
 
     def counts(self) -> NDArray[np.int64]:
         """How many windows say something about each step, (step,)."""

@@ -48,7 +48,7 @@ class Cells(NamedTuple):
         return not self.there.all()
 
     @property
-    def count(self) -> int:
+    def n_cells(self) -> int:
         """How many numbers of a frame are forecast."""
         return int(self.there.sum())
 

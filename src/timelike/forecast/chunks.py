@@ -35,7 +35,7 @@ class Material(NamedTuple):
         starts = np.cumsum(self.lengths) - self.lengths
         counts = np.maximum(0, self.lengths - length + 1)
         shift = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return np.repeat(starts, counts) + shift
+        return np.asarray(np.repeat(starts, counts) + shift)
 
     def cut(self, places: NDArray[np.int64], length: int) -> dict[str, Tensor]:
         """Chunks at places: x (batch, length, *frame), spans (batch, length) and known (batch, length, channel)."""

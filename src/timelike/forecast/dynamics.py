@@ -53,7 +53,8 @@ class Dynamics(nn.Module):
             raise ValueError(f"substeps={count}: expected a multiple of the {self.parts} blocks of a step")
         if count % frames:
             raise ValueError(
-                f"frames_per_step={frames} does not divide the {count} substeps of a step: give substeps={frames * count}"
+                f"frames_per_step={frames} does not divide the {count} substeps of a step: give "
+                f"substeps={frames * count}"
             )
 
 
@@ -125,7 +126,9 @@ class Gated(Dynamics):
         """It has nothing between two steps."""
         for name, value in (("frames_per_step", frames), ("substeps", parts)):
             if value not in (None, 1):
-                raise ValueError(f"{name}={value}: a GRU moves a whole step at a time, expected 1; solver='residual' can")
+                raise ValueError(
+                    f"{name}={value}: a GRU moves a whole step at a time, expected 1; solver='residual' can"
+                )
 
 
 def along(span: Tensor, y: Tensor) -> Tensor:

@@ -86,8 +86,8 @@ class LatentForecaster(Forecaster, Trained):
         within = bool(frames.min() >= 0 and frames.max() <= 1)
         if self.output == "sigmoid" and not within:
             raise ValueError(
-                f"X has values from {frames.min():.4g} to {frames.max():.4g}, and output='sigmoid' gives numbers between "
-                "0 and 1: scale X to [0, 1] first, (X − least)/(greatest − least), or use output='linear'"
+                f"X has values from {frames.min():.4g} to {frames.max():.4g}, and output='sigmoid' gives numbers "
+                "between 0 and 1: scale X to [0, 1] first, (X − least)/(greatest − least), or use output='linear'"
             )
         self.squashed_ = self.output == "sigmoid" or (self.output == "auto" and within)
         steps = time_steps(sequences)

@@ -46,7 +46,7 @@ class Forecast:
         return np.array(self.mean, dtype=dtype)
 
     def __len__(self) -> int:
-        return self.samples.shape[1]
+        return int(self.samples.shape[1])
 
     def __repr__(self) -> str:
         n_samples, n_items, n_steps, *frame = self.samples.shape
@@ -87,7 +87,7 @@ class Forecast:
         return Sequences(self.mean, times=self.times, ids=self.past.ids, channel_names=self.channel_names)
 
     def _steps(self) -> int:
-        return -(-self.samples.shape[2] // self.frames_per_step)
+        return int(-(-self.samples.shape[2] // self.frames_per_step))
 
     def _whole_steps(self) -> NDArray[np.int64]:
         """The original step at or after each frame: between two of them, errors of the later one are taken."""

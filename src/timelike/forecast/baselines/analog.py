@@ -156,7 +156,7 @@ class Analog(Baseline):
 
     def _windows(self, compared: Matrix, ends: Ids) -> Sequences:
         """The windows that end before these rows, views; as frames where these are pictures without a mask."""
-        whole = compared.shape[1] == self.cells_.count and not self.cells_.masked
+        whole = compared.shape[1] == self.cells_.n_cells and not self.cells_.masked
         shaped = compared.reshape(len(compared), *self.cells_.frame) if whole else compared
         every = Sequences.from_packed(shaped, [0, len(shaped)])
         return every._spawn(np.ascontiguousarray(ends - self.window_), np.full(len(ends), self.window_, np.int64))
@@ -166,7 +166,7 @@ class Analog(Baseline):
 
         They are shifted by as many steps as a window has, again and again, and at last by the horizon.
         """
-        n_cells = self.cells_.count
+        n_cells = self.cells_.n_cells
         if columns.shape[1] == n_cells:
             return columns
         shifts = [*range(self.window_, horizon, self.window_), horizon]
@@ -188,7 +188,7 @@ class Analog(Baseline):
         columns, ends = self._columns(past), past.offsets[1:]
         if request.known is None:
             return self._windows(self._standard(columns), ends)
-        n_cells, horizon = self.cells_.count, request.horizon
+        n_cells, horizon = self.cells_.n_cells, request.horizon
         made = []
         for end, known in zip(ends.tolist(), request.known, strict=True):
             future = np.hstack([np.zeros((horizon, n_cells)), known])  # cells are not seen: only the past is cut out
@@ -207,7 +207,7 @@ class Analog(Baseline):
             )
         found = gallery.neighbors(self._queries(past, request), self.k)
         last = self._last(past, self.window_)
-        center = np.empty((len(past), request.horizon, self.cells_.count))
+        center = np.empty((len(past), request.horizon, self.cells_.n_cells))
         samples = np.empty((request.n_samples, *center.shape)) if request.n_samples > 1 else None
         for item, (ids, distances) in enumerate(zip(found.ids, found.distances, strict=True)):
             followed = self._followed(ends[ids], last[item], request.horizon)
@@ -219,7 +219,7 @@ class Analog(Baseline):
 
     def _followed(self, ends: Ids, last: Matrix, horizon: int) -> Matrix:
         """What followed windows that end before these rows, (window, horizon, cell); `last` are the last steps."""
-        rows = self.rows_[:, : self.cells_.count]
+        rows = self.rows_[:, : self.cells_.n_cells]
         found = stretch(rows, ends, 0, horizon)
         if self.align == "none":
             return found

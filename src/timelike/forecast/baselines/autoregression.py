@@ -90,7 +90,7 @@ class AR(Baseline):
 
     def _reach(self) -> int:
         """How many cells of each lag a cell depends on."""
-        return self.cells_.count if self.vector else 1
+        return self.cells_.n_cells if self.vector else 1
 
     def _refuse_order(self, lengths: Ids, order: int) -> None:
         have, need = int(np.maximum(0, lengths - order).sum()), order * self._reach() + 1

@@ -131,7 +131,7 @@ class Ridge(Baseline):
 
     def _solved(self, horizon: int) -> Linear | Smoother:
         self._refuse_short(self.lags_, horizon)
-        design = Lagged(self.rows_, self.cells_.count, self.lags_, horizon)
+        design = Lagged(self.rows_, self.cells_.n_cells, self.lags_, horizon)
         origin, n_features = origins(self.offsets_, self.lags_, horizon), design.n_features
         many = n_features > _MOST or n_features * design.n_answers > _NUMBERS
         if many:
@@ -147,7 +147,7 @@ class Ridge(Baseline):
     def _continued(self, past: Sequences, request: Request) -> Futures:
         rows = (self._columns(past) - self.centre_) / self.spread_
         last = stretch(rows, past.offsets[1:], -self.lags_, 0)
-        n_cells = self.cells_.count
+        n_cells = self.cells_.n_cells
         known = request.known
         if known is not None:
             known = (known - self.centre_[n_cells:]) / self.spread_[n_cells:]

@@ -24,7 +24,7 @@ def forecasts(model: Ridge, sequences: Sequences, windows: Windows, horizon: int
     """See `Ridge._rolling`."""
     columns = model._columns(sequences)
     centre, spread = model._scales(columns)  # only that numbers are of order 1: every cut has scales of its own
-    design = Lagged((columns - centre) / spread, model.cells_.count, model.lags_, horizon)
+    design = Lagged((columns - centre) / spread, model.cells_.n_cells, model.lags_, horizon)
     if design.n_features > _FEATURES:
         return _one_by_one(model, sequences, windows, horizon, known)
     asked = _asked(model, design, windows, (centre, spread), known)
@@ -142,7 +142,7 @@ def _one_by_one(
     model: Ridge, sequences: Sequences, windows: Windows, horizon: int, known: NDArray[Any] | None
 ) -> Matrix:
     """The same by fits from the beginning, for frames so large that features are more than windows."""
-    found = np.empty((len(windows.item), horizon, model.cells_.count))
+    found = np.empty((len(windows.item), horizon, model.cells_.n_cells))
     alpha = model.alpha
     for cut in np.unique(windows.origin).tolist():
         before = sequences._spawn(sequences.buffers()[1], np.minimum(sequences.lengths, cut))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import torch
 from torch import Tensor, nn
 
 
@@ -13,6 +12,7 @@ class Perceptron(nn.Module):
 
     The shortcut makes what is linear quick to learn, and leaves the layers what is not.
 
+    >>> import torch
     >>> Perceptron([3, 8, 2])(torch.zeros(5, 3)).shape
     torch.Size([5, 2])
     """

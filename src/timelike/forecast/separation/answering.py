@@ -221,7 +221,8 @@ class Answering(LatentForecaster):
     ) -> Tensor:
         """States at the next frames; with `offset` the first state is that of the first step already."""
         if not (network.offset and first):
-            return network.move(state, state.new_ones(len(state), steps), ahead, **given)
+            moved: Tensor = network.move(state, state.new_ones(len(state), steps), ahead, **given)
+            return moved
         frames = given["frames"]
         if frames > 1:
             raise ValueError(
@@ -229,7 +230,9 @@ class Answering(LatentForecaster):
                 "nothing between; fit with offset=False"
             )
         forcing = None if ahead is None else ahead[:, 1:]
-        return torch.cat([state[:, None], network.move(state, state.new_ones(len(state), steps - 1), forcing, **given)], 1)
+        return torch.cat(
+            [state[:, None], network.move(state, state.new_ones(len(state), steps - 1), forcing, **given)], 1
+        )
 
     def _refuse_wild(self, frames: Tensor, step: int) -> None:
         if not bool(torch.isfinite(frames).all()):

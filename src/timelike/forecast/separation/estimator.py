@@ -28,6 +28,12 @@ from .presets import PRESETS
 Codecs = Literal["auto", "perceptron", "dcgan", "vgg", "resnet"]
 
 
+def _averages(value: Any, name: str) -> tuple[float, float]:
+    if not isinstance(value, tuple | list) or len(value) != 2 or not all(0 <= float(one) < 1 for one in value):
+        raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
+    return float(value[0]), float(value[1])
+
+
 class Separation(Answering, LatentForecaster):
     """Forecasts by separation of variables: a content w that stays, and a state y that an equation moves.
 
@@ -88,7 +94,7 @@ class Separation(Answering, LatentForecaster):
         Channels known in advance, such as the hour or a planned input: they are not forecast, and `predict` asks for
         their values over the horizon.
     scale : float
-        Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` is a tenth of the thesis's.
+        Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` has a tenth of the units.
     batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, patience
         Training: chunks of a step, Adam's rate, decay of weights and averages, "cycle" or "constant" rate, budgets (20
         passes, between 500 and 2000 steps and at most 120 s unless given), the share of sequences held out where there
@@ -143,9 +149,9 @@ class Separation(Answering, LatentForecaster):
     intervals = options.whole(1, "training")
     jitter = options.real(0, role="training")
     drawn = options.one_of("torch", "thesis", role="training")
-    known = options.maybe(Option[Known](check_known))
+    known = options.maybe(Option(check_known))
     scale = options.real(above=0)
-    betas: Option[Any] = Option(lambda value, name: _averages(value, name), "training")
+    betas: Option[Any] = Option(_averages, "training")
 
     network_: SeparationNetwork
 
@@ -208,8 +214,8 @@ class Separation(Answering, LatentForecaster):
         super()._refuse_options()
         if self.combine == "multiply" and self.content and self.n_content != self.n_state:
             raise ValueError(
-                f"combine='multiply' multiplies w and y, and n_content={self.n_content}, n_state={self.n_state}: expected "
-                "equal sizes"
+                f"combine='multiply' multiplies w and y, and n_content={self.n_content}, n_state={self.n_state}: "
+                "expected equal sizes"
             )
         if self.solver not in ("residual", "gru") and self.blocks > 1 and not self.tied:
             raise ValueError(
@@ -239,7 +245,17 @@ class Separation(Answering, LatentForecaster):
         return self._codec() != "perceptron"
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
-        names = ("conditioning", "n_content", "n_state", "content", "combine", "layers", "decoder_layers", "skips", "maps")
+        names = (
+            "conditioning",
+            "n_content",
+            "n_state",
+            "content",
+            "combine",
+            "layers",
+            "decoder_layers",
+            "skips",
+            "maps",
+        )
         more = ("shortcut", "solver", "blocks", "tied", "gain", "offset", "drawn")
         given: dict[str, Any] = {name: getattr(self, name) for name in names + more}
         for name in ("hidden", "decoder_hidden", "filters", "dynamics_hidden"):
@@ -247,7 +263,7 @@ class Separation(Answering, LatentForecaster):
             given[name] = None if size is None else max(1, round(self.scale * size))
         pictures = self._pictures()
         return SeparationNetwork(
-            self.cells_.frame if pictures else self.cells_.count,
+            self.cells_.frame if pictures else self.cells_.n_cells,
             codec=self._codec(),
             squash=self.squashed_,
             n_known=len(self.cells_.known),
@@ -283,9 +299,3 @@ class Separation(Answering, LatentForecaster):
     @classmethod
     def _small(cls) -> dict[str, Any]:
         return {"conditioning": 2, "dynamics_hidden": 4, "filters": 2, "n_content": 3, "n_state": 3, "batch_size": 8}
-
-
-def _averages(value: Any, name: str) -> tuple[float, float]:
-    if not isinstance(value, tuple | list) or len(value) != 2 or not all(0 <= float(one) < 1 for one in value):
-        raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
-    return float(value[0]), float(value[1])

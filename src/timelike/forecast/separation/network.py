@@ -85,7 +85,7 @@ class SeparationNetwork(nn.Module):
         else:
             channels, height, width = self.frame
             shape = Shape(height, width, maps=maps)
-            pictures: Pictures = codec  # type: ignore[assignment]
+            pictures: Pictures = codec
             inputs = self.conditioning * (channels + n_known) + n_clock
             given: dict[str, Any] = {"filters": filters, "maps": maps}
             self.look_at_content = Look(pictures, inputs, shape, n_content, **given) if content else None

@@ -81,10 +81,15 @@ class Separating(Chunks):
         return found
 
     def _error(self, drawn: Tensor, truth: Tensor) -> Tensor:
-        """The mean square of what is there; squashed frames are compared in the units of the data."""
+        """The mean square of what is there.
+
+        Squashed frames are in the units of the data, and compared in deviations of all of it: a cell that hardly ever
+        changes has a tiny deviation of its own, in which a squashed number is never right.
+        """
         if self.undone is not None:
             mean, scale = (moment.to(truth) for moment in self.undone)
-            truth = truth * scale + mean
+            whole = scale.square().mean().sqrt()
+            drawn, truth = drawn / whole, (truth * scale + mean) / whole
         squares = (drawn - truth).square()
         return squares.mean() if self.there is None else squares[..., self.there].mean()
 
