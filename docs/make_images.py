@@ -97,6 +97,20 @@ def evidence() -> Path:
     return _saved(drift.report().plot(), "evidence.png")
 
 
+def forecast() -> Path:
+    """A noisy oscillation, forecast with its interval, and what came: the example of docs/forecast.md."""
+    import numpy as np
+
+    import timelike as tl
+
+    rng = np.random.default_rng(0)
+    phase, height = rng.uniform(0, 6, (90, 1, 2)), rng.uniform(0.5, 2, (90, 1, 2))
+    X = height * np.sin(np.arange(60)[:, None] / 4 + phase) + 0.05 * rng.standard_normal((90, 60, 2))
+    model = tl.Separation(max_steps=150, random_state=0).fit(X[:40]).calibrate(X[40:60])
+    future = model.predict(X[60:, :40], horizon=20)
+    return _saved(future.plot(0, truth=X[60, 40:]), "forecast.png")
+
+
 def _saved(figure: Any, name: str) -> Path:
     path = IMAGES / name
     figure.savefig(path, dpi=120, metadata={"Software": None})
@@ -104,4 +118,4 @@ def _saved(figure: Any, name: str) -> Path:
 
 
 if __name__ == "__main__":
-    print(alignment(), warp(), tap(), synchronization(), null(), evidence())
+    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast())
