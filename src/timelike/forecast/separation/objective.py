@@ -88,8 +88,9 @@ class Separating(Chunks):
         """
         if self.undone is not None:
             mean, scale = (moment.to(truth) for moment in self.undone)
-            whole = scale.square().mean().sqrt()
-            drawn, truth = drawn / whole, (truth * scale + mean) / whole
+            changing = scale[scale != 1]  # what never changes has the scale 1, more than any number in [0, 1] deviates
+            unit = changing.square().mean().sqrt() if len(changing) else 1.0
+            drawn, truth = drawn / unit, (truth * scale + mean) / unit
         squares = (drawn - truth).square()
         return squares.mean() if self.there is None else squares[..., self.there].mean()
 
