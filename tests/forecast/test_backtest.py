@@ -367,7 +367,7 @@ class Knows(Persistence):
         store(self, locals())
 
     def _continued(self, past, request):
-        return Futures(np.repeat(request.known.sum(axis=2, keepdims=True), self.cells_.count, axis=2))
+        return Futures(np.repeat(request.known.sum(axis=2, keepdims=True), self.cells_.n_cells, axis=2))
 
 
 @pytest.mark.parametrize("fitted", [False, True])

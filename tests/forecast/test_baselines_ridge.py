@@ -8,8 +8,8 @@ from sklearn.base import clone
 import timelike as tl
 from naive import forecasting as naive
 from timelike.forecast import Ridge
-from timelike.forecast.base import known_after, windows_at
 from timelike.forecast.baselines import lagged, ridge, rolling, smoother
+from timelike.forecast.windows import known_after, windows_at
 
 RNG = np.random.default_rng(0)
 

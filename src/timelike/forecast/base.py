@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..models import Model, options
 from ..models.options import Option
-from ..sequences import Sequences, clocks, doors
+from ..sequences import Sequences, doors
 from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.callers import outside
 from ..sequences.container import as_sequences, read_sequences
@@ -20,6 +21,8 @@ from .calibration import Calibration
 from .cells import Cells, check_known
 from .request import Futures, Request, Windows
 from .result import Forecast
+from .ticks import time_steps, times_after, usual_step
+from .windows import after, cut, known_after
 
 _LONGEST = 500  # steps that are calibrated unless more are asked for
 _WINDOWS = 500  # that are looked at
@@ -62,7 +65,7 @@ class Forecaster(Model):
 
     def _learn_from(self, X: Any) -> Sequences:
         self._refuse_options()
-        sequences = self._read(_drawn(X, generator(getattr(self, "random_state", None))) if callable(X) else X)
+        sequences = self._read(drawn_from(X, generator(getattr(self, "random_state", None))) if callable(X) else X)
         self.frame_ = sequences.frame
         doors.keep_size(self, sequences)
         self.cells_ = Cells.of(sequences, self.known)
@@ -267,8 +270,8 @@ class Forecaster(Model):
         if past.times is None:
             return None
         step = self.interval_ if self.interval_ is not None else usual_step(past) or 1.0
-        passed = step * np.arange(1, request.n_frames + 1) / request.frames_per_step
-        return np.stack([clocks.later(past.times[end - 1], passed) for end in past.offsets[1:]])
+        rows = (past.times[begin:end] for begin, end in pairwise(past.offsets))
+        return np.stack([times_after(row, step, request.horizon, request.frames_per_step) for row in rows])
 
     def _warn_of_gaps(self, sequences: Sequences, name: str) -> None:
         if not self._counts_steps or sequences.times is None:
@@ -282,69 +285,9 @@ class Forecaster(Model):
             )
 
 
-def _drawn(source: Any, rng: np.random.Generator) -> Sequences:
+def drawn_from(source: Any, rng: np.random.Generator) -> Sequences:
     """Sequences from a source, which must give some."""
     drawn = source(rng)
     if not isinstance(drawn, Sequences):
         raise TypeError(f"the source X gave a {type(drawn).__name__}: expected Sequences")
     return drawn
-
-
-def time_steps(sequences: Sequences) -> NDArray[np.float64]:
-    """How much time passes between every two neighbouring steps of a sequence, in a row."""
-    elapsed = sequences.elapsed
-    if elapsed is None:
-        return np.zeros(0)
-    inside = np.ones(max(len(elapsed) - 1, 0), bool)
-    inside[sequences.offsets[1:-1] - 1] = False
-    return np.asarray(np.diff(elapsed)[inside])
-
-
-def usual_step(sequences: Sequences) -> float | None:
-    """The median time between two steps; None without timestamps, or with single steps only."""
-    steps = time_steps(sequences)
-    return float(np.median(steps)) if len(steps) else None
-
-
-def cut(sequences: Sequences, need: int, horizon: int, most: int) -> Windows:
-    """At most `most` pasts of at least `need` steps after which something is left, evenly over all there are.
-
-    Those after which the whole horizon is left come first, and where there are enough of them there are no others.
-    """
-    long = np.maximum(0, sequences.lengths - need - horizon + 1)
-    counts = long if long.sum() >= min(most, 39) else np.maximum(0, sequences.lengths - need)
-    total = int(counts.sum())
-    chosen = np.unique(np.linspace(0, total - 1, min(most, total)).round().astype(np.int64))
-    ends = np.cumsum(counts)
-    item = np.searchsorted(ends, chosen, side="right")
-    origin = need + chosen - (ends - counts)[item]
-    return windows_at(sequences, item, origin)
-
-
-def windows_at(sequences: Sequences, item: NDArray[Any], origin: NDArray[Any]) -> Windows:
-    """Pasts that end before `origin`, each a view from the beginning of its sequence."""
-    starts = sequences.buffers()[1]
-    pasts = sequences._spawn(np.ascontiguousarray(starts[item]), np.ascontiguousarray(origin, np.int64))
-    return Windows(pasts, np.asarray(item, np.int64), np.asarray(origin, np.int64))
-
-
-def after(frames: Sequences, windows: Windows, horizon: int) -> NDArray[Any]:
-    """What came after every window, (window, horizon, *frame); NaN after the end of its sequence."""
-    kind = doors.holding(frames.dtype, np.nan)
-    found = np.full((len(windows.item), horizon, *frames.frame), np.nan, kind)
-    for row, (item, origin) in enumerate(zip(windows.item.tolist(), windows.origin.tolist(), strict=True)):
-        future = frames[item][origin : origin + horizon]
-        found[row, : len(future)] = future
-    return found
-
-
-def known_after(cells: Cells, sequences: Sequences, windows: Windows, horizon: int) -> NDArray[Any] | None:
-    """The known channels after every window; after the end of a sequence the last ones again, which count nowhere."""
-    covariates = cells.covariates(sequences)
-    if covariates is None:
-        return None
-    found = np.empty((len(windows.item), horizon, *covariates.frame))
-    for row, (item, origin) in enumerate(zip(windows.item.tolist(), windows.origin.tolist(), strict=True)):
-        ahead = covariates[item]
-        found[row] = ahead[np.minimum(np.arange(origin, origin + horizon), len(ahead) - 1)]
-    return found

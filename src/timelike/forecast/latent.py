@@ -14,8 +14,9 @@ from ..models import options
 from ..sequences import Sequences
 from ..sequences.moments import Moments
 from ..train import Objective, OneCycle, Trained
-from .base import Forecaster, _drawn, time_steps
+from .base import Forecaster, drawn_from
 from .chunks import Chunks, Material, spans_of
+from .ticks import time_steps
 
 Schedules = Literal["cycle", "constant"]
 Output = Literal["auto", "linear", "sigmoid"]
@@ -172,7 +173,7 @@ class LatentForecaster(Forecaster, Trained):
 
     def _more(self, source: Any) -> Callable[[np.random.Generator], Material]:
         def drawn(rng: np.random.Generator) -> Material:
-            sequences = _drawn(source, rng)
+            sequences = drawn_from(source, rng)
             self._refuse_frame(sequences.frame, "what the source X gave")
             self.cells_.refuse(sequences, "what the source X gave")
             return self._material(sequences)

@@ -10,9 +10,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from ...sequences import Sequences
-from ..base import Forecaster, known_after, windows_at
+from ..base import Forecaster
 from ..cells import Cells
 from ..request import Request
+from ..windows import known_after, windows_at
 from .origins import Ids, Origins, before, counted_in_steps, said
 
 

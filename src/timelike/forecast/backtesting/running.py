@@ -13,10 +13,11 @@ from ...recognize.comparison.stopping import interrupted_at_once
 from ...sequences import Sequences
 from ...sequences.arguments import RandomState, flag, whole
 from ...sequences.container import read_sequences
-from ..base import Forecaster, after, windows_at
+from ..base import Forecaster
 from ..baselines.persistence import Persistence
 from ..calibration import level_tails
 from ..cells import Cells
+from ..windows import after, windows_at
 from .contestants import Asked, Contestant
 from .judging import ENSEMBLE, Judge, Scores, judged, read_scores
 from .keeping import Kept, of_data, of_model

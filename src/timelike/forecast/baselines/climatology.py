@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...models import options
 from ...sequences import Sequences
 from ...sequences.arguments import store
-from ..base import time_steps
 from ..request import Futures, Request
+from ..ticks import time_steps
 from .base import Baseline, Ids, Matrix
 
 _GAP = 1.5  # usual steps, beyond which a step is a gap

@@ -1,0 +1,70 @@
+"""Clocks of forecasts: the usual step between timestamps, and the times that follow the last one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences, clocks
+
+
+def time_steps(sequences: Sequences) -> NDArray[np.float64]:
+    """How much time passes between every two neighbouring steps of a sequence, in a row."""
+    elapsed = sequences.elapsed
+    if elapsed is None:
+        return np.zeros(0)
+    inside = np.ones(max(len(elapsed) - 1, 0), bool)
+    inside[sequences.offsets[1:-1] - 1] = False
+    return np.asarray(np.diff(elapsed)[inside])
+
+
+def usual_step(sequences: Sequences) -> float | None:
+    """The median time between two steps; None without timestamps, or with single steps only."""
+    steps = time_steps(sequences)
+    return float(np.median(steps)) if len(steps) else None
+
+
+def times_after(times: NDArray[Any], step: float, n_steps: int, frames_per_step: int) -> NDArray[Any]:
+    """The times of the frames after a row of timestamps, `step` apart; months go on as months, however long they are.
+
+    >>> middle, last = np.array([["2024-01-15", "2024-02-15"], ["2024-01-31", "2024-02-29"]], "M8[ns]")
+    >>> times_after(middle, 31 * 86400.0, 2, 1).astype("M8[D]")
+    array(['2024-03-15', '2024-04-15'], dtype='datetime64[D]')
+    >>> times_after(last, 29 * 86400.0, 2, 1).astype("M8[D]")
+    array(['2024-03-31', '2024-04-30'], dtype='datetime64[D]')
+    """
+    shares = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
+    months = _whole_months(times)
+    if months is None:
+        return clocks.later(times[-1], step * shares)
+    n_months, ends = months
+    first = times[-1].astype("M8[M]") + ends
+    grid = first + n_months * np.arange(n_steps + 1)
+    stamps = grid.astype("M8[ns]") + (times[-1] - first)
+    before = np.ceil(shares - 1e-9).astype(np.int64) - 1
+    gaps = (stamps[before + 1] - stamps[before]).astype(np.float64) * (shares - before)
+    return np.asarray(stamps[before] + gaps.round().astype("m8[ns]"))
+
+
+def _whole_months(times: NDArray[Any]) -> tuple[int, int] | None:
+    """How many months lie between two timestamps, if always as many, and the same day and hour from the beginning of
+    each month (0) or from its end (1); None otherwise.
+    """
+    if times.dtype.kind != "M" or len(times) < 2:
+        return None
+    months = times.astype("M8[M]")
+    steps = np.diff(months).astype(np.int64)
+    if steps[0] < 1 or (steps != steps[0]).any():
+        return None
+    for ends in (0, 1):
+        apart = times - (months + ends)
+        if (apart == apart[0]).all() and not (ends == 0 and _late(times[-1])):
+            return int(steps[0]), ends
+    return None
+
+
+def _late(time: Any) -> bool:
+    """Whether not every month has such a day."""
+    return bool((time.astype("M8[D]") - time.astype("M8[M]").astype("M8[D]")).astype(int) > 27)

@@ -1,0 +1,68 @@
+"""Windows of sequences: pasts that end at an origin, and what came after them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences, doors
+from .cells import Cells
+from .request import Windows
+
+_ENOUGH = 39  # windows that see a whole horizon: as many as an interval of 95 % takes
+
+
+def cut(sequences: Sequences, need: int, horizon: int, most: int) -> Windows:
+    """At most `most` pasts of at least `need` steps after which something is left, evenly over all there are.
+
+    Those after which the whole horizon is left come first, and where there are enough of them there are no others.
+    """
+    item, origin = _origins(sequences, need)
+    whole = sequences.lengths[item] - origin >= horizon
+    chosen = _evenly(np.flatnonzero(whole), most)
+    if len(chosen) < min(most, _ENOUGH):
+        chosen = np.sort(np.concatenate([chosen, _evenly(np.flatnonzero(~whole), most - len(chosen))]))
+    return windows_at(sequences, item[chosen], origin[chosen])
+
+
+def _origins(sequences: Sequences, need: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every sequence and step of it before which there are `need` steps, and after which there is one at least."""
+    counts = np.maximum(0, sequences.lengths - need)
+    item = np.repeat(np.arange(len(counts)), counts)
+    return item, need + np.arange(len(item)) - (np.cumsum(counts) - counts)[item]
+
+
+def _evenly(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """At most so many of them, from the first to the last."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))]
+
+
+def windows_at(sequences: Sequences, item: NDArray[Any], origin: NDArray[Any]) -> Windows:
+    """Pasts that end before `origin`, each a view from the beginning of its sequence."""
+    starts = sequences.buffers()[1]
+    pasts = sequences._spawn(np.ascontiguousarray(starts[item]), np.ascontiguousarray(origin, np.int64))
+    return Windows(pasts, np.asarray(item, np.int64), np.asarray(origin, np.int64))
+
+
+def after(frames: Sequences, windows: Windows, horizon: int) -> NDArray[Any]:
+    """What came after every window, (window, horizon, *frame); NaN after the end of its sequence."""
+    kind = doors.holding(frames.dtype, np.nan)
+    found = np.full((len(windows.item), horizon, *frames.frame), np.nan, kind)
+    for row, (item, origin) in enumerate(zip(windows.item.tolist(), windows.origin.tolist(), strict=True)):
+        future = frames[item][origin : origin + horizon]
+        found[row, : len(future)] = future
+    return found
+
+
+def known_after(cells: Cells, sequences: Sequences, windows: Windows, horizon: int) -> NDArray[Any] | None:
+    """The known channels after every window; after the end of a sequence the last ones again, which count nowhere."""
+    covariates = cells.covariates(sequences)
+    if covariates is None:
+        return None
+    found = np.empty((len(windows.item), horizon, *covariates.frame))
+    for row, (item, origin) in enumerate(zip(windows.item.tolist(), windows.origin.tolist(), strict=True)):
+        ahead = covariates[item]
+        found[row] = ahead[np.minimum(np.arange(origin, origin + horizon), len(ahead) - 1)]
+    return found
