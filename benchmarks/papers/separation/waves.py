@@ -26,7 +26,6 @@ class Waves(Program[Trial]):
     size: ClassVar[Size]
     steps: ClassVar[int | None] = None  # of networks at their defaults; their own unless given
     preset_steps: ClassVar[int]
-    costs: ClassVar[dict[str, float]]
 
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
@@ -84,12 +83,6 @@ class Waves(Program[Trial]):
 
     def _chosen(self, version: str) -> str | None:
         return methods.best(ResultFile(self.given.results).rows, version)  # another process may have tried some
-
-    def seconds(self, row: Trial) -> float:
-        if row.method.endswith(report.FULL):
-            return 2.0 * 18750
-        named = [name for name in self.costs if row.method.startswith(name)]
-        return self.costs[max(named, key=len)]
 
     def kind(self, row: Trial) -> str:
         return "baseline" if row.method in methods.BASELINES else "network"

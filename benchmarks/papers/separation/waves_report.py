@@ -108,8 +108,9 @@ def _chosen(rows: Rows) -> str:
     return f"""## What was chosen, and by what
 
 Errors (all 40 steps) after 700 steps of training on a sixth of the training sequences of seed 0, held out; in the
-version with faster waves the fastest sixth; where there is noise, it is in what they are compared with too. The best of a column is `chosen` above,
-for all seeds, and trained there for 4000 steps. The sequences that the tables above are about were not looked at.
+version with faster waves the fastest sixth; where there is noise, it is in what they are compared with too. The best of
+a column is `chosen` above, for all seeds, and trained there for 4000 steps. The sequences that the tables above are
+about were not looked at.
 
 {table(["setting", *versions], lines)}"""
 
