@@ -48,12 +48,14 @@ class Baseline(Forecaster):
         return centre, self._spread(centre, np.square(columns - centre).mean(axis=0))
 
     def _spread(self, centre: Matrix, variance: Matrix) -> Matrix:
-        channel = self._channels(len(centre))
-        counts = np.maximum(np.bincount(channel), 1)
-        spread = np.sqrt(np.bincount(channel, variance) / counts)
-        level = np.sqrt(np.bincount(channel, np.square(centre)) / counts)
+        """From means and variances of columns, (…, column)."""
+        channel = self._channels(centre.shape[-1])
+        own = np.zeros((len(channel), int(channel[-1]) + 1))
+        own[np.arange(len(channel)), channel] = 1.0
+        counts = np.maximum(own.sum(axis=0), 1.0)
+        spread, level = np.sqrt(variance @ own / counts), np.sqrt(np.square(centre) @ own / counts)
         spread[spread <= _FLAT * level] = 0.0
-        return np.asarray(np.where(spread == 0, 1.0, spread)[channel])
+        return np.asarray(np.where(spread == 0, 1.0, spread)[..., channel])
 
     def _channels(self, n_columns: int) -> Ids:
         """The channel of every column, those known in advance after those that are forecast."""

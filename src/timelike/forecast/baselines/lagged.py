@@ -47,17 +47,17 @@ class Lagged(NamedTuple):
         """What is seen of every window, (window, feature)."""
         past = stretch(self.rows, origin, -self.lags, 0)
         if self.n_cells == self.rows.shape[1]:
-            return past.reshape(len(origin), -1)
+            return past.reshape(len(origin), self.n_features)
         return self.beside(past, stretch(self.rows[:, self.n_cells :], origin, 0, self.horizon))
 
     def beside(self, past: Matrix, known: Matrix | None) -> Matrix:
         """The last rows (window, lag, column) and the known future (window, horizon, channel) as features."""
-        flat = past.reshape(len(past), -1)
-        return flat if known is None else np.hstack([flat, known.reshape(len(known), -1)])
+        flat = past.reshape(len(past), self.lags * self.rows.shape[1])
+        return flat if known is None else np.hstack([flat, known.reshape(len(known), self.n_features - flat.shape[1])])
 
     def followed(self, origin: Ids) -> Matrix:
         """What follows every window, (window, horizon × cell)."""
-        return stretch(self.rows[:, : self.n_cells], origin, 0, self.horizon).reshape(len(origin), -1)
+        return stretch(self.rows[:, : self.n_cells], origin, 0, self.horizon).reshape(len(origin), self.n_answers)
 
     def blocks(self, origin: Ids) -> Iterator[Ids]:
         """Windows, as many at a time as memory allows."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dposv as posv
 from sklearn.base import clone
 
 from ...sequences import Sequences
 from ..request import Windows
 from .base import Ids, Matrix, origins, stretch
-from .lagged import Lagged, Moments, backward, chosen_of, factor, forward
+from .growing import Cuts, ones_before, solved
+from .lagged import Lagged, Moments, chosen_of
 
 if TYPE_CHECKING:
     from .ridge import Ridge
@@ -21,82 +21,69 @@ _FEATURES = 2048  # above which the equations are solved by windows, which canno
 
 
 def forecasts(model: Ridge, sequences: Sequences, windows: Windows, horizon: int, known: NDArray[Any] | None) -> Matrix:
-    """See `Ridge._rolling`."""
+    """See `Ridge._rolling`.
+
+    With S the spreads of a copy fitted at a cut, S⁻¹(S⁻¹XᵀXS⁻¹ + α)⁻¹S⁻¹ = (XᵀX + αS²)⁻¹: nothing need be scaled anew.
+    Equations are solved for what is asked instead of for weights, of which there are many more.
+    """
     columns = model._columns(sequences)
     centre, spread = model._scales(columns)  # only that numbers are of order 1: every cut has scales of its own
     design = Lagged((columns - centre) / spread, model.cells_.n_cells, model.lags_, horizon)
     if design.n_features > _FEATURES:
         return _one_by_one(model, sequences, windows, horizon, known)
-    asked = _asked(model, design, windows, (centre, spread), known)
-    found = np.empty((len(windows.item), design.n_answers))
-    added, spreads = _Added(design, sequences.offsets), _Spreads(model, columns, sequences.offsets)
-    alpha = model.alpha
-    for cut in np.unique(windows.origin).tolist():
-        moments, scale = added.until(cut), spreads.until(cut) / spread
-        if alpha is None:
-            alpha = _chosen(moments, scale)
-        rows = np.flatnonzero(windows.origin == cut)
-        found[rows] = _answers(moments, alpha * np.square(_wide(design, scale)), asked[rows])
+    order = np.argsort(windows.origin, kind="stable")
+    moments = Moments(design)
+    cut, first = np.unique(windows.origin[order], return_index=True)
+    origin, counts = _known(design, sequences.offsets, cut)
+    moments.add(origin[: counts[0]])
+    scale = _spreads(model, columns, sequences.offsets, cut) / spread
+    alpha = _chosen(moments, scale[0]) if model.alpha is None else model.alpha
+    penalty = np.hstack([np.zeros((len(cut), 1)), alpha * np.square(_wide(design, scale))])
+    ahead = None if known is None else (known[order] - centre[design.n_cells :]) / spread[design.n_cells :]
+    last = stretch(design.rows, sequences.offsets[windows.item[order]] + windows.origin[order], -design.lags, 0)
+    asked = ones_before(design.beside(last, ahead))
+    found = np.empty((len(order), design.n_answers))
+    found[order] = solved(Cuts(design, origin, counts, penalty, asked, np.append(first, len(order))), moments)
     answers = found.reshape(len(found), horizon, design.n_cells)
     return np.asarray(answers * spread[: design.n_cells] + centre[: design.n_cells])
 
 
-class _Added:
-    """Moments of the windows that lie before a cut, which moves forward only."""
-
-    def __init__(self, design: Lagged, offsets: Ids) -> None:
-        every = origins(offsets, design.lags, design.horizon)
-        # the step at which the last row of a window's future has passed, counted from the start of its sequence
-        passed = every - offsets[np.searchsorted(offsets, every, side="right") - 1] + design.horizon
-        order = np.argsort(passed, kind="stable")
-        self.origin, self.passed, self.moments = every[order], passed[order], Moments(design)
-
-    def until(self, cut: int) -> Moments:
-        count = int(np.searchsorted(self.passed, cut, side="right"))
-        self.moments.add(self.origin[self.moments.count : count])
-        if count == 0:
-            design = self.moments.design
-            raise ValueError(
-                f"at origin {cut} there is nothing to fit on: expected at least {design.lags + design.horizon} steps "
-                "before the first origin, lags and horizon together"
-            )
-        return self.moments
+def _known(design: Lagged, offsets: Ids, cut: Ids) -> tuple[Ids, Ids]:
+    """All windows in the order in which they become known, and how many are at each cut."""
+    every = origins(offsets, design.lags, design.horizon)
+    # the step at which the last row of a window's future has passed, counted from the start of its sequence
+    passed = every - offsets[np.searchsorted(offsets, every, side="right") - 1] + design.horizon
+    order = np.argsort(passed, kind="stable")
+    counts = np.searchsorted(passed[order], cut, side="right")
+    if counts[0] == 0:
+        raise ValueError(
+            f"at origin {cut[0]} there is nothing to fit on: expected at least {design.lags + design.horizon} steps "
+            "before the first origin, lags and horizon together"
+        )
+    return every[order], counts
 
 
-class _Spreads:
-    """The spread of every column before a cut, which moves forward only (Chan, Golub and LeVeque, 1983)."""
+def _spreads(model: Ridge, columns: Matrix, offsets: Ids, cut: Ids) -> Matrix:
+    """The spread of every column before every cut, (cut, column).
 
-    def __init__(self, model: Ridge, columns: Matrix, offsets: Ids) -> None:
-        self.model, self.columns = model, columns
-        time = np.arange(len(columns)) - np.repeat(offsets[:-1], np.diff(offsets))
-        self.order = np.argsort(time, kind="stable")
-        self.time = time[self.order]
-        self.count, self.mean, self.squares = 0, np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
-
-    def until(self, cut: int) -> Matrix:
-        count = int(np.searchsorted(self.time, cut))
-        new = self.columns[self.order[self.count : count]]
-        if len(new):
-            mean = new.mean(axis=0)
-            apart = mean - self.mean
-            self.squares += np.square(new - mean).sum(axis=0) + np.square(apart) * self.count * len(new) / count
-            self.mean, self.count = self.mean + apart * len(new) / count, count
-        return self.model._spread(self.mean, self.squares / self.count)
-
-
-def _asked(
-    model: Ridge, design: Lagged, windows: Windows, scales: tuple[Matrix, Matrix], known: NDArray[Any] | None
-) -> Matrix:
-    """What is seen of the windows to forecast, in the units of the design."""
-    centre, spread = scales
-    past = stretch(model._columns(windows.pasts), windows.pasts.offsets[1:], -model.lags_, 0)
-    ahead = None if known is None else (known - centre[design.n_cells :]) / spread[design.n_cells :]
-    return design.beside((past - centre) / spread, ahead)
+    Sums are of differences from the mean before the first cut, where they lose no digits (Chan, Golub and LeVeque,
+    1983).
+    """
+    time = np.arange(len(columns)) - np.repeat(offsets[:-1], np.diff(offsets))
+    order = np.argsort(time, kind="stable")
+    counts = np.searchsorted(time[order], cut)
+    rows = columns[order[: counts[-1]]]
+    usual = rows[: counts[0]].mean(axis=0)
+    rows -= usual
+    begins = np.concatenate([[0], counts[:-1]])
+    apart = np.cumsum(np.add.reduceat(rows, begins), axis=0) / counts[:, None]
+    squares = np.cumsum(np.add.reduceat(np.square(rows, out=rows), begins), axis=0) / counts[:, None]
+    return model._spread(usual + apart, np.maximum(squares - np.square(apart), 0.0))
 
 
 def _wide(design: Lagged, scale: Matrix) -> Matrix:
     """The scale of every column as that of every feature."""
-    return np.concatenate([np.tile(scale, design.lags), np.tile(scale[design.n_cells :], design.horizon)])
+    return np.concatenate([np.tile(scale, design.lags), np.tile(scale[..., design.n_cells :], design.horizon)], axis=-1)
 
 
 def _chosen(moments: Moments, scale: Matrix) -> float:
@@ -105,37 +92,6 @@ def _chosen(moments: Moments, scale: Matrix) -> float:
     seen, steps = _wide(design, scale), np.tile(scale[: design.n_cells], design.horizon)
     xx, xy = normal.xx / np.outer(seen, seen), normal.xy / np.outer(seen, steps)
     return chosen_of(normal._replace(xx=xx, xy=xy, yy=normal.yy / np.square(steps)))
-
-
-def _answers(moments: Moments, penalty: Matrix, asked: Matrix) -> Matrix:
-    """ȳ + (x − x̄)ᵀ (XᵀX + P)⁻¹ XᵀY, in units in which the penalty is that of each feature: (window, answer).
-
-    With S the spreads of a copy fitted here, S⁻¹(S⁻¹XᵀXS⁻¹ + α)⁻¹S⁻¹ = (XᵀX + αS²)⁻¹: nothing need be scaled. The
-    system is solved for what is asked instead of for weights, of which there are many more.
-    """
-    sizes, mean = moments.design.sizes(), moments.y / moments.count
-    gram = np.multiply(moments.x[:, None], -moments.x / moments.count, out=moments.room[0])
-    gram += moments.xx
-    gram.flat[:: len(gram) + 1] += penalty
-    around = asked - moments.x / moments.count
-    if sizes[0] < sizes[-1]:
-        lower = factor(gram, 0.0)
-        return np.stack([mean + _by_steps(lower, one, moments, mean) for one in around])
-    solved, failed = posv(gram.T, around.T, lower=1)[1:]  # the transpose is in the order that LAPACK wants
-    if failed:
-        lower = factor(gram, 0.0)
-        solved = backward(lower, forward(lower, around.T))
-    return np.asarray(mean + solved.T @ moments.xy - np.outer(moments.x @ solved, mean))
-
-
-def _by_steps(lower: Matrix, one: Matrix, moments: Moments, mean: Matrix) -> Matrix:
-    """The same without ȳ for one window, where each step sees other features: the first so many."""
-    half, n_cells = forward(lower, one), moments.design.n_cells
-    found = np.empty(len(mean))
-    for step, size in enumerate(moments.design.sizes().tolist()):
-        own, solved = slice(step * n_cells, (step + 1) * n_cells), backward(lower[:size, :size], half[:size])
-        found[own] = solved @ moments.xy[:size, own] - (moments.x[:size] @ solved) * mean[own]
-    return found
 
 
 def _one_by_one(

@@ -1,0 +1,217 @@
+"""Normal equations that grow by a few windows from cut to cut, solved for what is asked at each of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dtrtrs
+
+from .base import Ids, Matrix
+from .lagged import Lagged, Moments, factor
+
+_HELD = 1 << 18  # numbers of the matrices of several cuts at a time: they stay in the cache
+_TOGETHER = 128  # windows that are added to one factorisation
+_FEW = 48  # features for every question, below which a factorisation of its own is cheaper than updates
+_CLOSE = 1e-11  # spreads by which a forecast may still move when corrections end
+_ROUNDING = 1e-9  # spreads of it that are rounding, where corrections no longer grow smaller
+_CORRECTIONS = 12
+
+
+class Cuts(NamedTuple):
+    """Cuts in time, the questions asked at each and the windows known at each.
+
+    Features begin with a 1, whose weight is the intercept and is not penalised: sums then need no centring.
+    """
+
+    design: Lagged
+    origin: Ids
+    """Of all windows, in the order in which they become known."""
+    counts: Ids
+    """How many of them are known, (cut,)."""
+    penalty: Matrix
+    """Of every feature, (cut, feature)."""
+    asked: Matrix
+    """In the order of cuts, (question, feature)."""
+    bounds: Ids
+    """Questions of the cut c are those from bounds[c] up to bounds[c + 1]."""
+
+
+def solved(cuts: Cuts, moments: Moments) -> Matrix:
+    """ȳ + (x − x̄)ᵀ (XᵀX + P)⁻¹ XᵀY for every question, (question, answer), from the moments at the first cut.
+
+    Many new windows or questions at each cut: a factorisation each. Few: the one of an earlier cut serves several.
+    """
+    sums = _Sums(cuts, moments)
+    n_cuts, n_features = cuts.penalty.shape
+    found = np.empty((len(cuts.asked), cuts.design.n_answers))
+    sizes = cuts.design.sizes()
+    busy = max(len(cuts.asked), int(cuts.counts[-1] - cuts.counts[0])) / n_cuts
+    apart = sizes[0] < sizes[-1] or busy * _FEW > n_features
+    most = max(1, _HELD // n_features**2) if apart else max(1, int(_TOGETHER / max(busy, 1)))
+    begin, length = 0, most
+    while begin < n_cuts:
+        end = min(begin + length, n_cuts)
+        rows = slice(cuts.bounds[begin], cuts.bounds[end])
+        answers = sums.each(begin, end) if apart else sums.together(begin, end)
+        if answers is None:  # scales have moved too far from those of the factorisation
+            length = max(1, (end - begin) // 2)
+            continue
+        found[rows] = answers
+        begin, length = end, min(2 * length, most)
+    return found
+
+
+class _Sums:
+    """XᵀX and XᵀY at a cut, which moves forward only."""
+
+    def __init__(self, cuts: Cuts, moments: Moments) -> None:
+        self.cuts, self.count = cuts, moments.count
+        n_features = cuts.penalty.shape[1]
+        self.xx, self.xy = np.empty((n_features, n_features)), np.empty((n_features, cuts.design.n_answers))
+        self.xx[0, 0], self.xx[0, 1:], self.xx[1:, 0], self.xx[1:, 1:] = self.count, moments.x, moments.x, moments.xx
+        self.xy[0], self.xy[1:] = moments.y, moments.xy
+
+    def _new(self, count: int) -> tuple[Matrix, Matrix]:
+        """What is seen of the windows that come next, with a 1 before it, and what follows them."""
+        origin = self.cuts.origin[self.count : count]
+        return ones_before(self.cuts.design.seen(origin)), self.cuts.design.followed(origin)
+
+    def _until(self, count: int) -> None:
+        if count > self.count:
+            seen, followed = self._new(count)
+            self.xx += seen.T @ seen
+            self.xy += seen.T @ followed
+            self.count = count
+
+    # --- a factorisation at every cut --------------------------------------------------------------------------------
+
+    def each(self, begin: int, end: int) -> Matrix:
+        """Answers at some cuts, from a factorisation at each."""
+        cuts = self.cuts
+        grams, products = self._grown(begin, end)
+        self.xx, self.xy, self.count = grams[-1].copy(), products[-1].copy(), int(cuts.counts[end - 1])
+        steps = np.arange(grams.shape[1])
+        grams[:, steps, steps] += cuts.penalty[begin:end]
+        try:
+            lowers = np.linalg.cholesky(grams)
+        except np.linalg.LinAlgError:
+            lowers = np.stack([factor(gram, 0.0) for gram in grams])
+        own = [cuts.asked[cuts.bounds[cut] : cuts.bounds[cut + 1]].T for cut in range(begin, end)]
+        sizes = cuts.design.sizes() + 1
+        answers = _by_steps if sizes[0] < sizes[-1] else _whole
+        return np.concatenate([answers(*one, sizes) for one in zip(lowers, own, products, strict=True)])
+
+    def _grown(self, begin: int, end: int) -> tuple[Matrix, Matrix]:
+        """XᵀX and XᵀY at some cuts, (cut, feature, feature) and (cut, feature, answer)."""
+        counts = self.cuts.counts[begin:end]
+        seen, followed = self._new(int(counts[-1]))
+        before = np.concatenate([[self.count], counts[:-1]])
+        row = np.arange(len(seen))
+        cut = np.searchsorted(counts, self.count + row, side="right")
+        place = self.count + row - before[cut]
+        x = np.zeros((len(counts), int(place.max(initial=0)) + 1, seen.shape[1]))  # rows of 0 add nothing
+        y = np.zeros((*x.shape[:2], followed.shape[1]))
+        x[cut, place], y[cut, place] = seen, followed
+        turned = np.swapaxes(x, 1, 2)
+        grams, products = turned @ x, turned @ y
+        grams[0] += self.xx
+        products[0] += self.xy
+        return np.cumsum(grams, axis=0, out=grams), np.cumsum(products, axis=0, out=products)
+
+    # --- one factorisation for several cuts --------------------------------------------------------------------------
+
+    def together(self, begin: int, end: int) -> Matrix | None:
+        """Answers at some cuts, from a factorisation at the first of them.
+
+        With U = L⁻¹Xᵀ of the windows added since, (LLᵀ + XᵀX)⁻¹ = L⁻ᵀ(I − U(I + UᵀU)⁻¹Uᵀ)L⁻¹ (Woodbury, 1950). The
+        factor of I + UᵀU for the first few windows is the corner of the factor for all, so one serves every cut. What
+        the penalties have changed since is left to corrections, which multiply the error by that change or less, as
+        XᵀX + P is nowhere below P; None where they do not end.
+        """
+        cuts = self.cuts
+        self._until(int(cuts.counts[begin]))
+        seen, followed = self._new(int(cuts.counts[end - 1]))
+        rows = np.repeat(np.arange(begin, end), np.diff(cuts.bounds[begin : end + 1]))
+        system = _Grown(self.xx, seen, cuts.counts[rows] - self.count, cuts.penalty[rows].T)
+        middle = cuts.penalty[begin if end - begin < 3 else (begin + end) // 2]
+        solution = system.solution(
+            cuts.asked[cuts.bounds[begin] : cuts.bounds[end]].T, middle, self.count, end - begin == 1
+        )
+        if solution is None:
+            return None
+        return np.asarray(solution.T @ self.xy + (system.known * (seen @ solution)).T @ followed)
+
+
+class _Grown(NamedTuple):
+    """The matrices xx + seenᵀ known seen + penalty, one for each question: (feature, question) in, the same out."""
+
+    xx: Matrix
+    seen: Matrix
+    known_count: Ids
+    penalty: Matrix
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether a window is known where a question is asked, (window, question)."""
+        return np.asarray(np.arange(len(self.seen))[:, None] < self.known_count)
+
+    def solution(self, asked: Matrix, usual: Matrix, count: int, anyhow: bool) -> Matrix | None:
+        """The solutions for what is asked, first with the usual penalty and then corrected; None without an end."""
+        known = self.known
+        lower = factor(self.xx + np.diag(usual), 0.0)
+        half = forward(lower, self.seen.T)
+        inner = factor(half.T @ half, 1.0)
+
+        def near(right: Matrix) -> Matrix:
+            first = forward(lower, right)
+            along = forward(inner, half.T @ first)
+            along *= known
+            return backward(lower, first - half @ backward(inner, along))
+
+        found, last = near(asked), np.inf
+        for _ in range(_CORRECTIONS):
+            left = asked - self.xx @ found - self.penalty * found - self.seen.T @ (known * (self.seen @ found))
+            more = near(left)
+            found += more
+            # in the norm of the matrix the error of a forecast is at most this many spreads of all that follows
+            moved = float(np.sqrt(np.maximum(np.einsum("fq,fq->q", left, more), 0.0).max() * count))
+            if moved <= _CLOSE or (moved > last / 2 and moved <= _ROUNDING):
+                return found
+            if moved > last / 2:
+                break
+            last = moved
+        return found if anyhow else None
+
+
+def ones_before(seen: Matrix) -> Matrix:
+    """A column of 1 and what is seen."""
+    found = np.empty((len(seen), seen.shape[1] + 1))
+    found[:, 0], found[:, 1:] = 1.0, seen
+    return found
+
+
+def _whole(lower: Matrix, asked: Matrix, product: Matrix, sizes: Ids) -> Matrix:
+    """The answers from one factor, where all steps ahead see the same."""
+    return backward(lower, forward(lower, asked)).T @ product
+
+
+def _by_steps(lower: Matrix, asked: Matrix, product: Matrix, sizes: Ids) -> Matrix:
+    """The same where step h sees the first sizes[h] features: with 0 after these, one factor solves for them alone."""
+    n_features, n_asked = asked.shape
+    seen = np.arange(n_features)[:, None, None] < sizes
+    half = np.where(seen, forward(lower, asked)[:, :, None], 0.0)  # (feature, question, step)
+    found = backward(lower, half.reshape(n_features, -1)).reshape(half.shape)
+    steps = product.reshape(n_features, len(sizes), -1)
+    return np.asarray(np.einsum("fqh,fhc->qhc", found, steps, optimize=False).reshape(n_asked, -1))
+
+
+def forward(lower: Matrix, given: Matrix) -> Matrix:
+    """L⁻¹ given; the transpose of a triangle is in the order that LAPACK wants."""
+    return np.asarray(dtrtrs(lower.T, given, lower=0, trans=1)[0])
+
+
+def backward(lower: Matrix, half: Matrix) -> Matrix:
+    """Lᵀ⁻¹ half."""
+    return np.asarray(dtrtrs(lower.T, half, lower=0)[0])
