@@ -14,6 +14,7 @@ BASELINES = ("Persistence", "nearest past", "Analog", "Analog, k = 50", "Ridge",
 DEFAULT, CHOSEN, PRESET = "Separation", "Separation, chosen", "Separation, preset"
 WITHOUT = ", without w"
 HELD_OUT = "held out: "
+PATIENCE = 36_000.0  # seconds
 SCALE = 0.1  # of the thesis's network
 
 CANDIDATES: dict[str, dict[str, Any]] = {  # beside the defaults
@@ -41,7 +42,8 @@ def baseline(name: str) -> Forecaster:
 
 def separation(name: str, seed: int, preset: str, steps: int | None, chosen: dict[str, Any], scale: float) -> Any:
     """A network by its name; `steps` where others than its own, `chosen` the settings that were."""
-    more: dict[str, Any] = {"random_state": seed, "progress": False}
+    # as many steps on a busy machine as on a quiet one: by default the clock may end a training after two minutes
+    more: dict[str, Any] = {"random_state": seed, "progress": False, "max_time": PATIENCE}
     if name.endswith(WITHOUT):
         more |= {"content": False}
         name = name.removesuffix(WITHOUT)

@@ -48,7 +48,11 @@ def body(rows: Rows, about: About) -> str:
     if not rows:
         return "No row is finished yet."
     versions = [name for name in TITLES if having(rows, dataset=name)]
-    parts = [f"{told(rows)} The machine was shared: seconds are those of a busy one.", about.made]
+    parts = [
+        f"{told(rows)} The machine was shared: seconds are those of a busy one, and "
+        "networks at their defaults have the steps of a quiet one, which needs less than the two minutes they are given.",
+        about.made,
+    ]
     parts += [_version(rows, name, about) for name in versions]
     parts += [_chosen(rows), _targets(rows, versions)]
     return "\n\n".join(part for part in parts if part)
