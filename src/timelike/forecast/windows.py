@@ -48,11 +48,10 @@ def windows_at(sequences: Sequences, item: NDArray[Any], origin: NDArray[Any]) -
 
 def after(frames: Sequences, windows: Windows, horizon: int) -> NDArray[Any]:
     """What came after every window, (window, horizon, *frame); NaN after the end of its sequence."""
-    kind = doors.holding(frames.dtype, np.nan)
-    found = np.full((len(windows.item), horizon, *frames.frame), np.nan, kind)
-    for row, (item, origin) in enumerate(zip(windows.item.tolist(), windows.origin.tolist(), strict=True)):
-        future = frames[item][origin : origin + horizon]
-        found[row, : len(future)] = future
+    base, first, left, steps = _steps_after(frames, windows, horizon)
+    found: NDArray[Any] = base[first + np.minimum(steps, left - 1)]
+    found = found.astype(doors.holding(frames.dtype, np.nan), copy=False)
+    found[steps >= left] = np.nan
     return found
 
 
@@ -61,8 +60,12 @@ def known_after(cells: Cells, sequences: Sequences, windows: Windows, horizon: i
     covariates = cells.covariates(sequences)
     if covariates is None:
         return None
-    found = np.empty((len(windows.item), horizon, *covariates.frame))
-    for row, (item, origin) in enumerate(zip(windows.item.tolist(), windows.origin.tolist(), strict=True)):
-        ahead = covariates[item]
-        found[row] = ahead[np.minimum(np.arange(origin, origin + horizon), len(ahead) - 1)]
-    return found
+    base, first, left, steps = _steps_after(covariates, windows, horizon)
+    return np.asarray(base[first + np.minimum(steps, left - 1)], np.float64)
+
+
+def _steps_after(frames: Sequences, windows: Windows, horizon: int) -> tuple[NDArray[Any], ...]:
+    """Values end to end, where each sequence begins and how long it is, and the steps after its origin: (window, 1)."""
+    base, starts, lengths = frames.buffers()
+    item = windows.item[:, None]
+    return base, starts[item], lengths[item], windows.origin[:, None] + np.arange(horizon)

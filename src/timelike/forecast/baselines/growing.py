@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from .base import Ids, Matrix
 from .lagged import Lagged, Moments, factor
@@ -89,36 +89,19 @@ class _Sums:
 
     def each(self, begin: int, end: int) -> Matrix:
         """Answers at some cuts, from a factorisation at each."""
-        cuts = self.cuts
-        grams, products = self._grown(begin, end)
-        self.xx, self.xy, self.count = grams[-1].copy(), products[-1].copy(), int(cuts.counts[end - 1])
-        steps = np.arange(grams.shape[1])
-        grams[:, steps, steps] += cuts.penalty[begin:end]
-        try:
-            lowers = np.linalg.cholesky(grams)
-        except np.linalg.LinAlgError:
-            lowers = np.stack([factor(gram, 0.0) for gram in grams])
-        own = [cuts.asked[cuts.bounds[cut] : cuts.bounds[cut + 1]].T for cut in range(begin, end)]
-        sizes = cuts.design.sizes() + 1
+        cuts, sizes = self.cuts, self.cuts.design.sizes() + 1
+        seen, followed = self._new(int(cuts.counts[end - 1]))
+        bounds = np.concatenate([[self.count], cuts.counts[begin:end]]) - self.count
         answers = _by_steps if sizes[0] < sizes[-1] else _whole
-        return np.concatenate([answers(*one, sizes) for one in zip(lowers, own, products, strict=True)])
-
-    def _grown(self, begin: int, end: int) -> tuple[Matrix, Matrix]:
-        """XᵀX and XᵀY at some cuts, (cut, feature, feature) and (cut, feature, answer)."""
-        counts = self.cuts.counts[begin:end]
-        seen, followed = self._new(int(counts[-1]))
-        before = np.concatenate([[self.count], counts[:-1]])
-        row = np.arange(len(seen))
-        cut = np.searchsorted(counts, self.count + row, side="right")
-        place = self.count + row - before[cut]
-        x = np.zeros((len(counts), int(place.max(initial=0)) + 1, seen.shape[1]))  # rows of 0 add nothing
-        y = np.zeros((*x.shape[:2], followed.shape[1]))
-        x[cut, place], y[cut, place] = seen, followed
-        turned = np.swapaxes(x, 1, 2)
-        grams, products = turned @ x, turned @ y
-        grams[0] += self.xx
-        products[0] += self.xy
-        return np.cumsum(grams, axis=0, out=grams), np.cumsum(products, axis=0, out=products)
+        found = []
+        for cut in range(begin, end):
+            new = slice(*bounds[cut - begin : cut - begin + 2].tolist())
+            self.xx += seen[new].T @ seen[new]
+            self.xy += seen[new].T @ followed[new]
+            asked = cuts.asked[cuts.bounds[cut] : cuts.bounds[cut + 1]].T
+            found.append(answers(_factor(self.xx, cuts.penalty[cut]), asked, self.xy, sizes))
+        self.count = int(cuts.counts[end - 1])
+        return np.concatenate(found)
 
     # --- one factorisation for several cuts --------------------------------------------------------------------------
 
@@ -160,7 +143,7 @@ class _Grown(NamedTuple):
     def solution(self, asked: Matrix, usual: Matrix, count: int, anyhow: bool) -> Matrix | None:
         """The solutions for what is asked, first with the usual penalty and then corrected; None without an end."""
         known = self.known
-        lower = factor(self.xx + np.diag(usual), 0.0)
+        lower = _factor(self.xx, usual)
         half = forward(lower, self.seen.T)
         inner = factor(half.T @ half, 1.0)
 
@@ -170,19 +153,25 @@ class _Grown(NamedTuple):
             along *= known
             return backward(lower, first - half @ backward(inner, along))
 
-        found, last = near(asked), np.inf
+        found, past = near(asked), self.penalty - usual[:, None]
+        left = asked - self.xx @ found - self.penalty * found - self.seen.T @ (known * (self.seen @ found))
+        last = _length(asked, found) * np.sqrt(count)
         for _ in range(_CORRECTIONS):
-            left = asked - self.xx @ found - self.penalty * found - self.seen.T @ (known * (self.seen @ found))
             more = near(left)
             found += more
             # in the norm of the matrix the error of a forecast is at most this many spreads of all that follows
-            moved = float(np.sqrt(np.maximum(np.einsum("fq,fq->q", left, more), 0.0).max() * count))
-            if moved <= _CLOSE or (moved > last / 2 and moved <= _ROUNDING):
+            moved = _length(left, more) * np.sqrt(count)
+            if moved * min(moved / last, 1.0) <= _CLOSE or (moved > last / 2 and moved <= _ROUNDING):
                 return found
             if moved > last / 2:
                 break
-            last = moved
+            last, left = moved, -past * more
         return found if anyhow else None
+
+
+def _length(image: Matrix, vectors: Matrix) -> float:
+    """The largest length √(vᵀAv) of vectors, given with their images Av."""
+    return float(np.sqrt(np.maximum(np.einsum("fq,fq->q", image, vectors), 0.0).max()))
 
 
 def ones_before(seen: Matrix) -> Matrix:
@@ -192,19 +181,30 @@ def ones_before(seen: Matrix) -> Matrix:
     return found
 
 
+def _factor(xx: Matrix, penalty: Matrix) -> Matrix:
+    """The lower triangle L with L Lᵀ = xx + penalty; what is above it is not looked at."""
+    gram = xx.copy()
+    gram.flat[:: len(gram) + 1] += penalty
+    upper, failed = dpotrf(gram.T, lower=0, clean=0, overwrite_a=1)  # the transpose is in the order of LAPACK
+    if not failed:
+        return np.asarray(upper).T
+    gram = xx.copy()
+    gram.flat[:: len(gram) + 1] += penalty
+    return factor(gram, 0.0)
+
+
 def _whole(lower: Matrix, asked: Matrix, product: Matrix, sizes: Ids) -> Matrix:
     """The answers from one factor, where all steps ahead see the same."""
-    return backward(lower, forward(lower, asked)).T @ product
+    return np.asarray(dpotrs(lower.T, asked, lower=0)[0].T @ product)
 
 
 def _by_steps(lower: Matrix, asked: Matrix, product: Matrix, sizes: Ids) -> Matrix:
     """The same where step h sees the first sizes[h] features: with 0 after these, one factor solves for them alone."""
     n_features, n_asked = asked.shape
-    seen = np.arange(n_features)[:, None, None] < sizes
-    half = np.where(seen, forward(lower, asked)[:, :, None], 0.0)  # (feature, question, step)
-    found = backward(lower, half.reshape(n_features, -1)).reshape(half.shape)
-    steps = product.reshape(n_features, len(sizes), -1)
-    return np.asarray(np.einsum("fqh,fhc->qhc", found, steps, optimize=False).reshape(n_asked, -1))
+    half = forward(lower, asked).T[:, None] * (np.arange(n_features) < sizes[:, None])  # (question, step, feature)
+    found = backward(lower, half.reshape(-1, n_features).T).T.reshape(half.shape)
+    steps = product.reshape(n_features, len(sizes), -1).transpose(1, 0, 2)
+    return np.asarray((found[:, :, None] @ steps).reshape(n_asked, -1))
 
 
 def forward(lower: Matrix, given: Matrix) -> Matrix:
