@@ -9,6 +9,7 @@ from sklearn.base import is_regressor
 
 import timelike as tl
 from timelike.align import Aligner, Metric
+from timelike.forecast import Forecaster
 from timelike.metric.losses import Loss
 from timelike.models import Model, registry
 
@@ -18,19 +19,23 @@ LOSSES = [kind for kind in METHODS.values() if issubclass(kind, Loss)]
 MODELS = [kind for kind in METHODS.values() if issubclass(kind, Model)]
 LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
 SINGLE = [kind for kind in MODELS if getattr(kind, "_single", False)]  # of images or vectors, which have no time
+FORECASTERS = [kind for kind in MODELS if issubclass(kind, Forecaster)]
 ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
 
 # options by which most methods become small; a method for which they are not enough says more in `_small`
 SIZES = {"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "filters": 2, "n_seen": 3, "n_negatives": 2, "k": 2}
 FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5}
+PAST = 12  # steps more that forecasters are given, which need a past and a future
 BUDGETS = {"max_epochs": 1, "max_steps": 2, "max_iterations": 2, "n_init": 1, "random_state": 0}
 SMALL = SIZES | FEATURES | BUDGETS
 MATRICES = ("pairwise", "norm_ratio", "scores")  # an answer for every pair
 VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "mean_pooled", "typicality", *MATRICES)
+FUTURES = [(kind, "predict") for kind in FORECASTERS]
 
 
 # the torch modules; what all of them must be told, by the name of the argument
-VECTORS = {"Similarity"}  # modules of vectors, which know neither steps nor lengths: tests of their own
+# modules of vectors, or of windows of one length, which know no lengths: they have tests of their own
+VECTORS = {"Similarity", "Separation"}
 MODULES = [
     kind for name in tl.nn.__all__ if issubclass(kind := getattr(tl.nn, name), torch.nn.Module) and name not in VECTORS
 ]
@@ -60,7 +65,7 @@ def data(kind, lengths=(9, 4, 9, 7, 12, 5, 8, 6), seed=0):
     """Sequences of frames that the method takes, with two classes."""
     rng = np.random.default_rng(seed)
     frame = (2,) if kind._axes in (None, 1) else (1, 5, 4)
-    lengths = np.ones_like(lengths) if kind in SINGLE else lengths
+    lengths = np.ones_like(lengths) if kind in SINGLE else np.add(lengths, PAST if kind in FORECASTERS else 0)
     labels = np.array(["up", "down"])[np.arange(len(lengths)) % 2]
     return tl.Sequences([rng.standard_normal((n, *frame)) for n in lengths], labels=labels)
 
@@ -82,7 +87,7 @@ def answers(model, X):
     found = {}
     for verb in VERBS:
         try:
-            answer = getattr(model, verb)(X)
+            answer = getattr(model, verb)(X, **{"horizon": 2} if (type(model), verb) in FUTURES else {})
             found[verb] = answer.values if isinstance(answer, tl.Sequences) else np.asarray(answer)
         except (AttributeError, NotImplementedError):
             continue
