@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from .base import Ids, Matrix
@@ -13,7 +14,7 @@ from .lagged import Lagged, Moments, factor
 
 _HELD = 1 << 18  # numbers of the matrices of several cuts at a time: they stay in the cache
 _TOGETHER = 128  # windows that are added to one factorisation
-_FEW = 48  # features for every question, below which a factorisation of its own is cheaper than updates
+_FEW = 16  # features for every question, below which a factorisation of its own is cheaper than updates
 _CLOSE = 1e-11  # spreads by which a forecast may still move when corrections end
 _ROUNDING = 1e-9  # spreads of it that are rounding, where corrections no longer grow smaller
 _CORRECTIONS = 12
@@ -69,38 +70,36 @@ class _Sums:
     def __init__(self, cuts: Cuts, moments: Moments) -> None:
         self.cuts, self.count = cuts, moments.count
         n_features = cuts.penalty.shape[1]
-        self.xx, self.xy = np.empty((n_features, n_features)), np.empty((n_features, cuts.design.n_answers))
+        self.both = np.empty((n_features, n_features + cuts.design.n_answers))  # one product adds to both
+        self.xx, self.xy = self.both[:, :n_features], self.both[:, n_features:]
         self.xx[0, 0], self.xx[0, 1:], self.xx[1:, 0], self.xx[1:, 1:] = self.count, moments.x, moments.x, moments.xx
         self.xy[0], self.xy[1:] = moments.y, moments.xy
 
-    def _new(self, count: int) -> tuple[Matrix, Matrix]:
-        """What is seen of the windows that come next, with a 1 before it, and what follows them."""
-        origin = self.cuts.origin[self.count : count]
-        return ones_before(self.cuts.design.seen(origin)), self.cuts.design.followed(origin)
+    def _new(self, count: int) -> Matrix:
+        """A 1, what is seen and what follows of the windows that come next."""
+        origin, design = self.cuts.origin[self.count : count], self.cuts.design
+        return ones_before(np.hstack([design.seen(origin), design.followed(origin)]))
 
-    def _until(self, count: int) -> None:
-        if count > self.count:
-            seen, followed = self._new(count)
-            self.xx += seen.T @ seen
-            self.xy += seen.T @ followed
-            self.count = count
+    def _add(self, new: Matrix) -> None:
+        if len(new):
+            seen = new[:, : len(self.both)]
+            dgemm(1.0, new.T, seen.T, 1.0, self.both.T, trans_b=1, overwrite_c=1)  # transposes, in the order of BLAS
+            self.count += len(new)
 
     # --- a factorisation at every cut --------------------------------------------------------------------------------
 
     def each(self, begin: int, end: int) -> Matrix:
         """Answers at some cuts, from a factorisation at each."""
         cuts, sizes = self.cuts, self.cuts.design.sizes() + 1
-        seen, followed = self._new(int(cuts.counts[end - 1]))
-        bounds = np.concatenate([[self.count], cuts.counts[begin:end]]) - self.count
+        new, known = self._new(int(cuts.counts[end - 1])), self.count
         answers = _by_steps if sizes[0] < sizes[-1] else _whole
         found = []
-        for cut in range(begin, end):
-            new = slice(*bounds[cut - begin : cut - begin + 2].tolist())
-            self.xx += seen[new].T @ seen[new]
-            self.xy += seen[new].T @ followed[new]
+        for cut, penalty, count in zip(
+            range(begin, end), cuts.penalty[begin:end], cuts.counts[begin:end].tolist(), strict=True
+        ):
+            self._add(new[self.count - known : count - known])
             asked = cuts.asked[cuts.bounds[cut] : cuts.bounds[cut + 1]].T
-            found.append(answers(_factor(self.xx, cuts.penalty[cut]), asked, self.xy, sizes))
-        self.count = int(cuts.counts[end - 1])
+            found.append(answers(_factor(self.xx, penalty), asked, self.xy, sizes))
         return np.concatenate(found)
 
     # --- one factorisation for several cuts --------------------------------------------------------------------------
@@ -114,8 +113,9 @@ class _Sums:
         XᵀX + P is nowhere below P; None where they do not end.
         """
         cuts = self.cuts
-        self._until(int(cuts.counts[begin]))
-        seen, followed = self._new(int(cuts.counts[end - 1]))
+        self._add(self._new(int(cuts.counts[begin])))
+        new = self._new(int(cuts.counts[end - 1]))
+        seen, followed = new[:, : len(self.both)], new[:, len(self.both) :]
         rows = np.repeat(np.arange(begin, end), np.diff(cuts.bounds[begin : end + 1]))
         system = _Grown(self.xx, seen, cuts.counts[rows] - self.count, cuts.penalty[rows].T)
         middle = cuts.penalty[begin if end - begin < 3 else (begin + end) // 2]
@@ -145,7 +145,7 @@ class _Grown(NamedTuple):
         known = self.known
         lower = _factor(self.xx, usual)
         half = forward(lower, self.seen.T)
-        inner = factor(half.T @ half, 1.0)
+        inner = _factor(half.T @ half, np.ones(len(self.seen)))
 
         def near(right: Matrix) -> Matrix:
             first = forward(lower, right)
@@ -182,20 +182,16 @@ def ones_before(seen: Matrix) -> Matrix:
 
 
 def _factor(xx: Matrix, penalty: Matrix) -> Matrix:
-    """The lower triangle L with L Lᵀ = xx + penalty; what is above it is not looked at."""
-    gram = xx.copy()
-    gram.flat[:: len(gram) + 1] += penalty
-    upper, failed = dpotrf(gram.T, lower=0, clean=0, overwrite_a=1)  # the transpose is in the order of LAPACK
-    if not failed:
-        return np.asarray(upper).T
-    gram = xx.copy()
-    gram.flat[:: len(gram) + 1] += penalty
-    return factor(gram, 0.0)
+    """The lower triangle L with L Lᵀ = xx + penalty, in the order of LAPACK; what is above it is not looked at."""
+    gram = np.array(xx.T, order="F")
+    gram.reshape(-1, order="A")[:: len(gram) + 1] += penalty
+    lower, failed = dpotrf(gram, lower=1, clean=0)
+    return np.asfortranarray(factor(gram, 0.0)) if failed else np.asarray(lower)
 
 
 def _whole(lower: Matrix, asked: Matrix, product: Matrix, sizes: Ids) -> Matrix:
     """The answers from one factor, where all steps ahead see the same."""
-    return np.asarray(dpotrs(lower.T, asked, lower=0)[0].T @ product)
+    return np.asarray(dpotrs(lower, asked, lower=1)[0].T @ product)
 
 
 def _by_steps(lower: Matrix, asked: Matrix, product: Matrix, sizes: Ids) -> Matrix:
@@ -208,10 +204,10 @@ def _by_steps(lower: Matrix, asked: Matrix, product: Matrix, sizes: Ids) -> Matr
 
 
 def forward(lower: Matrix, given: Matrix) -> Matrix:
-    """L⁻¹ given; the transpose of a triangle is in the order that LAPACK wants."""
-    return np.asarray(dtrtrs(lower.T, given, lower=0, trans=1)[0])
+    """L⁻¹ given."""
+    return np.asarray(dtrtrs(lower, given, lower=1)[0])
 
 
 def backward(lower: Matrix, half: Matrix) -> Matrix:
     """Lᵀ⁻¹ half."""
-    return np.asarray(dtrtrs(lower.T, half, lower=0)[0])
+    return np.asarray(dtrtrs(lower, half, lower=1, trans=1)[0])
