@@ -8,7 +8,7 @@ from sklearn.base import clone
 import timelike as tl
 from naive import forecasting as naive
 from timelike.forecast import Ridge
-from timelike.forecast.baselines import lagged, ridge, rolling, smoother
+from timelike.forecast.baselines import growing, lagged, ridge, rolling, smoother
 from timelike.forecast.windows import known_after, windows_at
 
 RNG = np.random.default_rng(0)
@@ -212,6 +212,85 @@ class TestRolling:
         model = Ridge(lags=3, alpha=1.0).fit(cut(train, 20))
         found = model._rolling(tl.Sequences(train), windows, 2)
         np.testing.assert_allclose(found, refitted(model, train, windows, 2), rtol=1e-8)
+
+    def both_ways(self, monkeypatch, model, train, windows, horizon, atol=0.0):
+        """By a factorisation at every cut, and by one for several, beside naive refits."""
+        naive_ones = refitted(model, train, windows, horizon)
+        for few in (0, 10**9):  # every question is few enough for updates, or none is
+            monkeypatch.setattr(growing, "_FEW", few)
+            found = model._rolling(tl.Sequences(train), windows, horizon)
+            np.testing.assert_allclose(found, naive_ones, rtol=1e-8, atol=atol)
+
+    @pytest.mark.parametrize("step", [1, 3, 7])
+    @pytest.mark.parametrize("lengths", [(90,), (90, 84, 61), (70, 70, 70, 12)])
+    def test_both_ways_are_refits_whatever_the_step_and_the_lengths(self, monkeypatch, step, lengths):
+        train = series(*lengths)
+        ends = [(item, n) for item, length in enumerate(lengths) for n in range(length - 4, 39, -step)]
+        windows = self.windows(train, ends)
+        model = Ridge(lags=3, alpha=0.4).fit(cut(train, 40))
+        self.both_ways(monkeypatch, model, train, windows, 4)
+
+    def test_both_ways_are_refits_where_the_lags_just_suffice(self, monkeypatch):
+        train = series(26, 23)
+        windows = self.windows(train, [(0, n) for n in range(9, 23)] + [(1, n) for n in range(9, 20)])
+        model = Ridge(lags=6, alpha=1.0).fit(cut(train, 9))  # one window in each sequence at the first origin
+        self.both_ways(monkeypatch, model, train, windows, 3)
+
+    def test_both_ways_are_refits_of_equal_values_and_constant_channels(self, monkeypatch):
+        rng = np.random.default_rng(2)
+        train = [rng.integers(0, 2, (60, 3)).astype(float), np.ones((50, 3))]
+        train[0][:, 1] = train[1][:, 1] = 7.1
+        windows = self.windows(train, [(item, n) for item in (0, 1) for n in range(20, 47)])
+        model = Ridge(lags=4, alpha=1.0).fit(cut(train, 20))
+        self.both_ways(monkeypatch, model, train, windows, 3, atol=1e-11)
+        found = model._rolling(tl.Sequences(train), windows, 3)
+        np.testing.assert_allclose(found[..., 1], 7.1, rtol=1e-12)
+
+    def test_both_ways_are_refits_where_scales_grow_a_thousandfold(self, monkeypatch):
+        train = series(80, 70)
+        train[0][40:, 0] = 1000 * train[0][40:, 0] - 3000
+        train[1][:50, 1] = 2.5  # flat, and only then a channel that moves
+        windows = self.windows(train, [(item, n) for item in (0, 1) for n in range(30, 66)])
+        model = Ridge(lags=3, alpha=2.0).fit(cut(train, 30))
+        self.both_ways(monkeypatch, model, train, windows, 3)
+
+    @pytest.mark.parametrize("alpha", [1e-6, 1e4])
+    def test_both_ways_are_refits_with_hardly_any_penalty_and_with_a_great_one(self, monkeypatch, alpha):
+        train = series(90, channels=3)
+        windows = self.windows(train, [(0, n) for n in range(50, 85)])
+        model = Ridge(lags=8, alpha=alpha).fit(cut(train, 50))
+        self.both_ways(monkeypatch, model, train, windows, 5)
+
+    def test_origins_asked_twice_and_in_any_order_are_answered_in_that_order(self, monkeypatch):
+        train = series(60, 60)
+        windows = self.windows(train, [(1, 50), (0, 30), (0, 50), (1, 30), (0, 50), (0, 41)])
+        model = Ridge(lags=2, alpha=1.0).fit(cut(train, 30))
+        self.both_ways(monkeypatch, model, train, windows, 2)
+
+    def test_known_channels_are_seen_up_to_each_step_from_every_origin(self):
+        train = series(60, 50, channels=3)
+        train[0][:, 1] = np.round(train[0][:, 1])
+        windows = self.windows(train, [(item, n) for item in (0, 1) for n in range(20, 46, 5)])
+        model = Ridge(lags=2, alpha=0.1, known=[1, 2]).fit(cut(train, 20))
+        known = known_after(model.cells_, tl.Sequences(train), windows, 4)
+        found = model._rolling(tl.Sequences(train), windows, 4, known)
+        np.testing.assert_allclose(found, refitted(model, train, windows, 4, known), rtol=1e-8)
+
+    def test_few_windows_at_a_time_change_nothing(self, monkeypatch):
+        train = series(90)
+        windows = self.windows(train, [(0, n) for n in range(40, 86)])
+        model = Ridge(lags=20, alpha=1.0).fit(cut(train, 40))
+        whole = model._rolling(tl.Sequences(train), windows, 4)
+        monkeypatch.setattr(growing, "_TOGETHER", 5)
+        np.testing.assert_allclose(model._rolling(tl.Sequences(train), windows, 4), whole, rtol=1e-10)
+
+    def test_many_refits_take_few_factorisations(self, monkeypatch):
+        calls, factor = [], growing._factor
+        monkeypatch.setattr(growing, "_factor", lambda *given: calls.append(1) or factor(*given))
+        train = series(600)
+        windows = self.windows(train, [(0, n) for n in range(480, 580)])
+        Ridge(lags=24, alpha=1.0).fit(cut(train, 480))._rolling(tl.Sequences(train), windows, 12)
+        assert 1 < len(calls) < 10
 
     def test_frames_too_large_to_add_up_are_fitted_one_by_one(self, monkeypatch):
         train = series(40, 30)

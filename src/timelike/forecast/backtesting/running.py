@@ -116,7 +116,9 @@ def backtest(
         sides[1].name += " (baseline)"
     plan = _plan(sequences, sides, asked, whole(n_windows, "n_windows", 1), whole(step, "step", 1))
     call = repr((asked, n_windows, step, again, list(judges), _NUMBERS, _AT_ONCE))
-    identity = {"data": of_data(sequences), "model": of_model(model), "baseline": of_model(rival), "call": call}
+    identity = {}
+    if checkpoint is not None:  # all data must be read for it
+        identity = {"data": of_data(sequences), "model": of_model(model), "baseline": of_model(rival), "call": call}
     kept = Kept(checkpoint, identity, random_state)
     run = _Run(sequences, cells, sides, plan, asked, judges, kept)
     return run.backtest(step, flag(progress, "progress"))
