@@ -2,8 +2,8 @@
 
 It is that of the extra `bench`, or that of another environment, whose Python `--statsforecast` or
 `$TIMELIKE_STATSFORECAST` names. A model is chosen and fitted once, on the last 700 steps of what ours learn from, and
-goes on from every origin (`forward`) with the 700 steps before it. Its intervals are told twice: its own of 80 %, and its
-point forecasts with errors of the same calibration windows as ours have.
+goes on from every origin (`forward`) with the 700 steps before it. Its intervals are told twice: its own of 80 %, and
+its point forecasts with errors of the same calibration windows as ours have.
 """
 
 from __future__ import annotations

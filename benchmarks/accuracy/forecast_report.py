@@ -40,8 +40,8 @@ nothing was chosen by what is shown. CRPS is twice the mean pinball loss of the 
 the same for all; MASE is the absolute error in units of the mean change from one step to the next in the past;
 coverage and width are of intervals of 80 %. Brackets: 95 % intervals of `backtest`, from blocks of windows. `DLinear`
 is ours (one linear map for a moving mean and one for the rest), trained for as many seconds as `Separation` was.
-AutoETS, AutoTheta and AutoARIMA are statsforecast's: a model is chosen and fitted once on the last 700 steps of the training and
-goes on from every origin, calibrated as ours are; what its own intervals cover is told beside."""
+AutoETS, AutoTheta and AutoARIMA are statsforecast's: a model is chosen and fitted once on the last 700 steps of the
+training and goes on from every origin, calibrated as ours are; what its own intervals cover is told beside."""
 
 
 # --- the gate
