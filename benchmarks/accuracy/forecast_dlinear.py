@@ -38,7 +38,7 @@ class Network(nn.Module):
 
 
 class DLinear(Forecaster):
-    """For one channel and one horizon, trained for so many seconds or steps, whichever are over first."""
+    """For one channel and one horizon, trained until processor seconds or steps are over, whichever is first."""
 
     def __init__(
         self, *, lookback: int, horizon: int, seconds: float, steps: int = 100_000, random_state: int = 0
@@ -60,11 +60,11 @@ class DLinear(Forecaster):
         self.steps_ = self._trained(learned, judged)
 
     def _trained(self, learned: Tensor, judged: Tensor) -> int:
-        network, end = self.network_, time.perf_counter() + self.seconds
+        network, end = self.network_, time.process_time() + self.seconds
         adam = torch.optim.Adam(network.parameters(), lr=RATE)
         best: tuple[float, dict[str, Any]] = (np.inf, {})
         taken = 0
-        while taken < self.steps and (time.perf_counter() < end or not best[1]):
+        while taken < self.steps and (time.process_time() < end or not best[1]):
             rows = torch.randint(len(learned), (BATCH,))
             loss = self._error(learned[rows])
             adam.zero_grad()

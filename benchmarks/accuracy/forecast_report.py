@@ -39,7 +39,7 @@ All methods are at their defaults but for what their names say. The first 60 % o
 nothing was chosen by what is shown. CRPS is twice the mean pinball loss of the quantiles 0.05 … 0.95 after calibration,
 the same for all; MASE is the absolute error in units of the mean change from one step to the next in the past;
 coverage and width are of intervals of 80 %. Brackets: 95 % intervals of `backtest`, from blocks of windows. `DLinear`
-is ours (one linear map for a moving mean and one for the rest), trained for as many seconds as `Separation` was.
+is ours (one linear map for a moving mean and one for the rest), trained for as many processor seconds as `Separation`.
 AutoETS, AutoTheta and AutoARIMA are statsforecast's: a model is chosen and fitted once on the last 700 steps of the
 training and goes on from every origin, calibrated as ours are; what its own intervals cover is told beside."""
 
@@ -85,7 +85,7 @@ def _series(rows: Rows, name: str) -> str:
 
 {SERIES[name]} {" and ".join(map(str, windows))} windows; the best CRPS first.{said}
 
-{table([*head, "seconds of training"], lines)}"""
+{table([*head, "processor seconds of training"], lines)}"""
 
 
 def _names(found: list[Found]) -> list[str]:
