@@ -13,20 +13,26 @@ from numpy.typing import NDArray
 from ..models import options
 from ..sequences import Sequences
 from ..sequences.moments import Moments
-from ..train import Objective, OneCycle, Trained
+from ..train import Linear, Objective, OneCycle, Trained
 from .base import Forecaster, drawn_from
 from .chunks import Chunks, Material, spans_of
 from .ticks import time_steps
 
-Schedules = Literal["cycle", "constant"]
+Schedules = Literal["cycle", "constant", "linear"]
 Output = Literal["auto", "linear", "sigmoid"]
 
 _PASSES, _USUAL = 20, (500, 2000)  # through the chunks; steps between these
 _SECONDS = 120.0
 _LOOKS = 20  # at what is held out
 _SPARE = 20  # sequences from which on some can be spared to judge by
-_AHEAD = 20  # steps after the conditioning ones, of a chunk
 _UNEVEN = 0.01  # of a usual step, beyond which the clock counts
+
+
+def averages(value: Any, name: str) -> tuple[float, float]:
+    """Adam's two rates of decay."""
+    if not isinstance(value, tuple | list) or len(value) != 2 or not all(0 <= float(one) < 1 for one in value):
+        raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
+    return float(value[0]), float(value[1])
 
 
 class LatentForecaster(Forecaster, Trained):
@@ -51,6 +57,7 @@ class LatentForecaster(Forecaster, Trained):
     known_moments_: Moments | None
 
     _counts_steps: ClassVar[bool] = False
+    _ahead_of_them: ClassVar[int] = 20  # steps of a chunk after the conditioning ones
     _between: ClassVar[bool] = True
 
     # --- learning ----------------------------------------------------------------------------------------------------
@@ -160,7 +167,7 @@ class LatentForecaster(Forecaster, Trained):
             )
         if self.chunk is None:
             usual = int(np.quantile(sequences.lengths, 0.25))  # three of four sequences can give such a chunk
-            return max(least, min(self.conditioning + _AHEAD, usual))
+            return max(least, min(self.conditioning + self._ahead_of_them, usual))
         if not least <= self.chunk <= longest:
             raise ValueError(
                 f"chunk={self.chunk}: expected between {least} (conditioning, and what follows) and {longest}, the "
@@ -186,8 +193,8 @@ class LatentForecaster(Forecaster, Trained):
         steps = int(np.clip(_PASSES * batches, *_USUAL)) if self.max_steps is None else self.max_steps
         seconds = _SECONDS if self.max_steps is None and self.max_time is None else self.max_time
         found: dict[str, Any] = {"max_steps": steps, "max_time": seconds}
-        if self.schedule == "cycle":
-            found["schedule"] = OneCycle()
+        if self.schedule != "constant":
+            found["schedule"] = OneCycle() if self.schedule == "cycle" else Linear()
         if objective.validates:
             every = max(1, steps // _LOOKS)
             found |= {"validate_every": every, "patience": -(-(self.patience or steps) // every)}

@@ -132,6 +132,36 @@ class Steps(Schedule):
         return float(self.by ** (step // self.every))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Linear(Schedule):
+    """As it is for most of the steps, then straight down to 0 over the last `share` of them.
+
+    >>> [Linear(share=0.5).factor(step, 8, History()) for step in range(9)]
+    [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
+    """
+
+    share: float = 0.1
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is not None:
+            whole(self.steps, "steps", 1)
+        real(self.share, "share", 0, 1, above=0)
+
+    def check(self, horizon: int | None) -> None:
+        """A fall needs to know where it ends."""
+        if self.steps is None and horizon is None:
+            raise ValueError(
+                "schedule=Linear() does not know how many steps there will be: give it steps, max_steps or max_time"
+            )
+
+    def factor(self, step: int, horizon: int | None, history: History) -> float:
+        """Level, then down."""
+        ends = [steps for steps in (self.steps, horizon) if steps is not None]
+        left = 1 - min(1.0, step / min(ends)) if ends else 1.0
+        return min(1.0, left / self.share)
+
+
 Watched = Literal["auto", "loss", "score"]
 
 

@@ -19,19 +19,13 @@ from ...train.processes import Accelerator, Precision
 from ..cells import Known, check_known
 from ..chunks import Material
 from ..dynamics import SOLVERS
-from ..latent import LatentForecaster, Output, Schedules
+from ..latent import LatentForecaster, Output, Schedules, averages
 from .answering import Answering
 from .network import Codec, Combine, SeparationNetwork
 from .objective import Separating, Weights
 from .presets import PRESETS
 
 Codecs = Literal["auto", "perceptron", "dcgan", "vgg", "resnet"]
-
-
-def _averages(value: Any, name: str) -> tuple[float, float]:
-    if not isinstance(value, tuple | list) or len(value) != 2 or not all(0 <= float(one) < 1 for one in value):
-        raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
-    return float(value[0]), float(value[1])
 
 
 class Separation(Answering, LatentForecaster):
@@ -151,7 +145,7 @@ class Separation(Answering, LatentForecaster):
     drawn = options.one_of("torch", "thesis", role="training")
     known = options.maybe(Option(check_known))
     scale = options.real(above=0)
-    betas: Option[Any] = Option(_averages, "training")
+    betas: Option[Any] = Option(averages, "training")
 
     network_: SeparationNetwork
 
