@@ -49,8 +49,8 @@ def body(rows: Rows, about: About) -> str:
         return "No row is finished yet."
     versions = [name for name in TITLES if having(rows, dataset=name)]
     parts = [
-        f"{told(rows)} The machine was shared: seconds are those of a busy one, and "
-        "networks at their defaults have the steps of a quiet one, which needs less than the two minutes they are given.",
+        f"{told(rows)} The machine was shared: seconds are those of a busy one, and networks at their defaults have "
+        "the steps of a quiet one, which needs less than the two minutes they are given.",
         about.made,
     ]
     parts += [_version(rows, name, about) for name in versions]

@@ -1,0 +1,112 @@
+"""The heat equation's separable solution (eq. 5.4 of the thesis) as an exact test of the product of w and y.
+
+    python -m benchmarks.papers.separation.heat
+
+A cooling bar, u(p, t) = μ sin(kπp) · exp(−(kπ)²t): with one mode the solution is a function of space times one of time.
+300 bars of 30 steps with k up to 3; 60 others are asked about, 5 frames seen, 25 forecast. `w explains space` is the
+share of the variance of μ sin(kπp) that a linear map of w explains on the bars asked about; `y explains time` that of
+the logarithm of exp(−(kπ)²t), which is −(kπ)²t, by a linear map of y along all times; both with the other way round.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from benchmarks.papers.results import Found, Trial
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.separation import heat_report as report
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
+
+import timelike as tl
+from timelike.forecast import Analog, Persistence, Ridge
+from timelike.sequences import generate
+
+N_TRAIN, N_TEST, LENGTH, SIZE, HIGHEST, PAST = 240, 60, 30, 32, 3, 5
+STEPS = 1500
+NETWORKS: dict[str, dict[str, Any]] = {
+    "Separation, product": {"combine": "multiply"},
+    "Separation": {},
+    "Separation, without w": {"content": False},
+}
+
+
+def bars(seed: int) -> generate.Heat:
+    """All bars; the last ones are asked about."""
+    return generate.heat(N_TRAIN + N_TEST, LENGTH, size=SIZE, interval=0.002, highest=HIGHEST, random_state=seed)
+
+
+def explained(inputs: NDArray[Any], targets: NDArray[Any]) -> float:
+    """The share of variance that a linear map explains on the second half of the rows, learned on the first."""
+    half = len(inputs) // 2
+    model = LinearRegression().fit(inputs[:half], targets[:half])
+    left = np.square(targets[half:] - model.predict(inputs[half:])).sum()
+    return float(1 - left / np.square(targets[half:] - targets[half:].mean(axis=0)).sum())
+
+
+class HeatTable(Program[Trial]):
+    """Errors against the exact solution, and what w and y know."""
+
+    paper, table, holds, without_data = "separation", "heat", "nothing: bars are made", True
+    title = "Separation of variables: the heat equation"
+
+    def planned(self) -> Iterator[Trial]:
+        for seed in range(self.given.seeds):
+            names = ("Persistence", "Ridge", "nearest past", *NETWORKS)
+            yield from (Trial("heat", name, seed) for name in names)
+
+    def work(self, row: Trial) -> Found:
+        made = bars(row.seed)
+        every = np.stack(list(made.sequences)).astype(np.float32)
+        train, asked = every[:N_TRAIN], every[N_TRAIN:]
+        model = self._model(row).fit(train)
+        truth = asked[:, PAST:]
+        forecast = model.predict(asked[:, :PAST], LENGTH - PAST).mean
+        error = float(np.mean(np.square(forecast - truth, dtype=np.float64)))
+        found: Found = {"error": error, "relative": error / float(np.mean(np.square(truth, dtype=np.float64)))}
+        if row.method in NETWORKS and model.content:
+            found |= self._known(model, made, asked)
+        return found
+
+    def _model(self, row: Trial) -> Any:
+        if row.method in NETWORKS:
+            steps = 3 if self.quick else STEPS
+            return tl.Separation(**NETWORKS[row.method], max_steps=steps, random_state=row.seed, progress=False)
+        kinds = {"Persistence": Persistence(), "Ridge": Ridge(lags=PAST), "nearest past": Analog(k=1, window=PAST)}
+        return kinds[row.method]
+
+    def _known(self, model: Any, made: generate.Heat, asked: NDArray[np.float32]) -> Found:
+        """What a linear map of w, and of y, says about space and time."""
+        code = model.encode(asked)[:, : model.n_content]
+        states = np.stack(list(model.states(asked)))
+        space = made.space[N_TRAIN:, 0]
+        passed = np.log(made.time[N_TRAIN:, 0])
+        n_times = states.shape[1]
+        flat, clock = states.reshape(-1, states.shape[-1]), passed[:, :n_times].reshape(-1, 1)
+        still = np.repeat(code, n_times, axis=0)
+        wide = np.repeat(space, n_times, axis=0)
+        return {
+            "w space": explained(code, space),
+            "w time": explained(still, clock),
+            "y space": explained(flat, wide),
+            "y time": explained(flat, clock),
+        }
+
+    def seconds(self, row: Trial) -> float:
+        return 25.0 if row.method in NETWORKS else 1.0
+
+    def kind(self, row: Trial) -> str:
+        return "network" if row.method in NETWORKS else "simple"
+
+    def said(self, found: Found) -> str:
+        return f"{found['relative']:.3g} of the power of what came"
+
+    def body(self) -> str:
+        return report.body(self.rows)
+
+
+if __name__ == "__main__":
+    sys.exit(HeatTable.main())
