@@ -118,7 +118,7 @@ class Forecasts(Program[Asked]):
 
     def said(self, found: Found) -> str:
         if found["part"] == "gate":
-            return f"{found['ratio']:.2f} of the better simple forecast, covers {found['coverage']:.1%}"
+            return ", ".join(f"{span} {found[span]['ratio']:.2f} of the better simple forecast" for span in gate.SPANS)
         return f"CRPS {found['crps']:.4g}, MSE {found['mse'][0]:.4g}, covers {found['coverage'][0]:.1%}"
 
     def body(self) -> str:

@@ -51,19 +51,31 @@ def _gate(rows: Rows) -> str:
     found = having(rows, part="gate")
     if not found:
         return ""
-    lines = [
-        [str(row["seed"]), *(f"{error:.4f}" for error in (row["mse"], *row["simple"].values(), row["ratio"]))]
-        for row in found
-    ]
-    lines = [[*line, f"{100 * row['coverage']:.1f} %"] for line, row in zip(lines, found, strict=True)]
-    met = all(row["ratio"] <= 0.5 and 0.7 <= row["coverage"] <= 0.9 for row in found)
+    head = ["seed", "steps", "Separation", *found[0]["within"]["simple"], "ratio", "coverage"]
+    spans = {"within": "t+1…t+20", "after": "t+21…t+30"}
+    lines = [_gated(row, span, title) for row in found for span, title in spans.items()]
     return f"""## The first gate
 
 200 series of 12 noisy sine channels (periods are shared, phases and amplitudes are not), 400 steps of training: half
-the error of the better of persistence and the training mean, and intervals of 80 % that cover 70–90 %.
-**{"Met" if met else "NOT MET"}** in {len(found)} {"seed" if len(found) == 1 else "seeds"}.
+the error of the better of persistence and the training mean, and intervals of 80 % that cover 70–90 %. The gate names
+no horizon. `Separation` learns by default from chunks that go 20 steps beyond the conditioning ones; its first run here
+was judged over 30 steps together and failed, so that both spans are told apart. Within the trained length it is
+**{_passed(found, "within")}** in {len(found)} {"seed" if len(found) == 1 else "seeds"}, after it
+**{_passed(found, "after")}**.
 
-{table(["seed", "Separation", *found[0]["simple"], "ratio", "coverage"], lines)}"""
+{table(head, lines)}"""
+
+
+def _gated(row: Found, span: str, title: str) -> list[str]:
+    said = row[span]
+    errors = [f"{error:.4f}" for error in (said["mse"], *said["simple"].values(), said["ratio"])]
+    return [str(row["seed"]), title, *errors, f"{100 * said['coverage']:.1f} %"]
+
+
+def _passed(found: list[Found], span: str) -> str:
+    return (
+        "met" if all(row[span]["ratio"] <= 0.5 and 0.7 <= row[span]["coverage"] <= 0.9 for row in found) else "NOT MET"
+    )
 
 
 # --- a series
