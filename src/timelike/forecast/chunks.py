@@ -78,7 +78,7 @@ class Chunks(Objective):
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam; with decay of weights, decoupled."""
         return torch.optim.AdamW(
-            self.module.parameters(), lr=self.learning_rate, betas=self.betas, weight_decay=self.decay
+            self.module.parameters(), lr=self.learning_rate, betas=self.betas, weight_decay=self.decay, fused=True
         )
 
     def identity(self) -> dict[str, str | int]:

@@ -8,6 +8,8 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
+from .unrolling import suits, unrolled
+
 Solver = Literal["residual", "gru", "euler", "midpoint", "heun3", "rk4", "explicit_adams", "implicit_adams", "bosh3"]
 Solver = Literal[Solver, "fehlberg2", "adaptive_heun", "dopri5", "dopri8"]  # type: ignore[misc]
 SOLVERS: tuple[str, ...] = get_args(Solver)
@@ -67,6 +69,20 @@ class Residual(Dynamics):
     def __init__(self, blocks: list[nn.Module], n_blocks: int) -> None:
         super().__init__()
         self.blocks, self.parts = nn.ModuleList(blocks), n_blocks
+
+    def forward(
+        self,
+        y: Tensor,
+        spans: Tensor,
+        forcing: Tensor | None = None,
+        *,
+        frames: int = 1,
+        parts: int | None = None,
+    ) -> Tensor:
+        """States (batch, step × frames, *state); in training by steps that keep only what their gradients need."""
+        if spans.shape[1] and suits(self.blocks, y):
+            return unrolled(self.blocks, y, spans, forcing, parts or self.parts, self.parts, frames)
+        return super().forward(y, spans, forcing, frames=frames, parts=parts)
 
     def moved(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
         """Euler's method."""
