@@ -46,13 +46,15 @@ CELLS: dict[str, Any] = {
     "n_state": 4,
     "dynamics_hidden": 32,
 }
+LINEAR: dict[str, Any] = {"layers": 0, "decoder_layers": 0, "dynamics_hidden": 8}
 CANDIDATES: dict[str, dict[str, Any]] = {
     "cells": CELLS,
     "cells, without w": CELLS | {"content": False},
     "cells, 500 steps": CELLS | {"max_steps": 500},
-    "cells, without w, 500 steps": CELLS | {"content": False, "max_steps": 500},
+    "cells, linear codecs": CELLS | LINEAR,
+    "cells, linear codecs, 500 steps": CELLS | LINEAR | {"max_steps": 500},
+    "cells, linear codecs, without w": CELLS | LINEAR | {"content": False, "max_steps": 300},
     "cells, without w, 500 steps, decay": CELLS | {"content": False, "max_steps": 500, "decay": 1.0},
-    "cells, 500 steps, decay": CELLS | {"max_steps": 500, "decay": 1.0},
     "cells, two frames": CELLS | {"conditioning": 2, "chunk": 2 + HORIZON},
     "fields": FIELDS,
 }

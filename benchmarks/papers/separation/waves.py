@@ -42,14 +42,6 @@ class Waves(Program[Trial]):
         if row.method.startswith(methods.CHOSEN):
             yield from (one for one in self.planned() if one.dataset == row.dataset and _tries(one))
 
-    def lacks(self, row: Trial) -> str:
-        if row.method.startswith(methods.CHOSEN) and self._chosen(row.dataset) is None and not self._will_try(row):
-            return "no setting has been tried on training sequences held out"
-        return ""
-
-    def _will_try(self, row: Trial) -> bool:
-        return any(True for _ in self.needs(row))
-
     def work(self, row: Trial) -> Found:
         given = _problem(row.dataset, row.seed, self._size())
         if _tries(row):
@@ -77,9 +69,17 @@ class Waves(Program[Trial]):
         steps = self.steps
         if name.startswith(methods.PRESET):
             steps = None if full else self.preset_steps
-        chosen = methods.CANDIDATES[self._chosen(row.dataset) or "defaults"]
         scale = 1.0 if full else methods.SCALE
-        return methods.separation(name, row.seed, self.preset, QUICK if self.quick else steps, chosen, scale)
+        steps = QUICK if self.quick else steps
+        return methods.separation(name, row.seed, self.preset, steps, self._settings(row), scale)
+
+    def _settings(self, row: Trial) -> dict[str, Any]:
+        if not row.method.startswith(methods.CHOSEN):
+            return {}
+        chosen = self._chosen(row.dataset)
+        if chosen is None:
+            raise ValueError(f"no setting has been tried for {row.dataset}: run its rows '{methods.HELD_OUT}…' first")
+        return methods.CANDIDATES[chosen]
 
     def _chosen(self, version: str) -> str | None:
         return methods.best(ResultFile(self.given.results).rows, version)  # another process may have tried some
