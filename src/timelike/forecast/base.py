@@ -77,6 +77,11 @@ class Forecaster(Model):
     def _takes_missing(self) -> bool:
         return True  # as masked cells, which the cells refuse where they change
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False  # scikit-learn means by it that any value may be missing at any time
+        return tags
+
     @abstractmethod
     def _conditioning(self) -> int:
         """How many steps of a past are needed."""

@@ -138,7 +138,7 @@ def _position(one: int | str, n_channels: int, names: Sequence[str] | None) -> i
 
 def check_known(value: Any, name: str) -> Any:
     """A list of channels, each a name or a position."""
-    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+    if isinstance(value, str) or not isinstance(value, Sequence):
         raise TypeError(f"{name}={value!r}: expected a list of channels, such as {name}=['hour'] or {name}=[3]")
     for one in value:
         if isinstance(one, bool) or not isinstance(one, str | int | np.integer):

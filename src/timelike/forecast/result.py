@@ -21,7 +21,7 @@ _FEW = 2  # samples without which there is no spread
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Forecast:
-    """Futures of some pasts; an array of it is its mean.
+    """Futures of some pasts; as an array it is its mean, which `shape` and `[...]` are about too.
 
     `samples` (sample, item, step, *frame) are the futures, `step` counting `horizon × frames_per_step` frames; `past`
     what they follow; `times` (item, step) when each frame is, or None; `calibration` the errors that `calibrate` found,
@@ -47,6 +47,14 @@ class Forecast:
 
     def __len__(self) -> int:
         return int(self.samples.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the mean: (item, step, *frame)."""
+        return self.samples.shape[1:]
+
+    def __getitem__(self, where: Any) -> Any:
+        return self.mean[where]
 
     def __repr__(self) -> str:
         n_samples, n_items, n_steps, *frame = self.samples.shape

@@ -16,6 +16,7 @@ from ..dynamics import SOLVERS, Dynamics, Gated, Residual, Solved
 
 Codec = Literal["perceptron", "dcgan", "vgg", "resnet"]
 Combine = Literal["concatenate", "multiply"]
+_MOST_BLOCKS = 1000  # of a step; the thesis has three
 
 
 class Content(NamedTuple):
@@ -159,6 +160,8 @@ def _dynamics(
     n_state: int, n_known: int, solver: str, blocks: int, tied: bool, hidden: int, gain: float, maps: bool
 ) -> Dynamics:
     one_of(solver, "solver", SOLVERS)
+    if whole(blocks, "blocks", 1) > _MOST_BLOCKS:
+        raise ValueError(f"blocks={blocks}: expected at most {_MOST_BLOCKS}")
     if solver == "gru":
         return Gated(n_state, n_known)
 
