@@ -60,6 +60,11 @@ for name, model, target, verbs in (
     ("classifier", tl.EmbeddingClassifier(random_state=0), None, ("predict", "predict_proba")),
     ("numbers", tl.EmbeddingRegressor(random_state=0), np.arange(8) / 4, ("predict",)),
     ("statistics", tl.StatisticsEncoder(), None, ("encode", "pairwise")),
+    *((f"forecast {one}", getattr(tl.forecast, one)(), None, ("predict",)) for one in ("Persistence", "Mean", "DMD")),
+    ("forecast SeasonalNaive", tl.forecast.SeasonalNaive(period=2), None, ("predict",)),
+    ("forecast Ridge", tl.forecast.Ridge(lags=2), None, ("predict",)),
+    ("forecast AR", tl.forecast.AR(order=2), None, ("predict",)),
+    ("forecast Analog", tl.forecast.Analog(k=2, window=2), None, ("predict",)),
     ("pipeline", make_pipeline(tl.ElasticKernel("dtw"), tl.Neighbors("euclidean")), X.labels, ("predict",)),
 ):
     model.fit(X, target)
@@ -132,9 +137,10 @@ def told(program, folder):
     return facts
 
 
-def test_neighbours_clusters_and_kernels_are_fitted_saved_and_loaded(tmp_path):
+def test_neighbours_clusters_kernels_and_forecasts_are_fitted_saved_and_loaded(tmp_path):
     facts = told(MODELS, tmp_path)
     wanted = {"neighbors", "chosen", "regressor", "means", "medoids", "kernel", "pipeline"}
+    wanted |= {f"forecast {name}" for name in ("Persistence", "Mean", "DMD", "Ridge", "AR", "Analog", "SeasonalNaive")}
     kept = {f"{name} kept" for name in ("neighbors", "chosen", "regressor", "kernel", "pipeline")}
     assert facts.keys() >= wanted | kept | {"words"}
     assert [name for name, held in facts.items() if held is not True] == []

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
-from contract.discover import MATRICES, MODELS, SINGLE, VERBS, answers, data, fitted, small, targets
+from contract.discover import FORECASTERS, MATRICES, MODELS, SINGLE, VERBS, answers, data, fitted, small, targets
 from timelike.encode import Encoder
 from timelike.metric import Comparer
 from timelike.train import Trained
@@ -34,7 +34,8 @@ def learn(model, X):
 
 def test_there_are_estimators_of_every_room_to_test():
     assert {tl.Neighbors, tl.KMeans, tl.ElasticKernel, tl.EmbeddingClassifier, tl.CausalEncoder, tl.TAP} < set(MODELS)
-    assert {kind.__module__.split(".")[1] for kind in MODELS} >= {"recognize", "encode", "metric"}
+    assert {tl.forecast.Persistence, tl.forecast.Ridge, tl.Separation} < set(FORECASTERS)
+    assert {kind.__module__.split(".")[1] for kind in MODELS} >= {"recognize", "encode", "metric", "forecast"}
 
 
 @pytest.mark.parametrize("kind", MODELS)
