@@ -57,7 +57,9 @@ class Look(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Codes, and the maps of the stages for skips."""
-        x, seen = laid_out(self.shape.pad(x)), []
+        x, seen = self.shape.pad(x), []
+        if self.kind != "resnet":  # of whose convolutions of 1 × 1 torch 2.13 dies with 5 channels side by side
+            x = laid_out(x)
         for stage, layers in enumerate(self.stages):
             x = layers(x)
             seen.append(x)
