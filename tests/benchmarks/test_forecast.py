@@ -174,6 +174,24 @@ def test_damped_anomalies_are_those_of_a_loop(sea, each):
     assert np.isnan(found[:, :, 1, 2]).all()
 
 
+def test_a_regression_on_what_says_nothing_more_is_the_damped_anomaly():
+    rng = np.random.default_rng(1)
+    whole = np.repeat(np.repeat(rng.standard_normal((40, 1, 1)), 4, axis=1), 6, axis=2)  # all cells are alike
+    made = sst_data.Sea(whole, 24)
+    np.testing.assert_allclose(sst_methods.regressed(made, globe=True), sst_methods.damped(made, each=False), atol=1e-9)
+
+
+def test_a_regression_uses_months_learned_from_alone(sea):
+    later = sea.temperatures.copy()
+    later[30:] += rng_shift(later[30:].shape)
+    other = sst_data.Sea(later, 24)
+    np.testing.assert_allclose(sst_methods.regressed(sea, globe=True)[:6], sst_methods.regressed(other, globe=True)[:6])
+
+
+def rng_shift(shape):
+    return np.random.default_rng(2).standard_normal(shape)
+
+
 def test_the_mean_of_the_surrounding_leaves_land_out_and_goes_around_the_globe(sea):
     found = sst_data.surrounding(sea.anomalies, 3)
     assert np.isnan(found[:, 1, 2]).all()

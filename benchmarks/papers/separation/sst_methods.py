@@ -19,7 +19,8 @@ ANOMALIES: dict[str, Forecaster] = {
     "Analog": Analog(window=2),
     "DMD": DMD(),
 }
-SIMPLE = ("Climatology", "Damped anomalies", "Damped anomalies, each cell", *TEMPERATURES, *ANOMALIES)
+REGRESSIONS = ("Regression, surroundings", "Regression, surroundings and globe")
+SIMPLE = ("Climatology", "Damped anomalies", "Damped anomalies, each cell", *REGRESSIONS, *TEMPERATURES, *ANOMALIES)
 
 FIELDS: dict[str, Any] = {
     "codec": "dcgan",
@@ -69,6 +70,8 @@ def simple(name: str, sea: Sea) -> Floats:
         return usual
     if name in ANOMALIES:
         return usual + _fields(ANOMALIES[name], sea.anomalies, sea)
+    if name in REGRESSIONS:
+        return usual + regressed(sea, globe=name.endswith("globe"))
     return usual + damped(sea, each=name.endswith("each cell"))
 
 
@@ -82,6 +85,26 @@ def damped(sea: Sea, *, each: bool) -> Floats:
         products, squares = np.nansum(before * later, axis=axis), np.nansum(before * before, axis=axis)
         found.append(last * (products / np.where(squares == 0, 1.0, squares)))
     return np.stack(found, axis=1)
+
+
+def regressed(sea: Sea, *, globe: bool) -> Floats:
+    """Damped anomalies with the mean of those around, and of the whole ocean, beside: linear, no constant.
+
+    The cells of `Separation` see the anomaly and the mean of those around it: this is what a linear map makes of both.
+    """
+    inputs = [sea.anomalies, surrounding(sea.anomalies)]
+    if globe:
+        whole = np.nanmean(sea.anomalies, axis=(1, 2))[:, None, None]
+        inputs.append(np.where(sea.ocean, whole, np.nan))
+    columns = np.stack(inputs, axis=-1)[:, sea.ocean]
+    found = np.full((len(sea.starts), HORIZON, *sea.ocean.shape), np.nan)
+    for step in range(1, HORIZON + 1):
+        before = columns[: sea.learned - step].reshape(-1, len(inputs))
+        later = columns[step : sea.learned, :, 0].ravel()
+        weights = np.linalg.lstsq(before, later, rcond=None)[0]
+        for row, start in enumerate(sea.starts):
+            found[row, step - 1][sea.ocean] = columns[start - 1] @ weights
+    return found
 
 
 def _fields(model: Forecaster, field: Floats, sea: Sea) -> Floats:

@@ -1,4 +1,4 @@
-"""WaveEq-100 of the thesis (table 5.1 and figure C.1) in three versions, beside forecasts that learn little.
+"""WaveEq-100 of the thesis (table 5.1) in three versions, beside forecasts that learn little.
 
     python -m benchmarks.papers.separation.waves100
     python -m benchmarks.papers.separation.waves100 --only noisy --budget 20
