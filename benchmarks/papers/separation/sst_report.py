@@ -26,11 +26,11 @@ def body(rows: Rows) -> str:
     return "\n\n".join([*(part for part in parts if part), THESIS])
 
 
-SEEN = """What was seen. Before this program was written, a few settings of `fields` had been tried by hand on the months
-of this table; the one of the row `fields` is the best of them (0.2197 then), so that its number is flattered. `chosen` was
-chosen by months held out of those learned from, below. Some fifteen further settings were tried by hand on these
-held-out months before the candidates of the list were written down: cells of one channel (0.248 to 0.253), with the
-mean of the whole ocean as a channel (0.32 to 0.34: it tells a network which month it is), other sizes, rates and
+SEEN = """What was seen. Before this program was written, a few settings of `fields` had been tried by hand on the
+months of this table; the one of the row `fields` is the best of them (0.2197 then), so that its number is flattered.
+`chosen` was chosen by months held out of those learned from, below. Some fifteen further settings were tried by hand on
+these held-out months before the candidates of the list were written down: cells of one channel (0.248 to 0.253), with
+the mean of the whole ocean as a channel (0.32 to 0.34: it tells a network which month it is), other sizes, rates and
 decays (0.247 to 0.335), and one of maps (0.27). The best of so many on 24 months is flattered there, which is why the
 months of this table count; its rows were made twice by the same rules, the second time after the library had changed
 and the regressions had been added."""
