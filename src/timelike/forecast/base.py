@@ -65,7 +65,7 @@ class Forecaster(Model):
 
     def _learn_from(self, X: Any) -> Sequences:
         self._refuse_options()
-        sequences = self._read(drawn_from(X, generator(getattr(self, "random_state", None))) if callable(X) else X)
+        sequences = self._read(drawn_from(X, self._rng()) if callable(X) else X)
         self.frame_ = sequences.frame
         doors.keep_size(self, sequences)
         self.cells_ = Cells.of(sequences, self.known)
@@ -73,6 +73,10 @@ class Forecaster(Model):
         self.interval_ = usual_step(sequences)
         self._warn_of_gaps(sequences, "X")
         return sequences
+
+    def _rng(self) -> np.random.Generator:
+        """What is drawn with before learning."""
+        return generator(getattr(self, "random_state", None))
 
     def _takes_missing(self) -> bool:
         return True  # as masked cells, which the cells refuse where they change

@@ -48,6 +48,7 @@ class Chunks(Objective):
     """A loss of chunks of `length` steps; judged by the loss of chunks of sequences that are held out."""
 
     higher_is_better = False
+    item = "chunk"
 
     def __init__(
         self,
@@ -90,6 +91,11 @@ class Chunks(Objective):
         """Every chunk once, in random order; with a source, those of a new draw."""
         material = self.material if self.more is None or epoch == 0 else self.more(rng)
         places = material.places(self.length)
+        if not len(places):
+            raise ValueError(
+                f"what the source X gave has at most {material.lengths.max()} time steps: expected {self.length}, as "
+                "what it gave first is shown so many at a time; let it give longer ones, or set a shorter chunk"
+            )
         for ids in shuffled(len(places), self.batch_size, rng):
             yield Batch(ids, **material.cut(places[ids], self.length), **self._drawn(len(ids), rng))
 

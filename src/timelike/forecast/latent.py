@@ -73,6 +73,9 @@ class LatentForecaster(Forecaster, Trained):
             self._train(self._chunks(length, material, held_out, self._more(X) if callable(X) else None), sequences)
         return self
 
+    def _rng(self) -> np.random.Generator:
+        return Trained._rng(self)  # the same every time where a training may be continued
+
     def _learn(self, sequences: Sequences) -> None:
         raise AssertionError("fit does")
 
@@ -183,6 +186,7 @@ class LatentForecaster(Forecaster, Trained):
             sequences = drawn_from(source, rng)
             self._refuse_frame(sequences.frame, "what the source X gave")
             self.cells_.refuse(sequences, "what the source X gave")
+            self._refuse_range(sequences, "what the source X gave")
             return self._material(sequences)
 
         return drawn
@@ -231,11 +235,16 @@ class LatentForecaster(Forecaster, Trained):
         mean, scale = (torch.from_numpy(np.asarray(moment, np.float32)) for moment in self.moments_)
         return mean, scale
 
-    def _undone(self, frames: NDArray[Any]) -> NDArray[np.float32]:
-        """Frames of the network (..., *frame) in the units of the data, in rows of cells."""
+    def _undone(self, frames: NDArray[Any], kind: Any = np.float32) -> NDArray[Any]:
+        """Frames of the network (..., *frame) in the units of the data and a dtype, in rows of cells.
+
+        They are rounded before that, so that they are the same in any company, and keep their digits beside a mean
+        that is large.
+        """
+        frames = np.asarray(frames, np.float32)
         if not self.squashed_:
             frames = frames * self.moments_.scale + self.moments_.mean
         if self._pictures():
             frames = frames.reshape(*frames.shape[: frames.ndim - len(self.cells_.frame)], -1)
             frames = frames[..., self.cells_.there.ravel()]
-        return np.asarray(frames, np.float32)
+        return np.asarray(frames, kind)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 Pictures = Literal["dcgan", "vgg", "resnet"]
 _STAGES = 4  # that halve a picture, of 64 × 64 to 4 × 4
-_SMALLEST = 4  # pixels of a side at the end
+SMALLEST = 4  # pixels of a side at the end, and at least
 _UNPOOLED = 2  # stages without halving where codes are maps (C.5.2)
 _VGG = (2, 2, 3, 3)  # convolutions of each stage
 
@@ -20,7 +20,7 @@ class Shape:
 
     def __init__(self, height: int, width: int, *, maps: bool) -> None:
         side = min(height, width)
-        self.stages = max(1, min(_STAGES, side.bit_length() - _SMALLEST.bit_length()))
+        self.stages = max(1, min(_STAGES, side.bit_length() - SMALLEST.bit_length()))
         self.halvings = max(1, self.stages - _UNPOOLED) if maps else self.stages
         unit = 2**self.halvings
         self.size, self.padded = (height, width), tuple(-(-length // unit) * unit for length in (height, width))

@@ -39,8 +39,15 @@ class Answering(LatentForecaster):
 
     @torch_threads()
     def _continued(self, past: Sequences, request: Request) -> Futures:
-        found = [self._rolled(some, some, self._ahead(request, rows), request) for rows, some in self._pieces(past)]
-        return Futures(np.concatenate(found))
+        return Futures(self._in_pieces(past, past, request))
+
+    def _in_pieces(self, contents: Sequences, dynamics: Sequences, request: Request) -> NDArray[Any]:
+        """Futures in rows of cells, (item, frame, cell), of a few pasts at a time."""
+        found = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), _kind(dynamics))
+        for rows, moved in self._pieces(dynamics):
+            stays = moved if contents is dynamics else contents[rows]
+            self._roll(stays, moved, self._ahead(request, rows), request, found[rows])
+        return found
 
     def swap(
         self,
@@ -73,11 +80,15 @@ class Answering(LatentForecaster):
             generator(random_state),
         )
         self._refuse_request(request)
+        if request.n_samples > 1:
+            raise ValueError(
+                f"n_samples={n_samples}: {type(self).__name__} has one future for a content and a motion, expected 1; "
+                "errors that `calibrate` finds are those of contents with their own motion"
+            )
         with torch_threads():
-            rows = self._rolled(contents, dynamics, self._ahead(request, slice(None)), request)
-        center = self.cells_.whole(rows)
+            center = self.cells_.whole(self._in_pieces(contents, dynamics, request))
         return Forecast(
-            samples=np.repeat(center[None], request.n_samples, axis=0),
+            samples=center[None],
             past=self.cells_.frames(dynamics),
             times=self._times_after(dynamics, request),
             frames_per_step=request.frames_per_step,
@@ -122,14 +133,14 @@ class Answering(LatentForecaster):
         With `offset` it begins after the first window.
         """
         sequences, network = self._long_enough(X), exact(self.network_)
-        found = []
+        found, kind = [], _kind(sequences)
         for i in range(len(sequences)):
             one = sequences[i : i + 1]
             material, (states,) = self._double(one), self._states(one)
             at = torch.zeros(1, dtype=torch.int64)
             content = network.content_of(*self._window(material, at))
             known = None if material.known is None else material.known[None, -len(states) :]
-            found.append(self._drawn_in_pieces(network, content, torch.from_numpy(states)[None], known)[0])
+            found.append(self._drawn_in_pieces(network, content, torch.from_numpy(states)[None], known, kind)[0])
         lengths = np.array([len(one) for one in found])
         rows = self.cells_.whole(np.concatenate(found))
         clock = None
@@ -194,27 +205,25 @@ class Answering(LatentForecaster):
             moved = network.move(state, material.spans[rows].double(), forcing)
         return moved[:, -1] if size > 1 else state
 
-    def _rolled(
-        self, contents: Sequences, dynamics: Sequences, known: Tensor | None, request: Request
-    ) -> NDArray[np.float32]:
-        """Futures in rows of cells, (item, frame, cell), a piece at a time."""
+    def _roll(
+        self, contents: Sequences, dynamics: Sequences, known: Tensor | None, request: Request, found: NDArray[Any]
+    ) -> None:
+        """Futures in rows of cells into `found` (item, frame, cell), a few steps at a time."""
         network, begun = exact(self.network_), self._begun(contents, dynamics)
         state = self._moved_to_the_end(begun.state, self._double(dynamics.crop(-self._conditioning())))
-        found, step = [], 0
-        per_step = len(contents) * request.frames_per_step * self.cells_.there.size
-        size = max(1, _NUMBERS // per_step)
-        given = {"frames": request.frames_per_step, "parts": request.substeps}
+        step, per_step = 0, request.frames_per_step
+        size = max(1, _NUMBERS // (len(contents) * per_step * self.cells_.there.size))
+        given = {"frames": per_step, "parts": request.substeps}
         while step < request.horizon:
             steps = min(size, request.horizon - step)
             ahead = None if known is None else known[:, step : step + steps]
             with torch.no_grad():
                 states = self._next(network, state, ahead, steps, first=step == 0, given=given)
-                forcing = None if ahead is None else ahead.repeat_interleave(request.frames_per_step, dim=1)
+                forcing = None if ahead is None else ahead.repeat_interleave(per_step, dim=1)
                 frames = network.drawn(begun.content, states, forcing)
+            self._refuse_wild(frames, step + steps)
+            found[:, step * per_step : (step + steps) * per_step] = self._undone(frames.numpy(), found.dtype)
             state, step = states[:, -1], step + steps
-            self._refuse_wild(frames, step)
-            found.append(self._undone(frames.numpy()))
-        return np.concatenate(found, axis=1)
 
     def _next(
         self, network: SeparationNetwork, state: Tensor, ahead: Tensor | None, steps: int, first: bool, given: Any
@@ -243,15 +252,15 @@ class Answering(LatentForecaster):
             )
 
     def _drawn_in_pieces(
-        self, network: SeparationNetwork, content: Content, states: Tensor, known: Tensor | None
-    ) -> NDArray[np.float32]:
+        self, network: SeparationNetwork, content: Content, states: Tensor, known: Tensor | None, kind: Any
+    ) -> NDArray[Any]:
         size = max(1, _NUMBERS // self.cells_.there.size)
         found = []
         with torch.no_grad():
             for start in range(0, states.shape[1], size):
                 rows = slice(start, start + size)
                 some = None if known is None else known[:, rows]
-                found.append(self._undone(network.drawn(content, states[:, rows], some).numpy()))
+                found.append(self._undone(network.drawn(content, states[:, rows], some).numpy(), kind))
         return np.concatenate(found, axis=1)
 
     def _states(self, one: Sequences) -> list[NDArray[np.float64]]:
@@ -273,3 +282,8 @@ class Answering(LatentForecaster):
         assert self.known_moments_ is not None
         mean, scale = self.known_moments_
         return torch.from_numpy((request.known[rows] - mean) / scale)
+
+
+def _kind(sequences: Sequences) -> Any:
+    """The dtype of answers about sequences: double where they are."""
+    return np.float64 if sequences.dtype == np.float64 else np.float32

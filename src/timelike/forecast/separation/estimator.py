@@ -18,6 +18,7 @@ from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..cells import Known, check_known
 from ..chunks import Material
+from ..codecs.convolutional import SMALLEST
 from ..dynamics import SOLVERS
 from ..latent import LatentForecaster, Output, Schedules, averages
 from .answering import Answering
@@ -223,16 +224,18 @@ class Separation(Answering, LatentForecaster):
 
     def _codec(self) -> Codec:
         shape = self.cells_.frame
-        if self.codec == "auto":
-            return "perceptron" if len(shape) == 1 else "dcgan"
-        if self.codec != "perceptron" and len(shape) != 3:
+        large = len(shape) == 3 and min(shape[1:]) >= SMALLEST
+        found: Codec = self.codec if self.codec != "auto" else "dcgan" if large else "perceptron"
+        if found != "perceptron" and not large:
             raise ValueError(
-                f"codec={self.codec!r} is for images, and X has frames of shape {self.frame_}: expected (channel, "
-                "height, width), or codec='perceptron'"
+                f"codec={found!r} is for images, and X has frames of shape {self.frame_}: expected (channel, height, "
+                f"width) of at least {SMALLEST} × {SMALLEST} pixels, or codec='perceptron'"
             )
-        if self.maps and self.codec == "perceptron":
-            raise ValueError("maps=True needs a codec of convolutions: codec='dcgan', 'vgg' or 'resnet'")
-        found: Codec = self.codec
+        if self.maps and found == "perceptron":
+            raise ValueError(
+                f"maps=True needs a codec of convolutions, and frames of shape {self.frame_} have the perceptron: use "
+                "codec='dcgan', 'vgg' or 'resnet' for images, and maps=False for the rest"
+            )
         return found
 
     def _pictures(self) -> bool:
