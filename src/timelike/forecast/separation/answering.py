@@ -21,7 +21,10 @@ from ..request import Futures, Request
 from ..result import Forecast
 from .network import Content, SeparationNetwork
 
-_NUMBERS = 1 << 22  # of a piece that is drawn at once, so that long futures need little memory beside themselves
+_NUMBERS = 1 << 22  # of pasts that are looked at together
+_DRAWN = (
+    1 << 18
+)  # numbers that are drawn at once: long futures need little memory beside themselves, and stay in caches
 
 
 class Begun(NamedTuple):
@@ -254,7 +257,7 @@ class Answering(LatentForecaster):
     def _drawn_in_pieces(
         self, network: SeparationNetwork, content: Content, states: Tensor, known: Tensor | None, kind: Any
     ) -> NDArray[Any]:
-        size = max(1, _NUMBERS // self.cells_.there.size)
+        size = max(1, _DRAWN // self.cells_.there.size)
         found = []
         with torch.no_grad():
             for start in range(0, states.shape[1], size):
