@@ -215,7 +215,7 @@ class Answering(LatentForecaster):
         network, begun = exact(self.network_), self._begun(contents, dynamics)
         state = self._moved_to_the_end(begun.state, self._double(dynamics.crop(-self._conditioning())))
         step, per_step = 0, request.frames_per_step
-        size = max(1, _NUMBERS // (len(contents) * per_step * self.cells_.there.size))
+        size = max(1, _DRAWN // (len(contents) * per_step * self.cells_.there.size))
         given = {"frames": per_step, "parts": request.substeps}
         while step < request.horizon:
             steps = min(size, request.horizon - step)
