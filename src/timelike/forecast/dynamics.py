@@ -13,6 +13,8 @@ from .unrolling import suits, unrolled
 Solver = Literal["residual", "gru", "euler", "midpoint", "heun3", "rk4", "explicit_adams", "implicit_adams", "bosh3"]
 Solver = Literal[Solver, "fehlberg2", "adaptive_heun", "dopri5", "dopri8"]  # type: ignore[misc]
 SOLVERS: tuple[str, ...] = get_args(Solver)
+_TOLERANCE = 1e-6  # relative and absolute, of states that are about 1 and learned in single precision
+_MOST = 2000  # steps that such a solver takes at most for a step of the data
 ADAPTIVE = ("bosh3", "fehlberg2", "adaptive_heun", "dopri5", "dopri8")  # whose steps depend on the company of a state
 
 
@@ -112,7 +114,12 @@ class Solved(Dynamics):
             return moved
 
         ends = torch.linspace(0, 1, frames + 1, dtype=y.dtype, device=y.device)
-        given: dict[str, Any] = {} if self.solver in ADAPTIVE else {"options": {"step_size": 1 / max(parts, frames)}}
+        given: dict[str, Any] = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
+        given["options"] = (
+            {"max_num_steps": _MOST} if self.solver in ADAPTIVE else {"step_size": 1 / max(parts, frames)}
+        )
+        if self.solver.endswith("adams"):
+            given["options"]["max_order"] = 4  # the usual one; that of the package is 12, which is not stable
         try:
             return list(torchdiffeq().odeint(slope, y, ends, method=self.solver, **given)[1:])
         except AssertionError as error:  # its words for a step that became too small
