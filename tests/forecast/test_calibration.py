@@ -1,0 +1,157 @@
+"""Split-conformal calibration: ranks beside their definition, and coverage beside what exchangeability promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import binom
+
+import timelike as tl
+from timelike.forecast import Calibration, Persistence
+from timelike.forecast.calibration import rank, windows_needed
+
+RNG = np.random.default_rng(0)
+ROUND = [0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.975]
+
+
+def errors(values):
+    return Calibration(np.asarray(values, np.float32).reshape(len(values), 1, 1))
+
+
+@pytest.mark.parametrize("q", ROUND)
+@given(count=st.integers(1, 200))
+def test_the_rank_is_the_least_that_covers_enough(q, count):
+    """Of n + 1 errors in any order, the last is at most the k-th of the others with probability k/(n + 1)."""
+    covers = [k for k in range(1, count + 1) if k / (count + 1) >= q - 1e-9]
+    leaves = [k for k in range(1, count + 1) if k / (count + 1) <= q + 1e-9]
+    if q >= 0.5:
+        assert rank(q, count) == (covers[0] if covers else count)
+    else:
+        assert rank(q, count) == (leaves[-1] if leaves else 1)
+
+
+@pytest.mark.parametrize("q", ROUND)
+def test_as_many_windows_are_needed_as_give_the_rank_its_coverage(q):
+    need = windows_needed(q)
+    enough = [n for n in range(1, 500) if 1 <= round(q * (n + 1), 9) <= n]  # a rank among n that covers exactly so much
+    tail = min(q, 1 - q)
+    assert need == next(n for n in range(1, 500) if tail * (n + 1) >= 1 - 1e-9)
+    assert need <= enough[0]
+
+
+@given(st.lists(st.integers(-3, 3), min_size=9, max_size=40), st.sampled_from([0.1, 0.5, 0.9]))
+def test_a_margin_is_the_error_at_its_rank_ties_and_all(values, q):
+    assert errors(values).margin(q, 1).item() == sorted(values)[rank(q, len(values)) - 1]
+
+
+@pytest.mark.parametrize(("n", "level"), [(9, 0.8), (19, 0.8), (24, 0.8), (19, 0.9), (39, 0.95), (40, 0.95)])
+@pytest.mark.parametrize("ties", [False, True])
+def test_intervals_cover_as_often_as_exchangeability_promises(n, level, ties):
+    """Without ties exactly (k_high − k_low)/(n + 1); with them at least so often, at the ends included."""
+    trials = 4000
+    low, high = (1 - level) / 2, (1 + level) / 2
+    promised = (rank(high, n) - rank(low, n)) / (n + 1)
+    assert promised >= level - 1e-9
+    drawn = RNG.integers(0, 3, (n + 1, trials)).astype(float) if ties else RNG.standard_normal((n + 1, trials))
+    calibration = Calibration(drawn[:n, None].astype(np.float32))
+    below, above = (calibration.margin(q, 1)[0] for q in (low, high))
+    truth = drawn[n].astype(np.float32)
+    covered = int(((below <= truth) & (truth <= above)).sum())
+    least, most = binom.ppf([1e-6, 1 - 1e-6], trials, promised)
+    assert covered >= least
+    assert ties or covered <= most
+
+
+def test_steps_that_fewer_windows_reach_are_judged_by_those():
+    found = np.full((12, 2, 1), np.nan, np.float32)
+    found[:, 0, 0], found[:9, 1, 0] = np.arange(12), 10 * np.arange(9)
+    calibration = Calibration(found)
+    assert calibration.counts().tolist() == [12, 9]
+    assert calibration.margin(0.9, 2).ravel().tolist() == [11, 80]
+    assert calibration.margin(0.5, 2).ravel().tolist() == [6, 40]
+
+
+def test_masked_cells_have_no_margin_and_do_no_harm_to_others():
+    found = RNG.standard_normal((20, 2, 3)).astype(np.float32)
+    found[..., 1] = np.nan
+    margin = Calibration(found).margin(0.9, 2)
+    np.testing.assert_array_equal(np.isnan(margin), [[False, True, False]] * 2)
+    np.testing.assert_array_equal(margin[:, 0], Calibration(found[..., :1]).margin(0.9, 2)[:, 0])
+
+
+@pytest.mark.parametrize(("n", "q", "need"), [(8, 0.9, 9), (8, 0.1, 9), (38, 0.975, 39), (2, 0.75, 3)])
+def test_too_few_windows_say_how_many_are_needed(n, q, need):
+    with pytest.raises(ValueError, match=f"calibrated by {n} windows at step 1, and {need} are needed for the quanti"):
+        errors(range(n)).margin(q, 1)
+    errors(range(need)).margin(q, 1)
+
+
+def test_too_few_windows_at_a_later_step_name_it():
+    found = np.zeros((9, 3, 1), np.float32)
+    found[8, 2] = np.nan
+    with pytest.raises(ValueError, match="calibrated by 8 windows at step 3, and 9 are needed"):
+        Calibration(found).margin(0.9, 3)
+    Calibration(found).margin(0.9, 2)
+
+
+def test_more_steps_than_are_calibrated_are_refused():
+    model = Persistence().fit(np.zeros((3, 9))).calibrate(RNG.standard_normal((40, 6)))
+    assert model.calibration_.horizon == 5
+    model.predict(np.zeros((1, 9)), 5).interval(0.8)
+    with pytest.raises(ValueError, match="calibrated for 5 steps and the forecast has 6: give calibrate longer seq"):
+        model.predict(np.zeros((1, 9)), 6).interval(0.8)
+    with pytest.raises(ValueError, match="calibrated for 5 steps and the forecast has 6"):
+        model.predict(np.zeros((1, 9)), 6, n_samples=2)
+
+
+def test_draws_keep_whole_windows_together():
+    found = RNG.standard_normal((15, 4, 2)).astype(np.float32)
+    found[12:, 2:] = np.nan  # these end too early
+    drawn = Calibration(found).draws(50, 6, 3, np.random.default_rng(0))
+    assert drawn.shape == (50, 6, 3, 2)
+    rows = {one[:3].tobytes() for one in found[:12]}
+    assert {one.tobytes() for one in drawn.reshape(-1, 3, 2)} == rows  # all of them, and nothing else
+
+
+def test_samples_are_the_forecast_with_errors_of_whole_windows():
+    past = RNG.standard_normal((2, 5, 2))
+    model = Persistence().fit(past).calibrate(RNG.standard_normal((30, 8, 2)), horizon=3)
+    found = model.predict(past, 3, n_samples=7, random_state=0)
+    windows = {one.tobytes() for one in model.calibration_.errors}
+    moved = (found.samples - found.mean).astype(np.float32)
+    for error in moved.reshape(-1, 3, 2):
+        assert min(np.abs(error - np.frombuffer(one, np.float32).reshape(3, 2)).max() for one in windows) < 1e-5
+    again = model.predict(past, 3, n_samples=7, random_state=0).samples
+    np.testing.assert_array_equal(found.samples, again)
+    assert not np.array_equal(model.predict(past, 3, n_samples=7, random_state=1).samples, again)
+
+
+def test_errors_are_truth_minus_forecast_of_every_window():
+    x = np.array([1.0, 4, 9, 16, 25])
+    found = Persistence().fit(x[None]).calibrate(x[None], horizon=2).calibration_.errors
+    expected = [[x[t + h] - x[t] if t + h < 5 else np.nan for h in (1, 2)] for t in range(4)]
+    np.testing.assert_array_equal(found[..., 0], expected)
+
+
+def test_what_was_calibrated_is_kept_in_the_saved_model(tmp_path):
+    past = RNG.standard_normal((3, 9, 2))
+    model = Persistence().fit(past).calibrate(RNG.standard_normal((12, 9, 2)))
+    model.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.calibration_.errors, model.calibration_.errors)
+    for one, other in zip(again.predict(past, 4).interval(0.8), model.predict(past, 4).interval(0.8), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_fitting_again_forgets_the_calibration():
+    past = RNG.standard_normal((12, 9, 2))
+    model = Persistence().fit(past).calibrate(past)
+    assert not hasattr(model.fit(past), "calibration_")
+    with pytest.raises(ValueError, match=r"one future has no quantiles: call Persistence.calibrate\(X\)"):
+        model.predict(past, 2).interval(0.8)
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, np.nan])
+def test_a_level_that_is_none_is_refused(level):
+    past = RNG.standard_normal((12, 9))
+    with pytest.raises(ValueError, match="level="):
+        Persistence().fit(past).calibrate(past).predict(past, 2).interval(level)
