@@ -129,3 +129,19 @@ def smallness(chunk):
     y = chunk.state(0)
     squares = [value**2 for value in y.flatten().tolist()]
     return sum(squares) / len(squares) if y.ndim > 1 else sum(squares) / 2
+
+
+def forecast(network, window, spans, horizon, known=None, ahead=None):
+    """What follows one window, frame by frame; `spans` are those of the window, the future has an even clock."""
+    chunk = Chunk(network, window, spans, known)
+    content, y = chunk.content(0), chunk.state(0)
+    blocks, count = list(network.move.blocks), network.move.parts
+    if not network.offset:
+        y = [y, *moved(y, blocks, count, spans[1:], None if known is None else known[1:])][-1]
+    found = []
+    for step in range(horizon):
+        force = None if ahead is None else ahead[step]
+        if step or not network.offset:
+            (y,) = moved(y, blocks, count, [1.0], None if force is None else [force])
+        found.append(network.drawn(content, y[None, None], None if force is None else force[None, None])[0, 0])
+    return torch.stack(found)

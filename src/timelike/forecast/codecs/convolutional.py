@@ -138,9 +138,9 @@ def _down(kind: Pictures, before: int, after: int, stage: int, *, halve: bool) -
 
 def _up(kind: Pictures, before: int, after: int, stage: int, *, double: bool, last: bool) -> nn.Module:
     if kind == "vgg":
-        inner = [_block(before, before // 2) for _ in range(1)]
-        inner += [_block(before // 2, before // 2) for _ in range(_VGG[stage] - 2)]
-        end = nn.Conv2d(before // 2, after, 3, 1, 1)
+        middle = max(1, before // 2)
+        inner = [_block(before, middle), *(_block(middle, middle) for _ in range(_VGG[stage] - 2))]
+        end = nn.Conv2d(middle, after, 3, 1, 1)
         return nn.Sequential(*inner, end, *([] if last else [nn.BatchNorm2d(after), nn.LeakyReLU(0.2)]))
     turned: nn.Module = nn.ConvTranspose2d(before, after, 4, 2, 1) if double else nn.Conv2d(before, after, 3, 1, 1)
     return turned if last else nn.Sequential(turned, nn.BatchNorm2d(after), nn.LeakyReLU(0.2))
