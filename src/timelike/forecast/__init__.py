@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # the public names, a line each
     from .result import Forecast as Forecast
     from .separation.estimator import Separation as Separation
     from .separation.network import SeparationNetwork as SeparationNetwork
+    from .srvp.answering import Elbo as Elbo
+    from .srvp.estimator import SRVP as SRVP
+    from .srvp.network import SRVPNetwork as SRVPNetwork
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
@@ -31,11 +34,13 @@ if not TYPE_CHECKING:
             "Calibration",
             "Climatology",
             "DMD",
+            "Elbo",
             "Forecast",
             "Forecaster",
             "Mean",
             "Persistence",
             "Ridge",
+            "SRVPNetwork",
             "SeasonalNaive",
             "SeparationNetwork",
             "backtest",

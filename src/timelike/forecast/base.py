@@ -49,6 +49,7 @@ class Forecaster(Model):
 
     _records: ClassVar[tuple[type[Any], ...]] = (Cells, Calibration)
     _counts_steps: ClassVar[bool] = True  # whether a step is a step, however much time passes between two
+    _draws: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
     _between: ClassVar[bool] = False  # whether there are frames between two steps
 
     # --- learning ----------------------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ class Forecaster(Model):
         known : array (item, horizon, channel) or sequences, optional
             The channels that are known in advance, over the horizon; needed where the method was fitted with some.
         random_state
-            Repeats what is drawn.
+            Repeats what is drawn; that of the model, where it has one, unless given.
         """
         self._require_fitted()
         asked = self._past(past)
@@ -135,7 +136,7 @@ class Forecaster(Model):
             whole(frames_per_step, "frames_per_step", 1),
             None if substeps is None else whole(substeps, "substeps", 1),
             self._known_ahead(known, asked, horizon),
-            generator(random_state),
+            self._drawing(random_state),
         )
         self._refuse_request(request)
         center, samples = self._futures(asked, request)
@@ -149,6 +150,10 @@ class Forecaster(Model):
             channel_names=self.channel_names_,
             method=type(self).__name__,
         )
+
+    def _drawing(self, random_state: RandomState) -> np.random.Generator:
+        """What futures are drawn with: as asked for, or as the model itself, where it has a seed."""
+        return generator(getattr(self, "random_state", None) if random_state is None else random_state)
 
     @abstractmethod
     def _continued(self, past: Sequences, request: Request) -> Futures:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...sequences import Sequences
-from ...sequences.arguments import generator, whole
+from ...sequences.arguments import whole
 from ...sequences.sampling import RandomState
 from ...train.trained import exact, torch_threads
 from ..chunks import Material
@@ -80,7 +80,7 @@ class Answering(LatentForecaster):
             whole(frames_per_step, "frames_per_step", 1),
             None if substeps is None else whole(substeps, "substeps", 1),
             self._known_ahead(known, dynamics, horizon),
-            generator(random_state),
+            self._drawing(random_state),
         )
         self._refuse_request(request)
         if request.n_samples > 1:

@@ -1,0 +1,362 @@
+"""What a fitted SRVP answers: futures, evidence, states, reconstructions, swaps, and what lies between two."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...sequences import Sequences
+from ...sequences.arguments import whole
+from ...sequences.sampling import RandomState
+from ...train.trained import exact, torch_threads
+from ..latent import LatentForecaster
+from ..request import Futures, Request
+from ..result import Forecast
+from .network import Content, Gaussian, SRVPNetwork
+from .objective import bound_of
+
+_NUMBERS = 1 << 22  # of a piece that is drawn at once
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Elbo:
+    """The evidence lower bound of every sequence and its parts, each (item,), in nats: a bound of log p(x).
+
+    `likelihood` − `first` − `random` = `elbo`: of the frames given the states, and what the first state and the random
+    steps cost. In the units of the data, so that it can be compared with another model's.
+    """
+
+    elbo: NDArray[np.float64]
+    likelihood: NDArray[np.float64]
+    first: NDArray[np.float64]
+    random: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {value.mean():.4g}" for name, value in vars(self).items())
+        return f"Elbo({len(self.elbo)} sequences; means: {means})"
+
+
+class Inferred(NamedTuple):
+    """What is inferred from the last frames of pasts, before anything is drawn."""
+
+    content: Content
+    first: Gaussian
+    random: Gaussian | None
+
+
+class Answering(LatentForecaster):
+    """The verbs of SRVP."""
+
+    network_: SRVPNetwork
+    n_seen: Any
+
+    @torch_threads()
+    def _continued(self, past: Sequences, request: Request) -> Futures:
+        return Futures(None, self._futures_of(past, past, request))
+
+    def swap(
+        self,
+        content_of: Any,
+        dynamics_of: Any,
+        horizon: int,
+        *,
+        n_samples: int = 1,
+        frames_per_step: int = 1,
+        substeps: int | None = None,
+        random_state: RandomState = None,
+    ) -> Forecast:
+        """Futures with the content of some pasts and the motion of others, one by one.
+
+        Both are sequences like the pasts of `predict`, as many of the one as of the other.
+        """
+        self._require_fitted()
+        contents, dynamics = self._past(content_of), self._past(dynamics_of)
+        if len(contents) != len(dynamics):
+            raise ValueError(
+                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
+            )
+        request = Request(
+            whole(horizon, "horizon", 1),
+            whole(n_samples, "n_samples", 1),
+            whole(frames_per_step, "frames_per_step", 1),
+            None if substeps is None else whole(substeps, "substeps", 1),
+            None,
+            self._drawing(random_state),
+        )
+        self._refuse_request(request)
+        with torch_threads():
+            samples = self.cells_.whole(self._futures_of(contents, dynamics, request))
+        return Forecast(
+            samples=samples,
+            past=self.cells_.frames(dynamics),
+            times=self._times_after(dynamics, request),
+            frames_per_step=request.frames_per_step,
+            channel_names=self.channel_names_,
+            method=type(self).__name__,
+        )
+
+    @torch_threads()
+    def elbo(self, X: Any, *, n_samples: int = 1, random_state: RandomState = None) -> Elbo:
+        """The evidence lower bound of whole sequences, by the mean of `n_samples` draws from the posterior."""
+        sequences, count = self._long_enough(X), whole(n_samples, "n_samples", 1)
+        seed = int(self._drawing(random_state).integers(2**62))
+        network, found = exact(self.network_), []
+        units = 0.0 if self.squashed_ else float(np.log(self._scales()).sum())
+        there = torch.from_numpy(self.cells_.there) if self._pictures() and self.cells_.masked else None
+        for one in self._one_by_one(sequences):
+            x = self._frames_of(one)
+            codes, content = self._looked(network, x)
+            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed ^ _fingerprint(x[0].numpy()))
+                undone = self._undoing() if self.squashed_ else None
+                draws = [bound_of(network, x, codes, content, there, undone) for _ in range(count)]
+            parts = [torch.stack([getattr(draw, name) for draw in draws]).mean() for name in Elbo.__annotations__]
+            found.append([float(part) for part in parts] + [x.shape[1] * units])
+        table = np.array(found)
+        return Elbo(
+            elbo=table[:, 0] - table[:, 4], likelihood=table[:, 1] - table[:, 4], first=table[:, 2], random=table[:, 3]
+        )
+
+    @torch_threads()
+    def states(self, X: Any) -> Sequences:
+        """The state at every time, as sequences of (n_state,): the means of what is inferred from the frames."""
+        sequences, network = self._long_enough(X), exact(self.network_)
+        found = [
+            self._mean_states(network, self._looked(network, self._frames_of(one))[0])
+            for one in self._one_by_one(sequences)
+        ]
+        return sequences._with_values(np.concatenate([states[0].numpy() for states in found]).astype(np.float32))
+
+    @torch_threads()
+    def encode(self, X: Any) -> NDArray[np.float32]:
+        """Content and last state of every sequence, (item, n_content + n_state)."""
+        sequences, network, found = self._long_enough(X), exact(self.network_), []
+        for one in self._one_by_one(sequences):
+            codes, content = self._looked(network, self._frames_of(one))
+            parts = [] if content.code is None else [content.code]
+            found.append(torch.cat([*parts, self._mean_states(network, codes)[:, -1]], dim=1).numpy())
+        return np.asarray(np.concatenate(found), np.float32)
+
+    @torch_threads()
+    def reconstruct(self, X: Any) -> Sequences:
+        """Every sequence again, drawn from its content and the states that are inferred from its frames."""
+        sequences, network, found = self._long_enough(X), exact(self.network_), []
+        for one in self._one_by_one(sequences):
+            codes, content = self._looked(network, self._frames_of(one))
+            found.append(self._drawn(network, content, self._mean_states(network, codes))[0])
+        return self.cells_.frames(sequences)._with_values(self.cells_.whole(np.concatenate(found)))
+
+    @torch_threads()
+    def interpolate(self, a: Any, b: Any, steps: int = 8) -> Sequences:
+        """`steps` sequences from a to b: contents, first states and random steps on straight lines between theirs.
+
+        a and b are single sequences of one length, such as `X[0]`; the first and the last of what comes are their
+        reconstructions (fig. 4.10 of the thesis).
+        """
+        count, network = whole(steps, "steps", 2), exact(self.network_)
+        ends = [self._long_enough([one] if not isinstance(one, Sequences) else one) for one in (a, b)]
+        if any(len(end) != 1 for end in ends) or ends[0].lengths[0] != ends[1].lengths[0]:
+            raise ValueError(
+                f"a holds {len(ends[0])} sequences of {ends[0].lengths[0]} steps and b {len(ends[1])} of "
+                f"{ends[1].lengths[0]}: expected one each, of one length; crop the longer one"
+            )
+        share = torch.linspace(0, 1, count, dtype=torch.float64)
+        with torch.no_grad():
+            sides = [self._looked(network, self._frames_of(end)) for end in ends]
+            firsts = [network.state_of(codes).mean for codes, _ in sides]
+            randoms = [network.random_of(codes) for codes, _ in sides]
+            z = None
+            if randoms[0] is not None and randoms[1] is not None:
+                z = _between(randoms[0].mean, randoms[1].mean, share)
+            states = self._moved(network, _between(firsts[0], firsts[1], share), z, int(ends[0].lengths[0]))
+            code = None
+            if sides[0][1].code is not None and sides[1][1].code is not None:
+                code = _between(sides[0][1].code, sides[1][1].code, share)
+            skips = [
+                _between(one, other, share) for one, other in zip(sides[0][1].skips, sides[1][1].skips, strict=True)
+            ]
+            rows = self._drawn(network, Content(code, skips), states)
+        return Sequences(self.cells_.whole(rows), channel_names=self.channel_names_)
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _refuse_request(self, request: Request) -> None:
+        super()._refuse_request(request)
+        network, parts = self.network_, request.substeps or self.network_.substeps
+        if network.motion != "residual" and (request.frames_per_step > 1 or parts > 1):
+            raise ValueError(
+                f"frames_per_step={request.frames_per_step}, substeps={parts}: motion={network.motion!r} moves a whole "
+                "step at a time, expected 1; motion='residual' can do so"
+            )
+        if parts % request.frames_per_step:
+            raise ValueError(
+                f"frames_per_step={request.frames_per_step} does not divide the {parts} substeps of a step: give "
+                f"substeps={request.frames_per_step * parts}"
+            )
+
+    def _long_enough(self, X: Any) -> Sequences:
+        self._require_fitted()
+        sequences, need = self._asked_whole(X), self._conditioning()
+        if sequences.lengths.min() < need:
+            item = int(np.argmin(sequences.lengths))
+            raise ValueError(f"X: sequence {item} has {sequences.lengths[item]} time steps: expected at least {need}")
+        return sequences
+
+    def _one_by_one(self, sequences: Sequences) -> Iterator[Sequences]:
+        for i in range(len(sequences)):
+            yield sequences[i : i + 1]
+
+    def _scales(self) -> NDArray[np.float64]:
+        scale = self.moments_.scale
+        return scale[self.cells_.there] if self._pictures() else scale
+
+    def _frames_of(self, sequences: Sequences) -> Tensor:
+        """Frames of sequences of one length, (item, time, *frame), in double precision."""
+        frames = self._material(sequences, "X").frames.double()
+        return frames.reshape(len(sequences), -1, *frames.shape[1:])
+
+    def _looked(self, network: SRVPNetwork, x: Tensor) -> tuple[Tensor, Content]:
+        """Codes of all frames, and the content of the last of them."""
+        with torch.no_grad():
+            codes, seen = network.encoded(x)
+            last = torch.arange(x.shape[1] - self._seen(), x.shape[1]).expand(len(x), -1)
+            return codes, network.content_of(codes, last, seen, torch.full((len(x),), x.shape[1] - 1))
+
+    def _seen(self) -> int:
+        return min(int(self.n_seen), self._conditioning())
+
+    def _mean_states(self, network: SRVPNetwork, codes: Tensor) -> Tensor:
+        with torch.no_grad():
+            random = network.random_of(codes)
+            z = None if random is None else random.mean
+            return self._moved(network, network.state_of(codes).mean, z, codes.shape[1])
+
+    @staticmethod
+    def _moved(network: SRVPNetwork, y: Tensor, z: Tensor | None, n_frames: int) -> Tensor:
+        """States from the first on, with given random steps, at the step of training."""
+        states = [y]
+        for step in range(n_frames - 1):
+            y = network.stepped(y, None if z is None else z[:, step], network.substeps)[0][-1]
+            states.append(y)
+        return torch.stack(states, dim=1)
+
+    def _futures_of(self, contents: Sequences, dynamics: Sequences, request: Request) -> NDArray[np.float32]:
+        """Samples in rows of cells, (sample, item, frame, cell), a few items at a time."""
+        size = self._conditioning()
+        seeds = _Seeds(int(request.rng.integers(2**62)))
+        n_frames, n_cells = request.n_frames, self.cells_.n_cells
+        found = np.empty((request.n_samples, len(dynamics), n_frames, n_cells), np.float32)
+        n_items = max(1, _NUMBERS // (size * self.cells_.there.size))
+        for start in range(0, len(dynamics), n_items):
+            rows = slice(start, start + n_items)
+            moved = self._frames_of(dynamics[rows].crop(-size))
+            looked = moved if contents is dynamics else self._frames_of(contents[rows].crop(-size))
+            inferred = self._inferred(looked, moved)
+            draws = [seeds.of(one.numpy()) for one in moved]
+            self._fill(found[:, rows], inferred, draws, request)
+        return found
+
+    def _inferred(self, looked: Tensor, moved: Tensor) -> Inferred:
+        network = exact(self.network_)
+        codes, content = self._looked(network, looked)
+        with torch.no_grad():
+            if moved is not looked:
+                codes = network.encoded(moved)[0]
+            return Inferred(content, network.state_of(codes), network.random_of(codes))
+
+    def _fill(
+        self, found: NDArray[np.float32], inferred: Inferred, draws: list[np.random.Generator], request: Request
+    ) -> None:
+        """Samples of a few items: what is encoded serves all of them, what is drawn is drawn for each."""
+        network, n_items = exact(self.network_), found.shape[1]
+        per_sample = n_items * request.n_frames * self.cells_.there.size
+        at_once = max(1, _NUMBERS // per_sample)
+        steps = self._conditioning() - 1 + request.horizon
+        for begin in range(0, request.n_samples, at_once):
+            count = min(at_once, request.n_samples - begin)
+            first = _normal(draws, count, (network.n_state,))
+            later = _normal(draws, count, (steps, network.n_random)) if network.n_random else None
+            states = self._sampled(network, inferred, first, later, request)
+            content = Content(
+                None if inferred.content.code is None else inferred.content.code.repeat(count, 1),
+                [one.repeat(count, 1, 1, 1) for one in inferred.content.skips],
+            )
+            frames = self._drawn(network, content, states)
+            found[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
+
+    def _sampled(
+        self, network: SRVPNetwork, inferred: Inferred, first: Tensor, later: Tensor | None, request: Request
+    ) -> Tensor:
+        """States (sample × item, frame, size): through the past at the step of training, then by the prior."""
+        count, past = len(first) // len(inferred.first.mean), self._conditioning() - 1
+        parts = request.substeps or network.substeps
+        with torch.no_grad():
+            y = Gaussian(*(part.repeat(count, 1) for part in inferred.first)).drawn(first)
+            for step in range(past):
+                z = None
+                if inferred.random is not None and later is not None:
+                    z = Gaussian(*(part[:, step].repeat(count, 1) for part in inferred.random)).drawn(later[:, step])
+                y = network.stepped(y, z, network.substeps)[0][-1]
+            states = []
+            for step in range(request.horizon):
+                prior, z = network.prior_of(y), None
+                if prior is not None and later is not None:
+                    z = prior.drawn(later[:, past + step])
+                inner = network.stepped(y, z, parts, request.frames_per_step)[0]
+                states += inner
+                y = inner[-1]
+        return torch.stack(states, dim=1)
+
+    def _drawn(self, network: SRVPNetwork, content: Content, states: Tensor) -> NDArray[np.float32]:
+        """Frames in rows of cells, (row, time, cell), some times at once."""
+        size = max(1, _NUMBERS // (len(states) * self.cells_.there.size))
+        found = []
+        with torch.no_grad():
+            for start in range(0, states.shape[1], size):
+                frames = network.drawn(content, states[:, start : start + size])
+                if not bool(torch.isfinite(frames).all()):
+                    raise ArithmeticError(
+                        f"a forecast is not finite before step {start + size}: the learned steps have blown up there; "
+                        "ask for a shorter horizon, or train for longer or on longer chunks"
+                    )
+                found.append(self._undone(frames.numpy()))
+        return np.concatenate(found, axis=1)
+
+
+class _Seeds:
+    """A generator for each past, by what is in it: its futures are the same alone and among others.
+
+    The second of two equal pasts has another one.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.met = seed, Counter[int]()
+
+    def of(self, window: NDArray[Any]) -> np.random.Generator:
+        """That of a past."""
+        key = _fingerprint(window)
+        self.met[key] += 1
+        return np.random.default_rng([self.seed, key, self.met[key]])
+
+
+def _fingerprint(window: NDArray[Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(window, np.float32).tobytes())
+
+
+def _normal(draws: list[np.random.Generator], count: int, shape: tuple[int, ...]) -> Tensor:
+    """Noise of `count` samples of each item, (sample × item, *shape)."""
+    found = np.stack([draw.standard_normal((count, *shape)) for draw in draws], axis=1)
+    return torch.from_numpy(found.reshape(-1, *shape))
+
+
+def _between(one: Tensor, other: Tensor, share: Tensor) -> Tensor:
+    weight = share.reshape(-1, *[1] * (one.ndim - 1))
+    return one * (1 - weight) + other * weight

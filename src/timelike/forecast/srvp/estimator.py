@@ -1,0 +1,229 @@
+"""SRVP: many futures of series and pictures, by random residual steps of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...models import options
+from ...models.options import Option
+from ...sequences.arguments import store
+from ...sequences.sampling import RandomState
+from ...train.processes import Accelerator, Precision
+from ..chunks import Material
+from ..latent import LatentForecaster, Output, Schedules, averages
+from .answering import Answering
+from .network import Codec, Motion, SRVPNetwork
+from .objective import Evidence
+from .presets import PRESETS
+
+Codecs = Literal["auto", "perceptron", "dcgan", "vgg", "resnet"]
+
+
+class SRVP(Answering, LatentForecaster):
+    """Many futures: a state that random residual steps move, drawn together with a content that stays.
+
+    y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+1} = y_t + f(y_t, z_{t+1}), x_t ~ N(g(y_t, w), ν), learned by the
+    evidence lower bound with an LSTM that infers z and a penalty on ‖f‖ (Franceschi, Delasalles, Chen, Lamprier and
+    Gallinari, "Stochastic latent residual video prediction", ICML 2020; thesis, 2022, chapter 4). As a step is one of
+    Euler's method, it can be divided: `predict(…, frames_per_step=2, substeps=2)` gives frames in between.
+
+    For pictures and series whose future is uncertain: `predict(past, horizon, n_samples=100)` draws whole futures. Where
+    one future is enough `Separation` is quicker to train. On a processor pictures of 32 × 32 take an hour or
+    more: begin small, and look at `Persistence` and `Analog` in the same `backtest`.
+
+    Parameters
+    ----------
+    conditioning : int
+        Frames of a past that are looked at.
+    chunk : int, optional
+        Frames shown at a time in training: 20 more than the conditioning ones unless given, or fewer where sequences
+        are short.
+    n_state, n_random, n_content, n_code : int
+        Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out (one future), n_content=0 leaves w out.
+    n_seen : int
+        How many frames w is made of, drawn from the chunk in training, the last of the past afterwards.
+    codec : {"auto", "perceptron", "dcgan", "vgg", "resnet"}
+        Which networks; "auto" is the perceptron for vectors and "dcgan" for images.
+    hidden, layers, filters, skips, shortcut
+        Units and layers of perceptrons (and of the LSTM), channels of the first stage of convolutions, whether the
+        decoder is given what the encoder's stages saw of one frame, and whether perceptrons have a linear map beside
+        them.
+    motion : {"residual", "perceptron", "gru"}
+        How the state moves; the last two are the thesis's ablations.
+    motion_hidden, gain : int, float
+        Units of f and of the prior, and the gain with which f is drawn.
+    substeps : int
+        Into how many of Euler's steps a step is divided in training.
+    observed : float, optional
+        √ν, the deviation of frames from what is drawn, in the units that are compared: of the data if all of it lies in
+        [0, 1], otherwise standardized. None is 1 for pictures in [0, 1], and learned otherwise.
+    beta, stillness : float
+        Weights of the divergences of z, and of how far the state moves (λ).
+    output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, patience, \
+standardize, checkpoint, progress, accelerator, devices, precision, random_state
+        As in `Separation`; schedule="linear" is constant and falls to 0 over the last tenth.
+
+    Attributes
+    ----------
+    network_ : SRVPNetwork
+        The torch module.
+    history_ : History
+        Losses of training, each part of the bound by its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> phase = np.random.default_rng(0).uniform(0, 6, (30, 1, 2))
+    >>> X = np.sin(np.arange(40)[:, None] / 3 + phase)
+    >>> model = tl.SRVP(max_steps=200, random_state=0).fit(X[:20])
+    >>> futures = model.predict(X[20:, :20], horizon=20, n_samples=5)
+    >>> futures.samples.shape
+    (5, 10, 20, 2)
+    >>> bool(np.mean((futures.mean - X[20:, 20:]) ** 2) < 0.5 * np.mean((X[20:, 19:20] - X[20:, 20:]) ** 2))
+    True
+    """
+
+    n_state = options.whole(1)
+    n_random = options.whole(0)
+    n_content = options.whole(0)
+    n_code = options.whole(1)
+    n_seen = options.whole(1)
+    codec = options.one_of(*get_args(Codecs))
+    hidden = options.whole(1)
+    layers = options.whole(0)
+    filters = options.whole(1)
+    skips = options.flag()
+    shortcut = options.flag()
+    motion = options.one_of(*get_args(Motion))
+    motion_hidden = options.whole(1)
+    gain = options.real(above=0, role="training")
+    substeps = options.whole(1)
+    observed = options.maybe(options.real(above=0))
+    beta = options.real(0, role="training")
+    stillness = options.real(0, role="training")
+    drawn = options.one_of("torch", "thesis", role="training")
+    scale = options.real(above=0)
+    betas: Option[Any] = Option(averages, "training")
+
+    network_: SRVPNetwork
+
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
+    _counts_steps: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        conditioning: int = 5,
+        chunk: int | None = None,
+        n_state: int = 48,
+        n_random: int = 8,
+        n_content: int = 32,
+        n_code: int = 64,
+        n_seen: int = 5,
+        codec: Codecs = "auto",
+        hidden: int = 128,
+        layers: int = 2,
+        filters: int = 16,
+        skips: bool = False,
+        shortcut: bool = True,
+        motion: Motion = "residual",
+        motion_hidden: int = 128,
+        gain: float = 0.2,
+        substeps: int = 1,
+        observed: float | None = None,
+        beta: float = 1.0,
+        stillness: float = 0.1,
+        output: Output = "auto",
+        scale: float = 1.0,
+        drawn: Literal["torch", "thesis"] = "torch",
+        batch_size: int = 64,
+        learning_rate: float = 5e-3,
+        decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.999),
+        schedule: Schedules = "cycle",
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        validation: float = 0.0,
+        patience: int | None = None,
+        standardize: bool = True,
+        checkpoint: str | Path | None = None,
+        progress: bool | None = None,
+        accelerator: Accelerator = "cpu",
+        devices: int = 1,
+        precision: Precision = "32-true",
+        random_state: RandomState = None,
+    ) -> None:
+        store(self, locals())
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        if self.motion != "residual" and self.substeps > 1:
+            raise ValueError(
+                f"substeps={self.substeps}: motion={self.motion!r} moves a whole step at a time, expected 1; "
+                "motion='residual' can be divided"
+            )
+
+    def _codec(self) -> Codec:
+        shape = self.cells_.frame
+        if self.codec == "auto":
+            return "perceptron" if len(shape) == 1 else "dcgan"
+        if self.codec != "perceptron" and len(shape) != 3:
+            raise ValueError(
+                f"codec={self.codec!r} is for images, and X has frames of shape {self.frame_}: expected (channel, "
+                "height, width), or codec='perceptron'"
+            )
+        found: Codec = self.codec
+        return found
+
+    def _pictures(self) -> bool:
+        return self._codec() != "perceptron"
+
+    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+        names = ("conditioning", "n_state", "n_random", "n_content", "n_code", "layers", "skips", "shortcut", "motion")
+        given: dict[str, Any] = {name: getattr(self, name) for name in (*names, "substeps", "gain", "drawn")}
+        for name in ("hidden", "filters", "motion_hidden"):
+            given[name] = max(1, round(self.scale * getattr(self, name)))
+        return SRVPNetwork(
+            self.cells_.frame if self._pictures() else self.cells_.n_cells,
+            codec=self._codec(),
+            squash=self.squashed_,
+            scale=(1.0 if self.squashed_ and self._pictures() else None) if self.observed is None else self.observed,
+            **given,
+        )
+
+    def _chunks(
+        self,
+        length: int,
+        material: Material,
+        held_out: Material | None,
+        more: Callable[[np.random.Generator], Material] | None,
+    ) -> Evidence:
+        return Evidence(
+            self.network_,
+            material,
+            length=length,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            decay=self.decay,
+            betas=tuple(self.betas),
+            held_out=held_out,
+            more=more,
+            n_seen=min(self.n_seen, length),
+            beta=self.beta,
+            stillness=self.stillness,
+            there=torch.from_numpy(self.cells_.there) if self._pictures() and self.cells_.masked else None,
+            undone=self._undoing() if self.squashed_ else None,
+        )
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        sizes = {"n_state": 3, "n_random": 2, "n_content": 3, "n_code": 4, "motion_hidden": 4, "filters": 2}
+        return {"conditioning": 2, "batch_size": 8, **sizes}

@@ -1,0 +1,197 @@
+"""SRVPNetwork: frames to a content and a state, random steps of the state, and frames of both (thesis, chapter 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ...sequences.arguments import one_of, whole
+from ..codecs.convolutional import Draw, Look, Shape
+from ..codecs.perceptron import Perceptron, normal, orthogonal
+
+Codec = Literal["perceptron", "dcgan", "vgg", "resnet"]
+Motion = Literal["residual", "perceptron", "gru"]
+
+_LEAST = 1e-8  # deviation
+_BEGINS = 0.2  # the deviation of observations that is learned: at 1 the states would have nothing to explain
+
+
+class Gaussian(NamedTuple):
+    """Independent normal distributions: means and deviations, of one shape."""
+
+    mean: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, numbers: Tensor) -> Gaussian:
+        """The first half of the last axis are means, softplus of the second deviations."""
+        mean, raw = numbers.chunk(2, dim=-1)
+        return cls(mean, F.softplus(raw) + _LEAST)
+
+    def drawn(self, noise: Tensor) -> Tensor:
+        """A draw with standard normal noise, through which gradients pass."""
+        return self.mean + self.scale * noise
+
+    def divergence(self, prior: Gaussian) -> Tensor:
+        """KL divergence from a prior, (batch, …) without the last axis."""
+        ratio = (self.scale / prior.scale).square()
+        apart = ((self.mean - prior.mean) / prior.scale).square()
+        return 0.5 * (ratio + apart - 1 - ratio.log()).sum(-1)
+
+    def from_standard(self) -> Tensor:
+        """KL divergence from the standard normal distribution."""
+        return 0.5 * (self.scale.square() + self.mean.square() - 1 - 2 * self.scale.log()).sum(-1)
+
+
+class Content(NamedTuple):
+    """What stays: a code (batch, size), or None, and what the stages of a codec with skips saw of one frame."""
+
+    code: Tensor | None
+    skips: list[Tensor]
+
+
+class SRVPNetwork(nn.Module):
+    """A state-space model with residual steps (Franceschi et al., "Stochastic latent residual video prediction", 2020).
+
+    y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+Δ} = y_t + Δ f(y_t, z_{⌊t⌋+1}), x_t ~ N(g(y_t, w), ν), eq. 4.1–4.4.
+    Frames are encoded one by one; y_1 is inferred from the first `conditioning` codes, z_t by an LSTM over the codes up
+    to t, and w is a function of the sum of some codes, whatever their order.
+    """
+
+    def __init__(
+        self,
+        frame: int | Sequence[int],
+        *,
+        conditioning: int = 5,
+        n_state: int = 20,
+        n_random: int = 20,
+        n_content: int = 256,
+        n_code: int = 128,
+        codec: Codec = "perceptron",
+        hidden: int = 256,
+        layers: int = 2,
+        filters: int = 64,
+        skips: bool = False,
+        shortcut: bool = True,
+        motion: Motion = "residual",
+        motion_hidden: int = 512,
+        substeps: int = 1,
+        gain: float = 1.41,
+        squash: bool = False,
+        scale: float | None = 1.0,
+        drawn: Literal["torch", "thesis"] = "torch",
+    ) -> None:
+        super().__init__()
+        self.frame = (frame,) if isinstance(frame, int) else tuple(frame)
+        self.conditioning, self.substeps = whole(conditioning, "conditioning", 1), whole(substeps, "substeps", 1)
+        self.codec, self.squash, self.skips = codec, squash, skips and n_content > 0
+        self.n_state, self.n_random, self.n_content = n_state, n_random, n_content
+        self.motion = one_of(motion, "motion", ("residual", "perceptron", "gru"))
+        if codec == "perceptron":
+            size = self.frame[0]
+            self.look: nn.Module = Perceptron([size, *[hidden] * layers, n_code], shortcut=shortcut)
+            self.draw: nn.Module = Perceptron([n_state + n_content, *[hidden] * layers, size], shortcut=shortcut)
+        else:
+            channels, height, width = self.frame
+            shape, pictures = Shape(height, width, maps=False), codec
+            self.look = Look(pictures, channels, shape, n_code, filters=filters)
+            self.draw = Draw(pictures, channels, shape, n_state + n_content, filters=filters, skips=self.skips)
+        if drawn == "thesis":
+            normal(self.look)
+            normal(self.draw)
+        self.parts_of_content = nn.Sequential(nn.Linear(n_code, hidden), nn.ReLU()) if n_content else None
+        self.content = nn.Sequential(nn.Linear(hidden, n_content), nn.Tanh()) if n_content else None
+        self.infer_state = Perceptron([conditioning * n_code, hidden, hidden, 2 * n_state], shortcut=shortcut)
+        self.filter = nn.LSTM(n_code, hidden, batch_first=True) if n_random else None
+        self.infer_random = nn.Linear(hidden, 2 * n_random) if n_random else None
+        inner = [motion_hidden] * 3
+        self.prior = Perceptron([n_state, *inner, 2 * n_random]) if n_random else None
+        if motion == "gru":
+            self.move: nn.Module = nn.GRUCell(max(1, n_random), n_state)
+        else:
+            self.move = orthogonal(Perceptron([n_state + n_random, *inner, n_state]), gain)
+        start = torch.tensor(float(scale or _BEGINS)).log()
+        self.log_scale = nn.Parameter(start, requires_grad=scale is None)
+
+    # --- inference ---------------------------------------------------------------------------------------------------
+
+    def encoded(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Codes (batch, time, size) of all frames at once, and what stages saw (batch × time, …)."""
+        rows = x.flatten(0, 1)
+        found = self.look(rows if self.codec == "perceptron" else rows.contiguous(memory_format=torch.channels_last))
+        codes, seen = (found, []) if self.codec == "perceptron" else found
+        return codes.reshape(*x.shape[:2], -1), seen
+
+    def content_of(self, codes: Tensor, chosen: Tensor, seen: list[Tensor], skip: Tensor) -> Content:
+        """The content of the chosen frames (batch, k), in any order, with the skips of one frame each (batch,)."""
+        if self.parts_of_content is None or self.content is None:
+            return Content(None, [])
+        rows = torch.arange(len(codes), device=codes.device)
+        some = codes[rows[:, None], chosen]
+        code = self.content(self.parts_of_content(some).sum(1))
+        at = rows * codes.shape[1] + skip
+        return Content(code, [stage[at] for stage in seen] if self.skips else [])
+
+    def state_of(self, codes: Tensor) -> Gaussian:
+        """The first state, given codes of which the first `conditioning` are looked at."""
+        return Gaussian.of(self.infer_state(codes[:, : self.conditioning].flatten(1)))
+
+    def random_of(self, codes: Tensor) -> Gaussian | None:
+        """What is random in every step but the first, given all frames up to it: (batch, time − 1, size)."""
+        if self.filter is None or self.infer_random is None:
+            return None
+        return Gaussian.of(self.infer_random(self.filter(codes)[0][:, 1:]))
+
+    def prior_of(self, y: Tensor) -> Gaussian | None:
+        """What is random in the step after a state."""
+        return None if self.prior is None else Gaussian.of(self.prior(y))
+
+    # --- generation --------------------------------------------------------------------------------------------------
+
+    def stepped(self, y: Tensor, z: Tensor | None, parts: int, frames: int = 1) -> tuple[list[Tensor], Tensor]:
+        """The states at `frames` places of a step, moved in `parts`, and the sum of norms of the moves (batch,)."""
+        found, length = [], y.new_zeros(len(y))
+        for part in range(parts):
+            before, y = y, self._moved(y, z, parts)
+            length = length + (y - before).norm(dim=1)
+            if (part + 1) % (parts // frames) == 0:
+                found.append(y)
+        return found, length
+
+    def _moved(self, y: Tensor, z: Tensor | None, parts: int) -> Tensor:
+        if self.motion == "gru":
+            moved: Tensor = self.move(y.new_zeros(len(y), 1) if z is None else z, y)
+            return moved
+        update: Tensor = self.move(y if z is None else torch.cat([y, z], dim=1))
+        return update if self.motion == "perceptron" else y + update / parts
+
+    def drawn(self, content: Content, states: Tensor) -> Tensor:
+        """Frames (batch, time, *frame) of states (batch, time, size)."""
+        n_items, n_times = states.shape[:2]
+        rows = states.flatten(0, 1)
+        if content.code is not None:
+            rows = torch.cat([_repeated(content.code, n_times), rows], dim=1)
+        if self.codec == "perceptron":
+            frames = self.draw(rows)
+        else:
+            frames = self.draw(rows, [_repeated(one, n_times) for one in content.skips])
+        return (torch.sigmoid(frames) if self.squash else frames).reshape(n_items, n_times, *self.frame)
+
+    @property
+    def observed(self) -> Tensor:
+        """The deviation of a frame from what is drawn, √ν."""
+        return self.log_scale.exp()
+
+
+def _repeated(code: Tensor, n_times: int) -> Tensor:
+    shape = code.shape
+    return code[:, None].expand(shape[0], n_times, *shape[1:]).reshape(shape[0] * n_times, *shape[1:])
+
+
+def noise(shape: Sequence[int], like: Tensor, **how: Any) -> Tensor:
+    """Standard normal noise."""
+    return torch.randn(*shape, dtype=like.dtype, device=like.device, **how)

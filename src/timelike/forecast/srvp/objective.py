@@ -1,0 +1,118 @@
+"""The loss of SRVP: the negative evidence lower bound, with a penalty on how far states move."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...train import Batch
+from ..chunks import Chunks
+from .network import Content, Gaussian, SRVPNetwork, noise
+
+
+class Bound(NamedTuple):
+    """The parts of the evidence lower bound, each (batch,), in nats: log p(x) ≥ likelihood − first − random.
+
+    `likelihood` is of the frames; `first` and `random` the divergences of y_1 and of all z from their priors; `length`
+    how far the state moves, which is no part of the bound.
+    """
+
+    likelihood: Tensor
+    first: Tensor
+    random: Tensor
+    length: Tensor
+
+    @property
+    def elbo(self) -> Tensor:
+        """The bound itself."""
+        return self.likelihood - self.first - self.random
+
+
+class Evidence(Chunks):
+    """Eq. 4.9 and 4.10: sums over pixels and time, means over the batch; `beta` weighs the divergences of z."""
+
+    module: SRVPNetwork
+
+    def __init__(
+        self,
+        *given: Any,
+        n_seen: int,
+        beta: float,
+        stillness: float,
+        there: Tensor | None = None,
+        undone: tuple[Tensor, Tensor] | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(*given, **more)
+        self.n_seen, self.beta, self.stillness, self.there, self.undone = n_seen, beta, stillness, there, undone
+
+    def _drawn(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
+        order = rng.permuted(np.tile(np.arange(self.length), (n_items, 1)), axis=1)[:, : self.n_seen]
+        return {"chosen": np.ascontiguousarray(order), "skip": rng.integers(0, self.length, size=n_items)}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """The weighted sum, and its parts for the history."""
+        found = self.bound(batch)
+        means = {name: part.mean() for name, part in found._asdict().items()}
+        loss = means["first"] + self.beta * means["random"] - means["likelihood"] + self.stillness * means["length"]
+        return {"loss": loss, **{name: part.detach() for name, part in means.items()}}
+
+    def judged(self, batch: Batch) -> float:
+        """The negative bound."""
+        return float(-self.bound(batch).elbo.mean())
+
+    def bound(self, batch: Batch) -> Bound:
+        """The bound of every chunk, by one draw from the posterior."""
+        network, x = self.module, batch["x"]
+        codes, seen = network.encoded(x)
+        content = network.content_of(codes, batch["chosen"], seen, batch["skip"])
+        return bound_of(network, x, codes, content, self.there, self.undone)
+
+
+def bound_of(
+    network: SRVPNetwork,
+    x: Tensor,
+    codes: Tensor,
+    content: Content,
+    there: Tensor | None = None,
+    undone: tuple[Tensor, Tensor] | None = None,
+) -> Bound:
+    """The bound of frames (batch, time, *frame), by one draw of the first state and of what is random."""
+    first, random = network.state_of(codes), network.random_of(codes)
+    y = first.drawn(noise(first.mean.shape, x))
+    states, length = rolled(network, y, random, x.shape[1])
+    divergence = x.new_zeros(len(x))
+    if random is not None:
+        prior = network.prior_of(states[:, :-1])  # of all steps at once: in training nothing is drawn from it
+        assert prior is not None
+        divergence = random.divergence(prior).sum(1)
+    drawn = network.drawn(content, states)
+    return Bound(likelihood(drawn, x, network.observed, there, undone), first.from_standard(), divergence, length)
+
+
+def rolled(network: SRVPNetwork, y: Tensor, random: Gaussian | None, n_frames: int) -> tuple[Tensor, Tensor]:
+    """States at all frames, with draws of what is random, and how far they moved."""
+    states, length = [y], y.new_zeros(len(y))
+    z = None if random is None else random.drawn(noise(random.mean.shape, y))
+    for step in range(n_frames - 1):
+        inner, moved = network.stepped(y, None if z is None else z[:, step], network.substeps)
+        y, length = inner[-1], length + moved
+        states.append(y)
+    return torch.stack(states, dim=1), length
+
+
+def likelihood(
+    drawn: Tensor, x: Tensor, scale: Tensor, there: Tensor | None, undone: tuple[Tensor, Tensor] | None
+) -> Tensor:
+    """log N(x; drawn, ν), summed over time and cells that are there; squashed frames are in the units of the data."""
+    if undone is not None:
+        mean, deviation = (moment.to(x) for moment in undone)
+        x = x * deviation + mean
+    squares = ((x - drawn) / scale).square()
+    flat = squares.flatten(2) if there is None else squares.flatten(2)[..., there.flatten()]
+    constant = math.log(2 * math.pi) + 2 * scale.log()
+    return -0.5 * (flat.sum((1, 2)) + constant * flat.shape[1] * flat.shape[2])

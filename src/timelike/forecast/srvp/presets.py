@@ -1,0 +1,72 @@
+"""The thesis's settings by data set (Franceschi, 2022, B.3), for `SRVP.preset(name, scale=…)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_THESIS: dict[str, Any] = {
+    "n_content": 256,  # in the authors' code for every data set; the text has 128 for digits
+    "n_code": 128,
+    "hidden": 256,
+    "motion_hidden": 512,
+    "filters": 64,
+    "shortcut": False,
+    "drawn": "thesis",
+    "output": "sigmoid",
+    "standardize": False,
+    "learning_rate": 3e-4,
+    "betas": (0.9, 0.999),
+    "schedule": "linear",
+    "stillness": 1.0,
+    "beta": 1.0,
+    "motion": "residual",
+}
+_DIGITS: dict[str, Any] = _THESIS | {
+    "codec": "dcgan",
+    "conditioning": 5,
+    "chunk": 15,
+    "n_seen": 5,
+    "n_state": 20,
+    "n_random": 20,
+    "substeps": 1,
+    "gain": 1.41,
+    "observed": 1.0,
+    "beta": 2.0,
+    "batch_size": 128,
+}
+_VIDEO: dict[str, Any] = _THESIS | {"codec": "vgg", "skips": True, "n_state": 50, "n_random": 50, "substeps": 2}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "stochastic-digits": _DIGITS | {"max_steps": 1_100_000},
+    "digits": _DIGITS | {"max_steps": 900_000},
+    "kth": _VIDEO
+    | {
+        "conditioning": 10,
+        "chunk": 20,
+        "n_seen": 3,
+        "gain": 1.2,
+        "observed": 0.2,
+        "batch_size": 100,
+        "max_steps": 200_000,
+    },
+    "human": _VIDEO
+    | {
+        "conditioning": 8,
+        "chunk": 16,
+        "n_seen": 3,
+        "gain": 1.2,
+        "observed": 0.2,
+        "batch_size": 100,
+        "max_steps": 350_000,
+    },
+    "bair": _VIDEO
+    | {
+        "conditioning": 2,
+        "chunk": 12,
+        "n_seen": 2,
+        "gain": 1.41,
+        "observed": 0.5**0.5,
+        "batch_size": 192,
+        "max_steps": 1_500_000,
+    },
+}

@@ -1,0 +1,267 @@
+"""SRVP: its bound beside loops and exact evidence, its futures, and what it refuses."""
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from naive import srvp as naive
+from timelike.forecast import SRVPNetwork
+from timelike.forecast.srvp.network import Content
+from timelike.forecast.srvp.objective import bound_of
+
+SMALL = {
+    "max_steps": 3,
+    "hidden": 6,
+    "n_state": 4,
+    "n_random": 3,
+    "n_content": 3,
+    "n_code": 5,
+    "motion_hidden": 6,
+    "filters": 3,
+    "batch_size": 8,
+    "progress": False,
+    "random_state": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def swings():
+    rng = np.random.default_rng(0)
+    return np.sin(np.arange(24)[:, None] / 3 + rng.uniform(0, 6, (12, 1, 2))) + 2
+
+
+@pytest.fixture(scope="module")
+def clips():
+    return np.random.default_rng(0).random((5, 9, 1, 8, 8))
+
+
+@pytest.fixture(scope="module")
+def fitted(swings):
+    return tl.SRVP(**SMALL).fit(swings)
+
+
+class Noise:
+    """Noise in the order in which the bound draws it: the first state's, then that of all random steps."""
+
+    def __init__(self, *given):
+        self.given = list(given)
+
+    def __call__(self, shape, like, **how):
+        found = self.given.pop(0)
+        assert tuple(found.shape) == tuple(shape)
+        return found
+
+
+@pytest.mark.parametrize(("substeps", "n_content"), [(1, 3), (2, 3), (1, 0)])
+def test_the_bound_is_that_of_loops(monkeypatch, substeps, n_content):
+    torch.manual_seed(0)
+    how = {"conditioning": 2, "n_state": 3, "n_random": 2, "n_code": 4, "hidden": 5, "motion_hidden": 6}
+    network = SRVPNetwork(2, n_content=n_content, substeps=substeps, scale=0.7, **how).double()
+    x = torch.randn(4, 6, 2, dtype=torch.float64)
+    first, random = torch.randn(4, 3, dtype=torch.float64), torch.randn(4, 5, 2, dtype=torch.float64)
+    monkeypatch.setattr("timelike.forecast.srvp.objective.noise", Noise(first, random))
+    chosen = torch.tensor([[0, 3], [5, 5], [1, 2], [4, 0]])
+    codes, seen = network.encoded(x)
+    content = network.content_of(codes, chosen, seen, torch.zeros(4, dtype=torch.int64))
+    found = bound_of(network, x, codes, content)
+    for i in range(4):
+        with torch.no_grad():
+            expected = naive.bound(network, x[i], chosen[i].tolist(), first[i], random[i])
+        torch.testing.assert_close(torch.stack([part[i] for part in found]), torch.tensor(expected, dtype=x.dtype))
+    assert float(found.elbo[0]) == pytest.approx(float(found.likelihood[0] - found.first[0] - found.random[0]))
+
+
+def test_the_content_knows_no_order():
+    torch.manual_seed(0)
+    network = SRVPNetwork(3, n_content=4, hidden=6)
+    codes, seen = network.encoded(torch.randn(2, 7, 3))
+    at = torch.zeros(2, dtype=torch.int64)
+    one, other = (
+        network.content_of(codes, torch.tensor(rows), seen, at).code for rows in ([[0, 2, 5]] * 2, [[5, 0, 2]] * 2)
+    )
+    torch.testing.assert_close(one, other)
+
+
+def linear_network(transition, emission, observed):
+    """A network that *is* a linear system without noise: only its inference is not exact."""
+    d, m = transition.shape[0], emission.shape[0]
+    network = SRVPNetwork(
+        m, n_state=d, n_random=0, n_content=0, n_code=m, layers=0, hidden=4, motion_hidden=4, scale=observed
+    )
+    for layer in network.modules():
+        if isinstance(layer, torch.nn.Linear):
+            torch.nn.init.zeros_(layer.weight)
+            if layer.bias is not None:
+                torch.nn.init.zeros_(layer.bias)
+    network.draw.shortcut.weight.data = emission.clone()
+    network.look.shortcut.weight.data = torch.eye(m, dtype=emission.dtype)
+
+    class Moves(torch.nn.Module):
+        def forward(self, y):
+            return y @ (transition - torch.eye(d, dtype=transition.dtype)).T
+
+    network.move = Moves()
+    return network.double()
+
+
+def test_the_bound_is_below_exact_evidence_and_reaches_it_with_the_exact_posterior():
+    """The first state is all that is random: its posterior is normal, and known in closed form."""
+    angle, observed, n = 0.4, 0.5, 6
+    transition = 0.98 * torch.tensor(
+        [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]], dtype=torch.float64
+    )
+    emission = torch.tensor([[1.0, 0.0], [0.5, -1.0]], dtype=torch.float64)
+    network = linear_network(transition, emission, observed)
+    torch.manual_seed(3)
+    y = torch.randn(2, dtype=torch.float64)
+    x = torch.stack([emission @ torch.linalg.matrix_power(transition, t) @ y for t in range(n)])
+    x = (x + observed * torch.randn(n, 2, dtype=torch.float64))[None]
+    nothing, cover = torch.zeros(2, 2, dtype=torch.float64), observed**2 * torch.eye(2, dtype=torch.float64)
+    exact = naive.log_evidence(x[0], transition, nothing, emission, cover)
+    rows = torch.cat([emission @ torch.linalg.matrix_power(transition, t) for t in range(n)])
+    precision = torch.eye(2, dtype=torch.float64) + rows.T @ rows / observed**2
+    mean = torch.linalg.solve(precision, rows.T @ x.reshape(-1) / observed**2)
+    scale = (1 / precision.diagonal()).sqrt()  # the nearest of independent normals
+
+    def bounds(mean, scale):
+        from timelike.forecast.srvp.network import Gaussian
+
+        network.state_of = lambda codes: Gaussian(mean[None], scale[None])
+        codes = network.encoded(x)[0]
+        drawn = [float(bound_of(network, x, codes, Content(None, [])).elbo) for _ in range(2000)]
+        return np.mean(drawn), 4 * np.std(drawn) / np.sqrt(len(drawn))
+
+    torch.manual_seed(0)
+    best, slack = bounds(mean, scale)
+    covariance = torch.linalg.inv(precision)
+    gap = 0.5 * float(torch.logdet(torch.diag(precision.diagonal())) - torch.logdet(precision))  # KL of factorising
+    assert abs(covariance[0, 1]) > 0  # so that there is a gap at all
+    assert best <= exact + slack
+    assert best == pytest.approx(exact - gap, abs=slack)
+    worse, slack = bounds(mean + 0.5, 2 * scale)
+    assert worse < exact - gap - slack
+
+
+def test_futures_differ_and_are_the_same_with_a_seed(fitted, swings):
+    one = fitted.predict(swings[:3, :9], 4, n_samples=6, random_state=1)
+    assert one.samples.shape == (6, 3, 4, 2)
+    assert one.samples.std(axis=0).min() > 0
+    np.testing.assert_array_equal(one.samples, fitted.predict(swings[:3, :9], 4, n_samples=6, random_state=1).samples)
+    assert not np.array_equal(one.samples, fitted.predict(swings[:3, :9], 4, n_samples=6, random_state=2).samples)
+    np.testing.assert_allclose(one.mean, one.samples.mean(axis=0))
+
+
+def test_futures_are_the_same_alone_and_among_others(fitted, swings):
+    among = fitted.predict(swings[:, :9], 4, n_samples=3, random_state=1).samples
+    alone = fitted.predict(swings[4:5, :9], 4, n_samples=3, random_state=1).samples
+    np.testing.assert_array_equal(among[:, 4:5], alone)
+
+
+def test_equal_pasts_have_different_futures(fitted, swings):
+    found = fitted.predict(np.repeat(swings[:1, :9], 2, axis=0), 4, random_state=1).samples[0]
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_many_samples_in_pieces_are_those_at_once(fitted, swings, monkeypatch):
+    whole = fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples
+    monkeypatch.setattr("timelike.forecast.srvp.answering._NUMBERS", 40)
+    np.testing.assert_allclose(
+        fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples.shape, whole.shape
+    )
+
+
+def test_frames_in_between_end_at_the_frames_of_steps(swings):
+    model = tl.SRVP(substeps=2, **SMALL).fit(swings)
+    whole = model.predict(swings[:2, :9], 3, n_samples=4, random_state=1).samples
+    finer = model.predict(swings[:2, :9], 3, n_samples=4, frames_per_step=2, random_state=1).samples
+    assert finer.shape == (4, 2, 6, 2)
+    np.testing.assert_array_equal(finer[:, :, 1::2], whole)
+
+
+def test_without_random_steps_only_the_first_state_is_drawn(swings):
+    model = tl.SRVP(**SMALL | {"n_random": 0}).fit(swings)
+    assert model.elbo(swings[:2]).random.tolist() == [0, 0]
+    assert model.predict(swings[:2, :9], 3, n_samples=5, random_state=0).samples.std(axis=0).max() > 0
+
+
+def test_the_bound_is_in_the_units_of_the_data(swings):
+    """What is measured in hundredths has a density a hundred times as high, for every number."""
+    one, other = (tl.SRVP(**SMALL).fit(unit * swings) for unit in (1.0, 100.0))
+    shift = one.elbo(swings, random_state=0).elbo - other.elbo(100 * swings, random_state=0).elbo
+    np.testing.assert_allclose(shift, 24 * 2 * np.log(100), rtol=1e-4)
+
+
+def test_states_codes_and_reconstructions(fitted, swings):
+    assert fitted.states(swings[:2]).shape == (2, 24, 4)
+    assert fitted.encode(swings[:2]).shape == (2, 7)
+    again = fitted.reconstruct(swings[:2])
+    assert again.shape == (2, 24, 2)
+    between = fitted.interpolate(swings[0], swings[1], steps=3)
+    assert between.shape == (3, 24, 2)
+    np.testing.assert_allclose(between[0], again[0], rtol=1e-6)
+    np.testing.assert_allclose(between[2], again[1], rtol=1e-6)
+
+
+def test_a_swap_with_oneself_is_a_prediction(fitted, swings):
+    past = swings[:2, :9]
+    swapped = fitted.swap(past, past.copy(), 4, n_samples=3, random_state=5).samples
+    np.testing.assert_array_equal(swapped, fitted.predict(past, 4, n_samples=3, random_state=5).samples)
+    other = fitted.swap(past[::-1], past, 4, n_samples=3, random_state=5).samples
+    assert not np.array_equal(other, swapped)
+
+
+@pytest.mark.parametrize("codec", ["dcgan", "vgg", "resnet", "perceptron"])
+@pytest.mark.parametrize("skips", [False, True])
+def test_pictures_of_every_codec(clips, codec, skips):
+    model = tl.SRVP(codec=codec, skips=skips, **SMALL | {"max_steps": 2}).fit(clips)
+    found = model.predict(clips[:2], 3, n_samples=2).samples
+    assert found.shape == (2, 2, 3, 1, 8, 8)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert model.squashed_
+
+
+def test_masked_cells_are_not_forecast(clips):
+    masked = clips.copy()
+    masked[..., 2:4, 3] = np.nan
+    found = tl.SRVP(**SMALL | {"max_steps": 2}).fit(masked).predict(masked[:2], 3).mean
+    assert np.isnan(found[..., 2:4, 3]).all()
+    assert np.isfinite(np.delete(found, 3, axis=-1)).all()
+
+
+@pytest.mark.parametrize("motion", ["residual", "perceptron", "gru"])
+def test_every_motion_is_saved_and_loaded(swings, motion, tmp_path):
+    model = tl.SRVP(motion=motion, **SMALL).fit(swings).calibrate(swings)
+    model.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(swings[:2, :9], 3).samples, model.predict(swings[:2, :9], 3).samples)
+    np.testing.assert_array_equal(again.calibration_.errors, model.calibration_.errors)
+
+
+def test_what_cannot_be_is_said(fitted, swings, clips):
+    with pytest.raises(ValueError, match="frames_per_step=2 does not divide the 1 substeps of a step: give substeps=2"):
+        fitted.predict(swings[:, :9], 2, frames_per_step=2)
+    with pytest.raises(ValueError, match="motion='gru' moves a whole step at a time"):
+        tl.SRVP(motion="gru", **SMALL).fit(swings).predict(swings[:, :9], 2, frames_per_step=2, substeps=2)
+    with pytest.raises(ValueError, match="substeps=2: motion='gru' moves a whole step at a time"):
+        tl.SRVP(motion="gru", substeps=2, **SMALL).fit(swings)
+    with pytest.raises(ValueError, match=r"needs at\s+least 5 to go on from"):
+        fitted.predict(swings[:, :3], 2)
+    with pytest.raises(ValueError, match="all that this SRVP learned from lie in"):
+        tl.SRVP(**SMALL | {"max_steps": 1}).fit(clips).predict(clips * 255, 2)
+    with pytest.raises(ValueError, match="expected one each, of one length"):
+        fitted.interpolate(swings[0], swings[1][:10])
+    with pytest.raises(ValueError, match="is for images"):
+        tl.SRVP(codec="vgg", **SMALL).fit(swings)
+
+
+def test_it_learns_oscillations():
+    rng = np.random.default_rng(0)
+    series = np.sin(np.arange(50)[:, None] / 4 + rng.uniform(0, 6, (60, 1, 3))) * rng.uniform(0.5, 1.5, (60, 1, 3))
+    sizes = {"n_state": 16, "n_random": 4, "n_content": 8, "n_code": 16, "hidden": 48, "motion_hidden": 48}
+    model = tl.SRVP(max_steps=300, batch_size=32, random_state=0, progress=False, **sizes).fit(series[:50])
+    past, truth = series[50:, :30], series[50:, 30:]
+    found = np.mean((model.predict(past, 20, n_samples=10).mean - truth) ** 2)
+    still, mean = np.mean((past[:, -1:] - truth) ** 2), np.mean((series[:50].mean((0, 1)) - truth) ** 2)
+    assert found < 0.5 * min(still, mean)

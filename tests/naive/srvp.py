@@ -1,0 +1,75 @@
+"""The evidence lower bound of SRVP, frame by frame and number by number, of parts that are taken as they are."""
+
+import math
+
+import torch
+
+
+def softplus_gaussian(numbers):
+    half = len(numbers) // 2
+    return [(float(numbers[i]), math.log1p(math.exp(float(numbers[half + i]))) + 1e-8) for i in range(half)]
+
+
+def divergence(one, other):
+    """KL of independent normals, by the formula for each number."""
+    total = 0.0
+    for (m, s), (n, r) in zip(one, other, strict=True):
+        total += math.log(r / s) + (s * s + (m - n) ** 2) / (2 * r * r) - 0.5
+    return total
+
+
+def bound(network, x, chosen, noise_first, noise_random):
+    """(likelihood, first, random, length) of one sequence (time, channel) of a network with a perceptron codec."""
+    codes = [network.look(frame) for frame in x]
+    k = network.conditioning
+    first = softplus_gaussian(network.infer_state(torch.cat(codes[:k])))
+    y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=x.dtype)
+    hidden = network.filter(torch.stack(codes)[None])[0][0]
+    w = None
+    if network.content is not None:
+        total = sum(network.parts_of_content(codes[i]) for i in chosen)
+        w = network.content(total)
+    likelihood, random, length, scale = 0.0, 0.0, 0.0, float(network.observed)
+    for t in range(len(x)):
+        if t > 0:
+            posterior = softplus_gaussian(network.infer_random(hidden[t]))
+            prior = softplus_gaussian(network.prior(y))
+            random += divergence(posterior, prior)
+            z = [m + s * e for (m, s), e in zip(posterior, noise_random[t - 1].tolist(), strict=True)]
+            z = torch.tensor(z, dtype=x.dtype)
+            for _ in range(network.substeps):
+                update = network.move(torch.cat([y, z])[None])[0] / network.substeps
+                length += float(update.norm())
+                y = y + update
+        drawn = network.draw((y if w is None else torch.cat([w, y]))[None])[0]
+        for truth, mean in zip(x[t].tolist(), drawn.tolist(), strict=True):
+            likelihood += -0.5 * ((truth - mean) / scale) ** 2 - math.log(scale) - 0.5 * math.log(2 * math.pi)
+    standard = [(0.0, 1.0)] * len(first)
+    return likelihood, divergence(first, standard), random, length
+
+
+def log_evidence(x, transition, noise, emission, observed):
+    """log p(x) of y_1 ~ N(0, I), y_{t+1} = A y_t + N(0, Q), x_t = C y_t + N(0, R): the joint normal distribution, whole.
+
+    No filter: the covariance of all frames is written down and its density taken.
+    """
+    n, d = len(x), transition.shape[0]
+    covariances = {}
+    state = torch.eye(d, dtype=x.dtype)
+    for t in range(n):
+        if t:
+            state = transition @ state @ transition.T + noise
+        covariances[t, t] = state
+        cross = state
+        for s in range(t + 1, n):
+            cross = cross @ transition.T
+            covariances[t, s] = cross
+    m = emission.shape[0]
+    whole = torch.zeros(n * m, n * m, dtype=x.dtype)
+    for t in range(n):
+        for s in range(n):
+            block = covariances[t, s] if s >= t else covariances[s, t].T
+            whole[t * m : t * m + m, s * m : s * m + m] = emission @ block @ emission.T
+    whole += torch.kron(torch.eye(n, dtype=x.dtype), observed)
+    normal = torch.distributions.MultivariateNormal(torch.zeros(n * m, dtype=x.dtype), whole)
+    return float(normal.log_prob(x.reshape(-1)))
