@@ -254,8 +254,11 @@ def test_the_page_of_temperatures_says_whether_the_target_is_met():
 def test_a_linear_map_explains_what_is_linear_and_nothing_of_noise():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((400, 3))
-    assert heat.explained(x, x @ rng.standard_normal((3, 2))) == pytest.approx(1)
-    assert heat.explained(x, rng.standard_normal((400, 2))) < 0.05
+    halves = (x[:200], x[200:])
+    weights = rng.standard_normal((3, 2))
+    assert heat.explained(halves, (x[:200] @ weights, x[200:] @ weights)) == pytest.approx(1)
+    noise = rng.standard_normal((400, 2))
+    assert heat.explained(halves, (noise[:200], noise[200:])) < 0.05
 
 
 def test_finished_rows_are_kept_and_never_worked_out_again(monkeypatch, tmp_path, capsys):

@@ -3,7 +3,7 @@
     python -m benchmarks.papers.separation.heat
 
 A cooling bar, u(p, t) = μ sin(kπp) · exp(−(kπ)²t): with one mode the solution is a function of space times one of time.
-300 bars of 30 steps with k up to 3; 60 others are asked about, 5 frames seen, 25 forecast. `w explains space` is the
+240 bars of 30 steps with k up to 3; 60 others are asked about, 5 frames seen, 25 forecast. `w explains space` is the
 share of the variance of μ sin(kπp) that a linear map of w explains on the bars asked about; `y explains time` that of
 the logarithm of exp(−(kπ)²t), which is −(kπ)²t, by a linear map of y along all times; both with the other way round.
 """
@@ -27,6 +27,7 @@ from timelike.sequences import generate
 
 N_TRAIN, N_TEST, LENGTH, SIZE, HIGHEST, PAST = 240, 60, 30, 32, 3, 5
 STEPS = 1500
+Halves = tuple[NDArray[Any], NDArray[Any]]
 NETWORKS: dict[str, dict[str, Any]] = {
     "Separation, product": {"combine": "multiply"},
     "Separation": {},
@@ -39,12 +40,11 @@ def bars(seed: int) -> generate.Heat:
     return generate.heat(N_TRAIN + N_TEST, LENGTH, size=SIZE, interval=0.002, highest=HIGHEST, random_state=seed)
 
 
-def explained(inputs: NDArray[Any], targets: NDArray[Any]) -> float:
-    """The share of variance that a linear map explains on the second half of the rows, learned on the first."""
-    half = len(inputs) // 2
-    model = LinearRegression().fit(inputs[:half], targets[:half])
-    left = np.square(targets[half:] - model.predict(inputs[half:])).sum()
-    return float(1 - left / np.square(targets[half:] - targets[half:].mean(axis=0)).sum())
+def explained(inputs: Halves, targets: Halves) -> float:
+    """The share of variance that a linear map explains in the second of two halves, learned on the first."""
+    model = LinearRegression().fit(inputs[0], targets[0])
+    left = np.square(targets[1] - model.predict(inputs[1])).sum()
+    return float(1 - left / np.square(targets[1] - targets[1].mean(axis=0)).sum())
 
 
 class HeatTable(Program[Trial]):
@@ -68,7 +68,7 @@ class HeatTable(Program[Trial]):
         error = float(np.mean(np.square(forecast - truth, dtype=np.float64)))
         found: Found = {"error": error, "relative": error / float(np.mean(np.square(truth, dtype=np.float64)))}
         if row.method in NETWORKS and model.content:
-            found |= self._known(model, made, asked)
+            found |= self._known(model, made, every)
         return found
 
     def _model(self, row: Trial) -> Any:
@@ -78,22 +78,20 @@ class HeatTable(Program[Trial]):
         kinds = {"Persistence": Persistence(), "Ridge": Ridge(lags=PAST), "nearest past": Analog(k=1, window=PAST)}
         return kinds[row.method]
 
-    def _known(self, model: Any, made: generate.Heat, asked: NDArray[np.float32]) -> Found:
-        """What a linear map of w, and of y, says about space and time."""
-        code = model.encode(asked)[:, : model.n_content]
-        states = np.stack(list(model.states(asked)))
-        space = made.space[N_TRAIN:, 0]
-        passed = np.log(made.time[N_TRAIN:, 0])
+    def _known(self, model: Any, made: generate.Heat, every: NDArray[np.float32]) -> Found:
+        """What linear maps of w and of y, learned on the bars that the network learned from, say of the others."""
+        code = model.encode(every)[:, : model.n_content]
+        states = np.stack(list(model.states(every)))
+        space, passed = made.space[:, 0], np.log(made.time[:, 0])
         n_times = states.shape[1]
-        flat, clock = states.reshape(-1, states.shape[-1]), passed[:, :n_times].reshape(-1, 1)
-        still = np.repeat(code, n_times, axis=0)
-        wide = np.repeat(space, n_times, axis=0)
-        return {
-            "w space": explained(code, space),
-            "w time": explained(still, clock),
-            "y space": explained(flat, wide),
-            "y time": explained(flat, clock),
+        each = {
+            "w": np.repeat(code[:, None], n_times, axis=1),
+            "y": states,
+            "space": np.repeat(space[:, None], n_times, axis=1),
+            "time": passed[:, :n_times, None],
         }
+        cut = {name: (_flat(one[:N_TRAIN]), _flat(one[N_TRAIN:])) for name, one in each.items()}
+        return {f"{who} {what}": explained(cut[who], cut[what]) for who in ("w", "y") for what in ("space", "time")}
 
     def seconds(self, row: Trial) -> float:
         return 25.0 if row.method in NETWORKS else 1.0
@@ -106,6 +104,11 @@ class HeatTable(Program[Trial]):
 
     def body(self) -> str:
         return report.body(self.rows)
+
+
+def _flat(rows: NDArray[Any]) -> NDArray[Any]:
+    """Bars and times in one axis."""
+    return np.asarray(rows.reshape(-1, rows.shape[-1]))
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ def body(rows: Rows) -> str:
 
 A cooling bar with cold ends, u(p, t) = μ sin(kπp) · exp(−(kπ)²t), k up to 3 and μ normal: 240 bars of 30 steps to learn
 from, 60 others of which 5 frames are seen and 25 forecast, compared with the exact solution. The last four columns are
-shares of variance that a linear map of w, or of y, explains on bars that it was not fitted on: of the profile in space
-μ sin(kπp), and of −(kπ)²t, the logarithm of the factor in time, at every step. The separation is found where w explains
-space and y time, and neither the other. Below 0 is worse than a constant.
+shares of variance that a linear map of w, or of y, fitted on the bars learned from, explains on the others: of the
+profile in space μ sin(kπp), and of −(kπ)²t, the logarithm of the factor in time, at every step. The separation is found
+where w explains space and y time, and neither the other. Below 0 is worse than a constant.
 
 {table(head, lines)}
 
