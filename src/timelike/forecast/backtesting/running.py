@@ -63,7 +63,7 @@ def backtest(
         How many origins in every sequence, and how many steps apart. The last one leaves just the horizon.
     refit : bool
         Whether a copy is fitted before every origin, on what is known of all sequences then: up to the last timestamp
-        of the past, or, without timestamps, as many steps of each. `Ridge` does so at the cost of a few fits.
+        of the past, or, without timestamps, as many steps of each. `Ridge` does so at the cost of about two fits.
     scores : names or functions
         "mse", "mae", "mase" (scaled by the past of the window), "psnr", "ssim" (values in [0, 1]), "crps" and
         "energy"; or functions `score(truth, forecast, per="each")`, such as `partial(tl.score.psnr, value_range=255)`.
