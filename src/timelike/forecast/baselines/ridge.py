@@ -82,6 +82,7 @@ class Ridge(Baseline):
     lags_: int
     solutions_: dict[int, Linear | Smoother]
     _derived = ("solutions_",)
+    _by_horizon = True  # equations are of the windows that have so many steps after them
 
     def __init__(
         self, *, lags: int | None = None, alpha: float | None = None, known: Sequence[int | str] | None = None
@@ -164,6 +165,6 @@ class Ridge(Baseline):
         `sequences` (of shorter ones on all their steps): the same cut in time for all. `known` (window, horizon,
         channel) is what is known in advance. This model must be fitted, for its cells and its lags. Its penalty is
         `alpha`, or where that is None the one that is chosen at the earliest origin and then kept. All this costs
-        about as much as one fit, since sums over windows are only added to.
+        one to two fits: windows are added to sums, and to one factorisation for many origins.
         """
         return rolling.forecasts(self, sequences, windows, horizon, known)
