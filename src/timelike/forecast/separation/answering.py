@@ -247,8 +247,9 @@ class Answering(LatentForecaster):
         )
 
     def _refuse_wild(self, frames: Tensor, step: int) -> None:
-        if not bool(torch.isfinite(frames).all()):
-            item = int((~torch.isfinite(frames)).flatten(1).any(1).nonzero()[0])
+        fine = torch.isfinite(frames.float())  # as they are answered
+        if not bool(fine.all()):
+            item = int((~fine).flatten(1).any(1).nonzero()[0])
             raise ArithmeticError(
                 f"the forecast of sequence {item} is not finite before step {step}: the learned equation has blown up "
                 "there; ask for a shorter horizon, or train for longer or on longer chunks"

@@ -1,0 +1,493 @@
+"""Separation: forecasts, states, codes and swaps, beside loops over its parts and problems whose solution is known."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+import timelike as tl
+from naive import separation as naive
+from timelike.forecast.separation import answering
+from timelike.sequences import generate
+
+RNG = np.random.default_rng(0)
+TINY = {"conditioning": 3, "hidden": 6, "layers": 1, "dynamics_hidden": 6, "n_content": 4, "n_state": 3, "filters": 2}
+TINY |= {"batch_size": 8, "max_steps": 3, "random_state": 0}
+VARIANTS = {
+    "plain": {},
+    "four blocks": {"blocks": 4},
+    "two tied blocks": {"blocks": 2, "tied": True},
+    "offset": {"offset": True},
+    "without content": {"content": False},
+    "multiplied": {"combine": "multiply", "n_state": 4},
+    "one frame": {"conditioning": 1},
+    "gru": {"solver": "gru"},
+    "rk4": {"solver": "rk4"},
+    "dopri5": {"solver": "dopri5"},
+    "dcgan": {"codec": "dcgan"},
+    "vgg, maps and skips": {"codec": "vgg", "maps": True, "skips": True},
+    "resnet and offset": {"codec": "resnet", "offset": True},
+}
+VECTORS = [name for name, options in VARIANTS.items() if "codec" not in options]
+
+
+def tiny(**more):
+    return tl.Separation(**TINY | more)
+
+
+def fields(name, n=5, length=12, seed=0):
+    frame = (1, 5, 6) if "codec" in VARIANTS[name] else (2,)
+    return np.random.default_rng(seed).standard_normal((n, length, *frame)).cumsum(axis=1)
+
+
+@cache
+def fitted(name):
+    """Fitted once: not to be changed."""
+    return tiny(**VARIANTS[name]).fit(fields(name))
+
+
+def ragged(name, lengths=(12, 4, 7, 9)):
+    return tl.Sequences([x[:n] for x, n in zip(fields(name, seed=5), lengths, strict=False)])
+
+
+# --- what it is for ------------------------------------------------------------------------------------------------------
+
+
+def sines(n_series=200, length=60, n_channels=12, noise=0.1):
+    rng = np.random.default_rng(19)
+    period = rng.uniform(8, 30, n_channels)
+    phase, size = rng.uniform(0, 2 * np.pi, (n_series, 1, n_channels)), rng.uniform(0.5, 2, (n_series, 1, n_channels))
+    clean = size * np.sin(2 * np.pi * np.arange(length)[:, None] / period + phase)
+    return (clean + noise * rng.standard_normal(clean.shape)).astype(np.float32)
+
+
+def test_the_gate_noisy_sines_in_four_hundred_steps():
+    X = sines()
+    train, between, asked = X[:120], X[120:160], X[160:]
+    past, truth = asked[:, :30], asked[:, 30:50]
+    model = tl.Separation(max_steps=400, random_state=0).fit(train)
+    found = model.calibrate(between, horizon=20).predict(past, 20)
+    simple = [np.square(truth - past[:, -1:]).mean(), np.square(truth - train.mean(axis=(0, 1))).mean()]
+    assert np.square(truth - found.mean).mean() < 0.5 * min(simple)
+    low, high = found.interval(0.8)
+    assert 0.7 < ((low <= truth) & (truth <= high)).mean() < 0.9
+
+
+def test_the_cooling_bar_is_forecast_and_a_swap_takes_the_shape_of_the_content():
+    """A mode of the heat equation is shape × decay (5.4). One number holds no shape, so that it is in the content."""
+    made = generate.heat(100, 30, size=12, highest=3, interval=0.002, random_state=0)
+    small = {"hidden": 32, "dynamics_hidden": 32, "n_content": 8, "n_state": 1}
+    model = tl.Separation(max_steps=250, **small, random_state=0).fit(made.sequences[:60])
+    X, shape, modes = np.stack(list(made.sequences[60:])), made.space[60:, 0], made.modes[60:, 0]
+    error, stands = (np.square(X[:, 8:20] - one).mean() for one in (model.predict(X[:, :8], 12).mean, X[:, 7:8]))
+    assert error < 0.5 * stands
+    a, b = np.arange(20), np.arange(20, 40)
+    swapped = model.swap(X[a, :8], X[b, :8], 12).mean[modes[a] != modes[b]]
+    likeness = [alike(swapped, shape[rows][modes[a] != modes[b]]) for rows in (a, b)]
+    assert likeness[0] > 0.8
+    assert likeness[1] < 0.4
+
+
+def alike(frames, shape):
+    """The middle of |cosine| between frames (item, time, size) and a shape of each item."""
+    lengths = np.linalg.norm(frames, axis=2) * np.linalg.norm(shape, axis=1)[:, None]
+    return np.median(np.abs(np.einsum("nts,ns->nt", frames, shape)) / lengths)
+
+
+def turning(n, seed, length=16):
+    """Points that turn at a constant speed, seen at steps of 1 or, now and then, of 4."""
+    rng = np.random.default_rng(seed)
+    times = rng.choice([1.0, 1.0, 1.0, 4.0], (n, length)).cumsum(axis=1)
+    phase = rng.uniform(-3, 3, (n, 1))
+    return times, phase, on_circle(times, phase)
+
+
+def on_circle(times, phase):
+    angle = 0.08 * times + phase
+    return np.stack([np.sin(angle), np.cos(angle)], axis=2)
+
+
+def test_an_irregular_clock_moves_the_state_by_the_real_time_step():
+    times, _, X = turning(100, 0)
+    asked, phase, Y = turning(40, 1)
+    truth = on_circle(asked[:, 7:8] + np.arange(1, 9), phase)
+    small = {"max_steps": 200, "hidden": 32, "dynamics_hidden": 32, "n_content": 4, "n_state": 4, "conditioning": 3}
+    model = tl.Separation(**small, random_state=0)
+    timed = model.fit(tl.Sequences(X, times=times)).predict(tl.Sequences(Y[:, :8], times=asked[:, :8]), 8)
+    np.testing.assert_array_equal(timed.times, asked[:, 7:8] + np.arange(1, 9))
+    plain = clone(model).fit(X).predict(Y[:, :8], 8)
+    errors = [np.square(one.mean - truth).mean() for one in (timed, plain)]
+    assert errors[0] < 0.2 * errors[1]
+
+
+# --- predictions -----------------------------------------------------------------------------------------------------------
+
+
+def naively(model, x, horizon, spans=None, known=None, ahead=None):
+    """Forecasts of one past from the parts of the network."""
+    network = answering.exact(model.network_)
+    window = torch.from_numpy(
+        ((x[-network.conditioning :] - model.moments_.mean) / model.moments_.scale).astype(np.float32)
+    )
+    given = {"known": known, "ahead": ahead}
+    spans = torch.ones(network.conditioning, dtype=torch.float64) if spans is None else torch.from_numpy(spans)
+    with torch.no_grad():
+        found = naive.forecast(network, window.double(), spans, horizon, **given).numpy()
+    return found * model.moments_.scale + model.moments_.mean
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "solver" not in VARIANTS[name]])
+def test_a_forecast_is_the_roll_out_of_the_last_window(name):
+    X = ragged(name)
+    found = fitted(name).predict(X, 6).mean
+    for x, row in zip(X, found, strict=True):
+        np.testing.assert_allclose(row, naively(fitted(name), x, 6), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_a_forecast_with_known_channels_and_an_uneven_clock_is_that_roll_out_too(offset):
+    times = np.random.default_rng(3).choice([1.0, 2.5], (5, 12)).cumsum(axis=1)
+    X = tl.Sequences(RNG.standard_normal((5, 12, 3)), times=times)
+    model = tiny(known=[1], blocks=2, offset=offset).fit(X)
+    assert model.network_.n_clock == 2
+    ahead = RNG.standard_normal((5, 4, 1))
+    found = model.predict(X, 4, known=ahead).mean
+    mean, scale = model.known_moments_
+    for i, x in enumerate(X):
+        known, future = (torch.from_numpy((one - mean) / scale) for one in (x[-3:, 1:2], ahead[i]))
+        spans = np.append(1.0, np.diff(times[i])[-2:] / model.interval_)
+        expected = naively(model, x[:, [0, 2]], 4, spans, known.float().double(), future)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_known_acts_from_its_step_on():
+    X = RNG.standard_normal((4, 12, 3))
+    for options in ({}, {"offset": True}, {"solver": "gru"}):
+        model = tiny(known=[2], **options).fit(X)
+        ahead = np.zeros((4, 6, 1))
+        plain = model.predict(X, 6, known=ahead).mean
+        ahead[:, 3] = 5.0
+        changed = np.abs(model.predict(X, 6, known=ahead).mean - plain).max(axis=(0, 2))
+        assert (changed > 0).tolist() == [False] * 3 + [True] * 3
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_nothing_but_the_last_window_and_no_company_counts(name):
+    X, model = ragged(name), fitted(name)
+    whole = model.predict(X, 5).mean
+    cropped = [x[-model.conditioning :] for x in X]
+    np.testing.assert_array_equal(model.predict(cropped, 5).mean, whole)
+    np.testing.assert_array_equal(model.predict(X[[2, 0]], 5).mean, whole[[2, 0]])
+    for i in range(len(X)):
+        np.testing.assert_array_equal(model.predict(X[i : i + 1], 5).mean, whole[i : i + 1])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_long_futures_in_pieces_are_the_same(name, monkeypatch):
+    X, model = ragged(name), fitted(name)
+    whole = model.predict(X, 17).mean
+    np.testing.assert_array_equal(model.predict(X, 5).mean, whole[:, :5])  # a longer horizon changes no earlier step
+    for numbers in (1, 1000):
+        for limit in ("_NUMBERS", "_DRAWN"):
+            monkeypatch.setattr(answering, limit, numbers)
+        np.testing.assert_array_equal(model.predict(X, 17).mean, whole)
+
+
+def test_pieces_are_small_whatever_the_horizon(monkeypatch):
+    monkeypatch.setattr(answering, "_DRAWN", 200)
+    model, sizes = tiny().fit(fields("plain")), []
+    network = answering.exact(model.network_)
+    drawn = network.drawn
+    monkeypatch.setattr(network, "drawn", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
+    model.predict(fields("plain"), 100)
+    assert sum(sizes) == 5 * 100 * 2
+    assert max(sizes) <= 200
+
+
+def test_the_work_is_that_of_the_horizon():
+    model, calls = tiny(blocks=2).fit(fields("plain")), []
+    for block in answering.exact(model.network_).move.blocks:
+        block.register_forward_hook(lambda *_: calls.append(1))
+    counts = []
+    for horizon in (1, 10, 100):
+        calls.clear()
+        model.predict(fields("plain"), horizon)
+        counts.append(len(calls))
+    assert counts == [2 * (2 + horizon) for horizon in (1, 10, 100)]  # two to the end of the window
+
+
+@pytest.mark.parametrize(("frames", "substeps"), [(2, None), (4, None), (2, 8), (8, 8)])
+def test_frames_between_two_steps_leave_those_at_steps_as_they_are(frames, substeps):
+    X, model = ragged("four blocks"), fitted("four blocks")
+    fine = model.predict(X, 5, frames_per_step=frames, substeps=substeps)
+    assert fine.shape == (4, 5 * frames, 2)
+    np.testing.assert_array_equal(fine.mean[:, frames - 1 :: frames], model.predict(X, 5, substeps=substeps).mean)
+
+
+def test_an_exact_solver_gives_the_same_states_however_a_step_is_divided():
+    X = ragged("rk4")
+    for name, close in (("rk4", 2e-4), ("dopri5", 2e-4)):
+        plain = fitted(name).predict(X, 4, **{"substeps": 8} if name == "rk4" else {}).mean
+        for frames in (2, 4):
+            fine = fitted(name).predict(X, 4, frames_per_step=frames, **{"substeps": 8} if name == "rk4" else {}).mean
+            np.testing.assert_allclose(fine[:, frames - 1 :: frames], plain, rtol=close, atol=close)
+
+
+def test_frames_between_two_steps_have_their_times():
+    times = np.datetime64("2024-01-01") + np.arange(12) * np.timedelta64(1, "h")
+    X = tl.Sequences(fields("plain"), times=[times] * 5)
+    found = tiny(blocks=2).fit(X).predict(X, 2, frames_per_step=2).times[0]
+    np.testing.assert_array_equal(found, times[-1] + np.array([30, 60, 90, 120], "m8[m]"))
+
+
+def test_an_even_clock_is_as_good_as_none():
+    X = fields("plain")
+    timed = tl.Sequences(X, times=[7 + 0.25 * np.arange(12)] * 5)
+    model = tiny().fit(timed)
+    assert not model.uneven_
+    np.testing.assert_array_equal(model.predict(timed, 4).mean, fitted("plain").predict(X, 4).mean)
+    np.testing.assert_array_equal(model.predict(X, 4).mean, fitted("plain").predict(X, 4).mean)
+
+
+# --- states, codes, swaps --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_states_are_read_off_windows_and_moved_on_at_the_end(name):
+    model, lengths = fitted(name), (12, 4, 7, 9)
+    X = tl.Sequences(list(ragged(name)), times=[0.5 * np.arange(n) for n in lengths], labels=["a", "b", "a", "b"])
+    found, size, offset = model.states(X), model.conditioning, VARIANTS[name].get("offset", False)
+    assert found.lengths.tolist() == [n - size if offset else n for n in lengths]
+    assert found.labels.tolist() == X.labels.tolist()
+    network, ready = answering.exact(model.network_), model.moments_.applied(X)
+    for one, states, times in zip(ready, found, np.split(found.times, found.offsets[1:-1]), strict=True):
+        x = torch.from_numpy(np.array(one)).double()
+        np.testing.assert_array_equal(times, 0.5 * np.arange(size if offset else 0, len(x)))
+        with torch.no_grad():
+            read = [network.state_of(x[None, i : i + size])[0] for i in range(len(x) - size + (0 if offset else 1))]
+            if not offset and size > 1:
+                read += list(network.move(read[-1][None], torch.ones(1, size - 1, dtype=torch.float64))[0])
+        np.testing.assert_allclose(states, torch.stack(read).numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_code_is_the_content_of_the_last_window_and_the_last_state(name):
+    model, X = fitted(name), ragged(name)
+    found, network = model.encode(X), answering.exact(model.network_)
+    for row, one, states in zip(found, model.moments_.applied(X), model.states(X), strict=True):
+        window = torch.from_numpy(np.array(one[-model.conditioning :])).double()[None]
+        with torch.no_grad():
+            code, last = network.content_of(window).code, network.state_of(window)[0]
+        expected = [] if code is None else [code.numpy().ravel()]
+        expected.append(last.numpy().ravel() if network.offset else np.asarray(states[-1]).ravel())
+        np.testing.assert_allclose(row, np.concatenate(expected), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(model.encode(X[[3, 1]]), found[[3, 1]])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_reconstruction_is_drawn_from_the_first_content_and_all_states(name):
+    model, X = fitted(name), ragged(name)
+    found, network = model.reconstruct(X), answering.exact(model.network_)
+    states = model.states(X)
+    assert found.lengths.tolist() == states.lengths.tolist()
+    assert found.frame == X.frame
+    for again, one, y in zip(found, model.moments_.applied(X), states, strict=True):
+        window = torch.from_numpy(np.array(one[: model.conditioning])).double()[None]
+        with torch.no_grad():
+            drawn = network.drawn(network.content_of(window), torch.from_numpy(np.array(y)).double()[None])[0].numpy()
+        np.testing.assert_allclose(again, drawn * model.moments_.scale + model.moments_.mean, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_swap_with_itself_is_the_forecast(name):
+    model, X = fitted(name), ragged(name)
+    np.testing.assert_array_equal(model.swap(X, X, 6).mean, model.predict(X, 6).mean)
+
+
+def test_a_swap_takes_the_content_of_the_one_and_the_motion_of_the_other():
+    model, X = fitted("plain"), fields("plain", seed=6)
+    a, b = X[:2], X[2:4]
+    found = model.swap(a, b, 4)
+    network = answering.exact(model.network_)
+    ready = [
+        torch.from_numpy(((x[:, -3:] - model.moments_.mean) / model.moments_.scale).astype(np.float32)).double()
+        for x in (a, b)
+    ]
+    with torch.no_grad():
+        states = network.move(network.state_of(ready[1]), torch.ones(2, 6, dtype=torch.float64))[:, 2:]
+        drawn = network.drawn(network.content_of(ready[0]), states).numpy()
+    np.testing.assert_allclose(found.mean, drawn * model.moments_.scale + model.moments_.mean, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(found.past.values, b.reshape(-1, 2))
+    without = fitted("without content")
+    np.testing.assert_array_equal(without.swap(a, b, 4).mean, without.predict(b, 4).mean)
+
+
+def test_swaps_that_cannot_be_are_refused():
+    model, X = fitted("plain"), fields("plain")
+    with pytest.raises(ValueError, match="content_of holds 5 sequences and dynamics_of 2: expected as many"):
+        model.swap(X, X[:2], 3)
+    with pytest.raises(ValueError, match="n_samples=2: Separation has one future for a content and a motion"):
+        model.swap(X, X, 3, n_samples=2)
+    with pytest.raises(ValueError, match="horizon=0: expected at least 1"):
+        model.swap(X, X, 0)
+
+
+# --- masks -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_perceptron_sees_the_cells_that_are_there_and_no_others():
+    field = RNG.standard_normal((5, 12, 1, 3, 4))
+    there = np.ones((1, 3, 4), bool)
+    there[0, 1], there[0, 0, 2] = False, False
+    masked = np.where(there, field, np.nan)
+    options = {"codec": "perceptron", "standardize": False, "max_steps": 20}
+    found = tiny(**options).fit(masked).predict(masked, 4).mean
+    rows = field.reshape(5, 12, 12)[..., there.ravel()]
+    np.testing.assert_array_equal(found[..., there], tiny(**options).fit(rows).predict(rows, 4).mean)
+    assert np.isnan(found[..., ~there]).all()
+
+
+@pytest.mark.parametrize("codec", ["dcgan", "vgg", "resnet"])
+def test_masked_cells_of_pictures_are_missing_in_answers_and_in_nothing_else(codec):
+    field = RNG.standard_normal((4, 9, 2, 6, 5))
+    field[..., 0, 2:, :2] = np.nan  # another mask in each channel
+    field[..., 1, 0, :] = np.nan
+    model = tiny(codec=codec, skips=True).fit(field)
+    there = ~np.isnan(field[0, 0])
+    found = [model.predict(field, 3).mean, np.stack(list(model.reconstruct(field))), model.swap(field, field, 2).mean]
+    for answer in found:
+        np.testing.assert_array_equal(~np.isnan(answer), np.broadcast_to(there, answer.shape))
+    assert np.isfinite(model.encode(field)).all()
+    assert np.isfinite(model.states(field).values).all()
+    assert all(np.isfinite(model.history_["loss"]))
+    interval = model.calibrate(RNG.standard_normal((12, 9, 2, 6, 5)) + 0 * field[0, 0]).predict(field, 2).interval(0.8)
+    np.testing.assert_array_equal(~np.isnan(interval[0]), np.broadcast_to(there, interval[0].shape))
+
+
+def test_numbers_in_cells_that_were_masked_change_nothing():
+    field = RNG.standard_normal((4, 9, 1, 6, 5))
+    masked = field.copy()
+    masked[..., 2:4, :] = np.nan
+    for codec in ("perceptron", "dcgan"):
+        model = tiny(codec=codec).fit(masked)
+        np.testing.assert_array_equal(model.predict(field, 3).mean, model.predict(masked, 3).mean)
+
+
+# --- keeping -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_saved_model_forecasts_and_is_calibrated_the_same(name, tmp_path):
+    X = fields(name, n=4, length=14, seed=6)
+    model = clone(fitted(name)).fit(fields(name)).calibrate(X, horizon=3)
+    model.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    one, other = (each.predict(X, 3) for each in (model, again))
+    np.testing.assert_array_equal(one.mean, other.mean)
+    for a, b in zip(one.interval(0.8), other.interval(0.8), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(fitted(name).predict(X, 3).mean, one.mean)  # a clone learns the same
+
+
+def test_equal_seeds_learn_the_same_and_others_do_not():
+    X = fields("plain")
+    found = [tiny(random_state=seed).fit(X).predict(X, 2).mean for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+
+
+# --- what goes wrong ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_equation_that_blows_up_says_so():
+    X = fields("plain")
+    model = tiny().fit(X)
+    with torch.no_grad():
+        for weight in model.network_.move.parameters():
+            weight.mul_(1e4)
+    with pytest.raises(ArithmeticError, match=r"sequence \d is not finite before step \d+: .* has blown up"):
+        model.predict(X, 300)
+    with pytest.raises(ArithmeticError, match=r"is not finite before step"):  # too large for what is answered
+        tiny().fit(X).swap(1e30 * X, 1e30 * X, 300)
+
+
+def test_a_solver_that_blows_up_says_so():
+    X = fields("plain")
+    model = tiny(solver="dopri5").fit(X)
+    with torch.no_grad():
+        for weight in model.network_.move.parameters():
+            weight.mul_(1e3)
+    with pytest.raises(ArithmeticError, match="the solver 'dopri5' gave up .* has blown up"):
+        model.predict(X, 300)
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda m, X: m.predict(X[:, :2], 3), "past: sequence 0 has 2 time steps: this Separation needs at least 3"),
+        (
+            lambda m, X: m.predict(X[..., :1], 3),
+            r"past has frames of shape \(1,\): this Separation was fitted on \(2,\)",
+        ),
+        (lambda m, X: m.predict(X, 0), "horizon=0: expected at least 1"),
+        (lambda m, X: m.predict(X, -3), "horizon=-3: expected at least 1"),
+        (
+            lambda m, X: m.predict(X, 1, frames_per_step=2),
+            "frames_per_step=2 does not divide the 1 substeps .*substeps=2",
+        ),
+        (
+            lambda m, X: m.predict(X, 1, frames_per_step=3, substeps=4),
+            "frames_per_step=3 does not divide the 4 substeps",
+        ),
+        (lambda m, X: m.predict(X, 2, n_samples=3), r"n_samples=3: .*one future for a past; call calibrate\(X\)"),
+        (lambda m, X: m.predict(X, 2).interval(0.8), r"one future has no quantiles: call Separation.calibrate\(X\)"),
+        (lambda m, X: m.calibrate(X[:, :3]), "has 3 time steps, and Separation needs 3 to go on from and one more"),
+        (lambda m, X: m.calibrate(X, horizon=10), "horizon=10: the longest sequence of X allows 9 steps after 3"),
+        (lambda m, X: m.states(X[:, :2]), "X: sequence 0 has 2 time steps: expected at least 3"),
+        (lambda m, X: m.encode(X[..., :1]), r"X has frames of shape \(1,\)"),
+        (lambda m, X: m.reconstruct(np.full_like(X, np.nan)), "X: sequence 0 is missing"),
+        (lambda m, X: m.fit(np.full_like(X, np.nan)), "X: every cell of every frame is missing"),
+        (lambda m, X: m.fit(np.where(np.arange(12)[:, None] == 4, np.nan, X)), "lacks other cells at time step 4"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(ask, said):
+    with pytest.raises(ValueError, match=said):
+        ask(tiny().fit(fields("plain")), fields("plain"))
+
+
+def test_too_few_windows_for_a_level_say_how_many_are_needed():
+    X = fields("plain")
+    model = tiny().fit(X).calibrate(X[:1, :11], horizon=3)
+    with pytest.raises(ValueError, match="calibrated by 8 windows at step 1, and 9 are needed for the quantile 0.1"):
+        model.predict(X, 1).interval(0.8)
+    model.predict(X, 1).interval(0.6)
+    with pytest.raises(ValueError, match="calibrated for 3 steps and the forecast has 4"):
+        model.predict(X, 4).interval(0.5)
+
+
+def test_a_gru_and_an_offset_have_nothing_between_two_steps():
+    X = fields("gru")
+    with pytest.raises(ValueError, match="frames_per_step=2: a GRU moves a whole step at a time"):
+        fitted("gru").predict(X, 1, frames_per_step=2)
+    with pytest.raises(
+        ValueError, match="frames_per_step=2: with offset=True the state begins one step after the past"
+    ):
+        fitted("offset").predict(X, 1, frames_per_step=2, substeps=2)
+
+
+# --- the torch module ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("horizon", [1, 5])
+def test_the_module_forecasts_windows_of_an_even_clock(offset, horizon):
+    torch.manual_seed(0)
+    network = tl.nn.Separation(2, conditioning=3, hidden=5, dynamics_hidden=4, blocks=2, offset=offset).double()
+    window = torch.randn(4, 3, 2, dtype=torch.float64)
+    found = network(window, horizon)
+    assert found.requires_grad
+    for one, row in zip(window, found, strict=True):
+        expected = naive.forecast(network, one, torch.ones(3, dtype=torch.float64), horizon)
+        torch.testing.assert_close(row, expected)
