@@ -1,5 +1,8 @@
 """Persistence, SeasonalNaive, Mean and Climatology beside loops, and what every baseline has in common."""
 
+import copy
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -106,6 +109,39 @@ class TestEveryBaseline:
         assert np.isfinite(model.fit(ragged((30,))).predict(ragged((5,), seed=1), 2).mean).all()
 
 
+@pytest.mark.parametrize(
+    "model", [Persistence(), Mean(), SeasonalNaive(3), Climatology(3), AR(order=2), DMD(), Ridge(lags=2), Analog(k=2)]
+)
+def test_what_the_caller_does_to_their_array_later_changes_no_forecast(model):
+    train = RNG.standard_normal((2, 30, 2))
+    past = RNG.standard_normal((1, 8, 2))
+    model.fit(train)
+    learned = {name: copy.deepcopy(value) for name, value in vars(model).items() if isinstance(value, np.ndarray)}
+    kept = copy.deepcopy(model)
+    train[:] = 0
+    np.testing.assert_array_equal(model.predict(past, 4).mean, kept.predict(past, 4).mean)
+    for name, value in learned.items():
+        np.testing.assert_array_equal(getattr(model, name), value)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Persistence(), SeasonalNaive(4), Climatology(4), AR(order=3), DMD(delays=2), Ridge(lags=5), Analog(window=6)],
+)
+def test_what_is_asked_costs_what_is_needed_of_a_past_and_not_all_of_it(model):
+    wave = np.sin(np.arange(60.0)) + np.arange(60) % 4
+    model.fit([wave])
+    steps = 400_000
+    long = tl.Sequences([np.tile(wave[:40], steps // 40)] * 2)
+    short = long.crop(-20)
+    tracemalloc.start()
+    found = model.predict(long, 3).mean
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * steps  # bytes: far less than one row of the past
+    np.testing.assert_array_equal(found, model.predict(short, 3).mean)
+
+
 class TestSeasonalNaive:
     @pytest.mark.parametrize(("period", "horizon"), [(1, 3), (3, 2), (3, 3), (3, 7), (5, 10)])
     def test_it_repeats_the_last_period(self, period, horizon):
@@ -178,6 +214,26 @@ class TestClimatology:
         np.testing.assert_allclose(model.table_.ravel(), [0, 1, 2, 3])
         past = tl.Sequences([values[[0, 1, 9, 10]]], times=[times[[0, 1, 9, 10]]])
         np.testing.assert_allclose(model.predict(past, 3).mean.ravel(), values[11:14])
+
+    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("dated", [False, True])
+    def test_a_clock_that_trembles_keeps_its_phase_over_thousands_of_steps_and_gaps(self, seed, dated):
+        rng = np.random.default_rng(seed)
+        kept = np.r_[0:900, 907:2500, 3500:6000]  # 5000 steps or so, with gaps of 7 and of 1000
+        seconds = 3600 * (kept + rng.uniform(-0.3, 0.3, len(kept)))
+        start = np.datetime64("2020-01-01", "ns")
+        times = start + (1e9 * seconds).astype(np.int64).astype("m8[ns]") if dated else 17.0 + seconds
+        wave = np.sin(2 * np.pi * kept / 12)
+        parts = [slice(0, 3000), slice(3000, len(kept))]
+        model = Climatology(12).fit(tl.Sequences([wave[one] for one in parts], times=[times[one] for one in parts]))
+        assert np.ptp(model.table_) / 2 == pytest.approx(1, abs=0.02)
+        assert model.dated_ is dated
+        past = tl.Sequences([wave[-5:]], times=[times[-5:]])
+        np.testing.assert_allclose(model.predict(past, 24).mean.ravel(), np.sin(np.pi * np.arange(24) / 6), atol=0.02)
+
+    def test_without_a_clock_nothing_is_dated(self):
+        model = Climatology(2).fit([[1.0, 2.0, 3.0]])
+        assert (model.first_, model.step_, model.dated_) == (None, None, False)
 
     def test_a_saved_clock_is_the_same_clock(self, tmp_path):
         hours = np.datetime64("2024-01-01T05") + np.arange(60).astype("timedelta64[h]")

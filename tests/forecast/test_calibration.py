@@ -106,7 +106,7 @@ def test_more_steps_than_are_calibrated_are_refused():
 def test_draws_keep_whole_windows_together():
     found = RNG.standard_normal((15, 4, 2)).astype(np.float32)
     found[12:, 2:] = np.nan  # these end too early
-    drawn = Calibration(found).draws(50, 6, 3, np.random.default_rng(0))
+    drawn = Calibration(found).draws(50, 3, [np.random.default_rng(i) for i in range(6)])
     assert drawn.shape == (50, 6, 3, 2)
     rows = {one[:3].tobytes() for one in found[:12]}
     assert {one.tobytes() for one in drawn.reshape(-1, 3, 2)} == rows  # all of them, and nothing else

@@ -19,10 +19,11 @@ from ..sequences.callers import outside
 from ..sequences.container import as_sequences, read_sequences
 from .calibration import Calibration
 from .cells import Cells, check_known
+from .drawing import generators
 from .request import Futures, Request, Windows
 from .result import Forecast
-from .ticks import time_steps, times_after, usual_step
-from .windows import after, cut, known_after
+from .ticks import months_of, time_steps, times_after, usual_step
+from .windows import after, cut, known_after, looks
 
 _LONGEST = 500  # steps that are calibrated unless more are asked for
 _WINDOWS = 500  # that are looked at
@@ -45,10 +46,16 @@ class Forecaster(Model):
     interval_: float | None
     """Time between two steps, the median of those learned from; None without timestamps."""
     calibration_: Calibration
+    nearer_: list[Calibration]
+    """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look."""
     channel_names_: tuple[str, ...] | None
+    input_names_: tuple[str, ...] | None
+    months_: int
+    """How many months lie between two steps, 0 where the clock is another."""
 
     _records: ClassVar[tuple[type[Any], ...]] = (Cells, Calibration)
     _counts_steps: ClassVar[bool] = True  # whether a step is a step, however much time passes between two
+    _by_horizon: ClassVar[bool] = False  # whether the first steps depend on how far it is asked to look
     _draws: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
     _between: ClassVar[bool] = False  # whether there are frames between two steps
 
@@ -71,7 +78,8 @@ class Forecaster(Model):
         doors.keep_size(self, sequences)
         self.cells_ = Cells.of(sequences, self.known)
         self.channel_names_ = self.cells_.names(sequences)
-        self.interval_ = usual_step(sequences)
+        self.input_names_ = None if sequences.channel_names is None else tuple(sequences.channel_names)
+        self.interval_, self.months_ = usual_step(sequences), months_of(sequences)
         self._warn_of_gaps(sequences, "X")
         return sequences
 
@@ -146,7 +154,7 @@ class Forecaster(Model):
             times=self._times_after(asked, request),
             frames_per_step=request.frames_per_step,
             center=center,
-            calibration=getattr(self, "calibration_", None),
+            calibration=self._calibrated(request.horizon) if hasattr(self, "calibration_") else None,
             channel_names=self.channel_names_,
             method=type(self).__name__,
         )
@@ -161,10 +169,10 @@ class Forecaster(Model):
 
     def _futures(self, past: Sequences, request: Request) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         """Center and samples in the shape of frames."""
-        found = self._continued(past, request)
-        center = None if found.center is None else self.cells_.whole(found.center)
+        found, kind = self._continued(past, request), doors.computed_dtype(past.dtype)
+        center = None if found.center is None else self.cells_.whole(found.center).astype(kind, copy=False)
         if found.samples is not None:
-            return center, self.cells_.whole(found.samples)
+            return center, self.cells_.whole(found.samples).astype(kind, copy=False)
         assert center is not None
         if request.n_samples == 1:
             return center, center[None]
@@ -173,9 +181,15 @@ class Forecaster(Model):
                 f"n_samples={request.n_samples}: {type(self).__name__} has one future for a past; call calibrate(X) on "
                 "sequences that were not learned from, and futures are drawn with the errors found there"
             )
-        drawn = self.calibration_.draws(request.n_samples, len(center), request.horizon, request.rng)
+        rngs = self._generators(past, request)
+        drawn = self._calibrated(request.horizon).draws(request.n_samples, request.horizon, rngs)
         steps = np.arange(request.n_frames) // request.frames_per_step
         return center, np.asarray(center + drawn[:, :, steps].astype(center.dtype))
+
+    def _generators(self, past: Sequences, request: Request) -> list[np.random.Generator]:
+        """What the futures of each past are drawn with."""
+        last = self.cells_.targets(past.crop(-max(1, self._conditioning())))
+        return generators(request.rng, last)
 
     def _refuse_request(self, request: Request) -> None:
         """An error for what the method cannot do."""
@@ -192,8 +206,7 @@ class Forecaster(Model):
         sequences = past if isinstance(past, Sequences) else as_sequences(doors.rows(past), "past")
         if len(sequences) == 0:
             raise ValueError("past holds no sequences: expected at least one")
-        self._refuse_frame(sequences.frame, "past")
-        self.cells_.refuse(sequences, "past")
+        self._refuse_other(sequences, "past")
         need = self._conditioning()
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
@@ -255,12 +268,16 @@ class Forecaster(Model):
         steps = min(most, self._farthest() or most, _LONGEST) if horizon is None else whole(horizon, "horizon", 1)
         if steps > most:
             raise ValueError(f"horizon={steps}: the longest sequence of X allows {most} steps after {need} of the past")
-        windows = cut(sequences, need, steps, self._affordable(steps))
-        self.calibration_ = Calibration(self._errors(sequences, windows, steps))
+        horizons = looks(steps) if self._by_horizon else [steps]
+        most = int(min(_WINDOWS, max(1, _NUMBERS // (sum(horizons) * self.cells_.there.size))))
+        windows = [cut(sequences, need, some, most) for some in horizons]
+        found = [Calibration(self._errors(sequences, *asked)) for asked in zip(windows, horizons, strict=True)]
+        self.calibration_, self.nearer_ = found[-1], found[:-1]
         return self
 
-    def _affordable(self, steps: int) -> int:
-        return int(min(_WINDOWS, max(1, _NUMBERS // (steps * self.cells_.there.size))))
+    def _calibrated(self, horizon: int) -> Calibration:
+        """The errors of forecasts of this horizon, or of the next longer one that was looked at."""
+        return next((one for one in self.nearer_ if one.horizon >= horizon), self.calibration_)
 
     def _errors(self, sequences: Sequences, windows: Windows, steps: int) -> NDArray[np.float32]:
         """Truth minus forecast, (window, step, *frame); NaN after the end of a sequence."""
@@ -273,9 +290,19 @@ class Forecaster(Model):
         sequences = read_sequences(X)
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
-        self._refuse_frame(sequences.frame, "X")
-        self.cells_.refuse(sequences, "X")
+        self._refuse_other(sequences, "X")
         return sequences
+
+    def _refuse_other(self, sequences: Sequences, name: str) -> None:
+        """An error for frames, channels or masks that are not those it was fitted on."""
+        self._refuse_frame(sequences.frame, name)
+        names = sequences.channel_names
+        if names is not None and self.input_names_ is not None and tuple(names) != self.input_names_:
+            raise ValueError(
+                f"{name} has the channels {', '.join(names)}: this {type(self).__name__} was fitted on "
+                f"{', '.join(self.input_names_)}; give them in that order, or without names"
+            )
+        self.cells_.refuse(sequences, name)
 
     # --- time --------------------------------------------------------------------------------------------------------
 
@@ -285,7 +312,8 @@ class Forecaster(Model):
             return None
         step = self.interval_ if self.interval_ is not None else usual_step(past) or 1.0
         rows = (past.times[begin:end] for begin, end in pairwise(past.offsets))
-        return np.stack([times_after(row, step, request.horizon, request.frames_per_step) for row in rows])
+        given = step, self.months_, request.horizon, request.frames_per_step
+        return np.stack([times_after(row, *given) for row in rows])
 
     def _warn_of_gaps(self, sequences: Sequences, name: str) -> None:
         if not self._counts_steps or sequences.times is None:

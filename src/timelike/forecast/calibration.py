@@ -57,10 +57,10 @@ class Calibration(NamedTuple):
             found[steps] = ordered[rank(q, int(count)) - 1]
         return found
 
-    def draws(self, n_samples: int, n_items: int, n_steps: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    def draws(self, n_samples: int, n_steps: int, rngs: list[np.random.Generator]) -> NDArray[np.float32]:
         """Whole windows of errors, (sample, item, step, *frame): what depends on each other over time stays together.
 
-        Only windows that last long enough are drawn.
+        Each item has a generator of its own. Only windows that last long enough are drawn.
         """
         if n_steps > self.horizon:
             self.margin(0.5, n_steps)
@@ -68,7 +68,8 @@ class Calibration(NamedTuple):
         whole = np.flatnonzero(~np.isnan(flat).all(axis=1))
         if not len(whole):
             self.margin(0.5, n_steps)
-        return self.errors[whole[rng.integers(len(whole), size=(n_samples, n_items))], :n_steps]
+        rows = np.stack([rng.integers(len(whole), size=n_samples) for rng in rngs], axis=1)
+        return self.errors[whole[rows], :n_steps]
 
 
 def rank(q: float, count: int) -> int:

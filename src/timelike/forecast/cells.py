@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences import Sequences
-from ..sequences.doors import locate
+from ..sequences.doors import holding, locate
 
 Known = Sequence[int | str] | None
 
@@ -82,9 +82,13 @@ class Cells(NamedTuple):
 
     def frames(self, sequences: Sequences) -> Sequences:
         """What is forecast, in the shape of its frames; masked cells are NaN."""
-        if not len(self.known):
+        if not len(self.known) and not self.masked:
             return sequences
-        return sequences._with_values(np.ascontiguousarray(_targets(sequences, self.known)))
+        values = _targets(sequences, self.known)
+        if self.masked:
+            values = values.astype(holding(values.dtype, np.nan))  # a copy, and one that can hold NaN
+            values[:, ~self.there] = np.nan
+        return sequences._with_values(np.ascontiguousarray(values))
 
     def covariates(self, sequences: Sequences) -> Sequences | None:
         """What is known in advance, None if nothing is."""

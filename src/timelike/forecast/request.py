@@ -14,11 +14,11 @@ class Request(NamedTuple):
     """How far, how often and how finely to forecast; `known` (item, horizon, channel) is known in advance, or None."""
 
     horizon: int
-    n_samples: int = 1
-    frames_per_step: int = 1
-    substeps: int | None = None
-    known: NDArray[Any] | None = None
-    rng: np.random.Generator = np.random.default_rng(0)
+    n_samples: int
+    frames_per_step: int
+    substeps: int | None
+    known: NDArray[Any] | None
+    rng: np.random.Generator
 
     @property
     def n_frames(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..sequences import Sequences
 from ..sequences.arguments import real, whole
-from .calibration import Calibration, level_tails
+from .calibration import Calibration, level_tails, windows_needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,7 +119,7 @@ class Forecast:
         from ..draw.forecasts import fan
 
         band = None
-        if level is not None and (self.calibration is not None or len(self.samples) >= _FEW):
+        if level is not None and self._reaches(level):
             band = tuple(end[item][:, channel] for end in self.interval(level))
         return fan(
             self.past[item][:, channel],
@@ -148,8 +148,18 @@ class Forecast:
             raise IndexError(f"item={item}: there are {len(self)} futures")
         return position % len(self)
 
+    def _reaches(self, level: float) -> bool:
+        """Whether there is an interval of this level at all steps."""
+        if self.calibration is None:
+            return len(self.samples) >= _FEW
+        need, steps = windows_needed(level_tails(level)[0]), self._steps()
+        return steps <= self.calibration.horizon and int(self.calibration.counts()[:steps].min()) >= need
+
     def _clocks(self, item: int) -> tuple[NDArray[Any], NDArray[Any]] | None:
         if self.times is None or self.past.times is None:
-            return None
+            if self.frames_per_step == 1:
+                return None
+            n_past, n_frames = int(self.past.lengths[item]), self.samples.shape[2]
+            return np.arange(1.0 - n_past, 1.0), np.arange(1, n_frames + 1) / self.frames_per_step
         begin, end = self.past.offsets[item : item + 2]
         return self.past.times[begin:end], self.times[item]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences import Sequences, clocks
+
+_TELLS = 3  # timestamps from which on months are told from four weeks, or thirty days
 
 
 def time_steps(sequences: Sequences) -> NDArray[np.float64]:
@@ -26,20 +29,31 @@ def usual_step(sequences: Sequences) -> float | None:
     return float(np.median(steps)) if len(steps) else None
 
 
-def times_after(times: NDArray[Any], step: float, n_steps: int, frames_per_step: int) -> NDArray[Any]:
-    """The times of the frames after a row of timestamps, `step` apart; months go on as months, however long they are.
+def months_of(sequences: Sequences) -> int:
+    """How many months lie between two steps, in all sequences; 0 where steps are not of whole months."""
+    if sequences.times is None or sequences.lengths.max() < _TELLS:
+        return 0
+    found = {whole_months(sequences.times[begin:end]) for begin, end in pairwise(sequences.offsets) if end - begin > 1}
+    only = found.pop() if len(found) == 1 else None
+    return 0 if only is None else only[0]
+
+
+def times_after(times: NDArray[Any], step: float, months: int, n_steps: int, frames_per_step: int) -> NDArray[Any]:
+    """The times of the frames after a row of timestamps, `step` apart, or `months`, however long these are.
+
+    A row of three timestamps or more tells by itself whether it has months.
 
     >>> middle, last = np.array([["2024-01-15", "2024-02-15"], ["2024-01-31", "2024-02-29"]], "M8[ns]")
-    >>> times_after(middle, 31 * 86400.0, 2, 1).astype("M8[D]")
+    >>> times_after(middle, 31 * 86400.0, 1, 2, 1).astype("M8[D]")
     array(['2024-03-15', '2024-04-15'], dtype='datetime64[D]')
-    >>> times_after(last, 29 * 86400.0, 2, 1).astype("M8[D]")
+    >>> times_after(last, 29 * 86400.0, 1, 2, 1).astype("M8[D]")
     array(['2024-03-31', '2024-04-30'], dtype='datetime64[D]')
     """
     shares = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
-    months = _whole_months(times)
-    if months is None:
+    found = whole_months(times)
+    if found is None or (found[0] != months and len(times) < _TELLS):
         return clocks.later(times[-1], step * shares)
-    n_months, ends = months
+    n_months, ends = found
     first = times[-1].astype("M8[M]") + ends
     grid = first + n_months * np.arange(n_steps + 1)
     stamps = grid.astype("M8[ns]") + (times[-1] - first)
@@ -48,9 +62,9 @@ def times_after(times: NDArray[Any], step: float, n_steps: int, frames_per_step:
     return np.asarray(stamps[before] + gaps.round().astype("m8[ns]"))
 
 
-def _whole_months(times: NDArray[Any]) -> tuple[int, int] | None:
-    """How many months lie between two timestamps, if always as many, and the same day and hour from the beginning of
-    each month (0) or from its end (1); None otherwise.
+def whole_months(times: NDArray[Any]) -> tuple[int, int] | None:
+    """How many months lie between two timestamps, if always as many, and whether the day and hour are the same from the
+    beginning of each month (0) or from its end (1); None otherwise.
     """
     if times.dtype.kind != "M" or len(times) < 2:
         return None

@@ -17,14 +17,26 @@ _ENOUGH = 39  # windows that see a whole horizon: as many as an interval of 95 %
 def cut(sequences: Sequences, need: int, horizon: int, most: int) -> Windows:
     """At most `most` pasts of at least `need` steps after which something is left, evenly over all there are.
 
-    Those after which the whole horizon is left come first, and where there are enough of them there are no others.
+    Some of those after which the whole horizon is left are always among them, if there are any: a few windows late in
+    their sequences would say nothing about its last steps.
     """
     item, origin = _origins(sequences, need)
-    whole = sequences.lengths[item] - origin >= horizon
-    chosen = _evenly(np.flatnonzero(whole), most)
-    if len(chosen) < min(most, _ENOUGH):
-        chosen = np.sort(np.concatenate([chosen, _evenly(np.flatnonzero(~whole), most - len(chosen))]))
+    whole = evenly(np.flatnonzero(sequences.lengths[item] - origin >= horizon), min(_ENOUGH, -(-most // 2)))
+    others = evenly(np.arange(len(item)), most - len(whole))
+    chosen = np.union1d(whole, others)
     return windows_at(sequences, item[chosen], origin[chosen])
+
+
+def looks(horizon: int) -> list[int]:
+    """Horizons up to this one, each at most a quarter longer than the one before.
+
+    >>> looks(20)
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 20]
+    """
+    found = [horizon]
+    while found[-1] > 1:
+        found.append(min(found[-1] - 1, -(-4 * found[-1] // 5)))
+    return found[::-1]
 
 
 def _origins(sequences: Sequences, need: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -34,7 +46,7 @@ def _origins(sequences: Sequences, need: int) -> tuple[NDArray[np.int64], NDArra
     return item, need + np.arange(len(item)) - (np.cumsum(counts) - counts)[item]
 
 
-def _evenly(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def evenly(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """At most so many of them, from the first to the last."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))]
 

@@ -79,6 +79,8 @@ class Analog(Baseline):
     spread_: Matrix
     galleries_: dict[int, tuple[Sliding | Parts, Ids]]
     _derived = ("galleries_",)
+    _draws = True
+    _by_horizon = True  # windows are those that have so many steps after them
 
     def __init__(
         self,
@@ -99,6 +101,9 @@ class Analog(Baseline):
     def _conditioning(self) -> int:
         return self.window_
 
+    def _choices(self, horizon: int) -> dict[str, Any]:
+        return {"window": self.window_}
+
     def _farthest(self) -> int:
         """As many steps as followed k windows."""
         ends = origins(self.offsets_, self.window_, 1)
@@ -116,7 +121,7 @@ class Analog(Baseline):
             )
 
     def _learn(self, sequences: Sequences) -> None:
-        self.rows_ = self._columns(sequences)
+        self.rows_ = np.array(self._columns(sequences))  # our own: the caller may change theirs
         self.offsets_ = np.array(sequences.offsets)
         self.centre_, self.spread_ = self._scales(self.rows_)
         self.window_ = usual_steps(sequences.lengths) if self.window is None else self.window
@@ -185,7 +190,8 @@ class Analog(Baseline):
         return self.galleries_[horizon]
 
     def _queries(self, past: Sequences, request: Request) -> Sequences:
-        columns, ends = self._columns(past), past.offsets[1:]
+        last = past.crop(-self.window_)
+        columns, ends = self._columns(last), last.offsets[1:]
         if request.known is None:
             return self._windows(self._standard(columns), ends)
         n_cells, horizon = self.cells_.n_cells, request.horizon
@@ -209,12 +215,13 @@ class Analog(Baseline):
         last = self._last(past, self.window_)
         center = np.empty((len(past), request.horizon, self.cells_.n_cells))
         samples = np.empty((request.n_samples, *center.shape)) if request.n_samples > 1 else None
+        rngs = [] if samples is None else self._generators(past, request)
         for item, (ids, distances) in enumerate(zip(found.ids, found.distances, strict=True)):
             followed = self._followed(ends[ids], last[item], request.horizon)
             shares = self._shares(distances)
             center[item] = (shares[:, None, None] * followed).sum(axis=0)
             if samples is not None:
-                samples[:, item] = followed[request.rng.choice(len(ids), request.n_samples, p=shares)]
+                samples[:, item] = followed[rngs[item].choice(len(ids), request.n_samples, p=shares)]
         return Futures(center, samples)
 
     def _followed(self, ends: Ids, last: Matrix, horizon: int) -> Matrix:

@@ -10,7 +10,8 @@ from ...models import options
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..request import Futures, Request
-from .base import Baseline, Ids, Matrix, evenly, origins
+from ..windows import evenly
+from .base import Baseline, Ids, Matrix, origins
 from .stability import SLACK, companions, radius, say
 
 _ROWS = 4096  # by which the order is chosen
@@ -59,6 +60,7 @@ class AR(Baseline):
     """The largest modulus of a root as it was fitted, before any damping."""
     centre_: Matrix
     spread_: Matrix
+    _draws = True
 
     def __init__(self, *, order: int | None = None, vector: bool = False) -> None:
         store(self, locals())
@@ -69,6 +71,9 @@ class AR(Baseline):
 
     def _conditioning(self) -> int:
         return self.order_
+
+    def _choices(self, horizon: int) -> dict[str, Any]:
+        return {"order": self.order_}
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -149,14 +154,15 @@ class AR(Baseline):
         centre = self._moved(last, request.horizon)
         if request.n_samples == 1:
             return Futures(self._undone(centre))
-        return Futures(self._undone(centre), self._undone(self._drawn(last, request)))
+        return Futures(self._undone(centre), self._undone(self._drawn(last, self._generators(past, request), request)))
 
     def _undone(self, rows: Matrix) -> Matrix:
         return np.asarray(rows * self.spread_ + self.centre_)
 
-    def _drawn(self, last: Matrix, request: Request) -> Matrix:
+    def _drawn(self, last: Matrix, rngs: list[np.random.Generator], request: Request) -> Matrix:
         shape = (request.n_samples, len(last), request.horizon)
-        noise = request.rng.standard_normal((*shape, len(self.noise_))) @ self.noise_
+        each = (request.n_samples, request.horizon, len(self.noise_))
+        noise = np.stack([rng.standard_normal(each) @ self.noise_ for rng in rngs], axis=1)
         every = np.repeat(last[None], request.n_samples, axis=0).reshape(-1, *last.shape[1:])
         return self._moved(every, request.horizon, noise.reshape(len(every), request.horizon, -1)).reshape(*shape, -1)
 

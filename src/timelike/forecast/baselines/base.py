@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ..base import Forecaster
 Matrix = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+MOST = 2048  # rows of a square matrix that is factorised
 _USUAL = 48  # steps that are looked at, where there are many
 _FLAT = 1e-12  # times its level is the spread of a channel that does not move
 
@@ -24,6 +25,12 @@ class Baseline(Forecaster):
     What is forecast of an item is the same to the last bit alone and in company: items are multiplied one at a time,
     since the order in which a product of matrices is summed depends on how many rows there are.
     """
+
+    _remembers: ClassVar[bool] = True  # whether anything is learned but the frame
+
+    def _choices(self, horizon: int) -> dict[str, Any]:
+        """Options as they were chosen in learning, which copies that are fitted again in a backtest keep."""
+        return {}
 
     def _rows(self, sequences: Sequences) -> Matrix:
         """What is forecast of all steps end to end, (total_time, cell)."""
@@ -37,7 +44,7 @@ class Baseline(Forecaster):
 
     def _last(self, past: Sequences, n_steps: int) -> Matrix:
         """The last steps of every past, (item, n_steps, cell)."""
-        return stretch(self._rows(past), past.offsets[1:], -n_steps, 0)
+        return self._rows(past.crop(-n_steps)).reshape(len(past), n_steps, -1)
 
     def _scales(self, columns: Matrix) -> tuple[Matrix, Matrix]:
         """The mean of every column, and its spread: that of its channel, so that a pixel that hardly moves stays small.
@@ -83,13 +90,6 @@ def origins(offsets: Ids, before: int, ahead: int) -> Ids:
     counts = np.maximum(0, np.diff(offsets) - before - ahead + 1)
     shift = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.asarray(np.repeat(offsets[:-1] + before, counts) + shift, np.int64)
-
-
-def evenly(entries: Ids, most: int) -> Ids:
-    """At most so many of them, evenly from the first to the last."""
-    if len(entries) <= most:
-        return entries
-    return np.asarray(entries[np.linspace(0, len(entries) - 1, most).round().astype(np.int64)])
 
 
 def usual_steps(lengths: Ids) -> int:

@@ -11,19 +11,16 @@ from ...models import options
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..request import Futures, Request
-from ..ticks import time_steps
 from .base import Baseline, Ids, Matrix
-
-_GAP = 1.5  # usual steps, beyond which a step is a gap
 
 
 class Climatology(Baseline):
     """The mean of the training steps at each phase of a cycle: x̂_{t+h} = mean of x_s with s ≡ t + h (mod P).
 
     Without timestamps the phase is counted from the first step of every sequence, so a past must begin where a training
-    sequence would. With timestamps it is read from the clock, (time − first training time)/(mean step) rounded, so that
-    a part of a past, or a past with a gap, keeps its phase; the mean step, and not the median, because months are of
-    unequal lengths.
+    sequence would. With timestamps it is read from the clock, (time − first training time)/step rounded, so that
+    a part of a past, or a past with a gap, keeps its phase; the step is that of the even clock nearest to the training
+    times, because months are of unequal lengths and clocks tremble.
 
     Better than `SeasonalNaive` where the cycle stays as it is, worse where its level drifts. `n_samples` above 1 draws
     errors, after `calibrate`.
@@ -47,9 +44,11 @@ class Climatology(Baseline):
     table_: Matrix
     """What is usual at every phase, (phase, cell)."""
     first_: int | float | None
-    """The first training time, nanoseconds since 1970 for datetimes; None without timestamps."""
+    """The first training time on an even clock, nanoseconds since 1970 for datetimes; None without timestamps."""
     step_: float | None
-    """The mean time between two steps, in the unit of `first_`."""
+    """The time between two steps of that clock, in the unit of `first_`."""
+    dated_: bool
+    """Whether timestamps are datetimes."""
 
     _counts_steps = False  # it reads the clock where there is one
 
@@ -78,21 +77,22 @@ class Climatology(Baseline):
         self.table_ = np.add.reduceat(self._rows(sequences)[order], starts, axis=0) / counts[:, None]
 
     def _continued(self, past: Sequences, request: Request) -> Futures:
-        last = self._steps(past)[past.offsets[1:] - 1]
+        last = past.lengths - 1 if self.first_ is None else self._steps(past.crop(-1))
         return Futures(self.table_[(last[:, None] + np.arange(1, request.horizon + 1)) % self.period])
 
     # --- the clock ---------------------------------------------------------------------------------------------------
 
     def _note_clock(self, sequences: Sequences) -> None:
         self.first_ = self.step_ = None
-        if sequences.times is None or self.interval_ is None:
+        self.dated_ = sequences.times is not None and sequences.times.dtype.kind == "M"
+        if sequences.times is None or sequences.elapsed is None or self.interval_ is None:
             return
-        self.dated_ = sequences.times.dtype.kind == "M"
         clock = _numbers(sequences.times)
-        self.first_ = clock.min().item()
-        steps = time_steps(sequences)
-        mean = float(steps[steps <= _GAP * self.interval_].mean())
-        self.step_ = mean * 1e9 if self.dated_ else mean
+        item = np.repeat(np.arange(len(sequences)), sequences.lengths)
+        self.step_ = even_step(sequences.elapsed, item, self.interval_) * (1e9 if self.dated_ else 1.0)
+        begin = clock.min().item()
+        late = _phase((clock - begin) / self.step_) * self.step_  # the first time may tremble as all do
+        self.first_ = begin + (round(late) if self.dated_ else late)
 
     def _steps(self, sequences: Sequences) -> Ids:
         """The number of every step: since the first training time, or since the first of its sequence."""
@@ -107,6 +107,33 @@ class Climatology(Baseline):
             )
         passed = _numbers(sequences.times) - self.first_  # whole nanoseconds: nothing is lost before the division
         return np.asarray(np.rint(passed / self.step_), np.int64)
+
+
+def even_step(elapsed: Matrix, item: Ids, usual: float) -> float:
+    """The step of the even clock nearest to times since the beginning of their sequence, (total_time,) as `item`.
+
+    A step that is a little wrong counts steps that are near to each other rightly, and what they say is good enough for
+    those twice as far apart, until all are counted; least squares have the last word. Gaps of whole steps do no harm.
+
+    >>> times = np.array([0.0, 1.1, 1.9, 3.0, 7.1, 7.9, 9.0])
+    >>> round(even_step(times, np.zeros(7, int), 1.1), 3)
+    0.997
+    """
+    lag, longest = 1, int(np.bincount(item).max())
+    while lag < longest:
+        apart = (elapsed[lag:] - elapsed[:-lag])[item[lag:] == item[:-lag]]
+        apart = apart[apart <= 2 * lag * usual]  # no long gaps as long as the step is not certain
+        counts = np.rint(apart / usual).sum()
+        usual = float(apart.sum() / counts) if counts else usual
+        lag *= 2
+    number, sizes = np.rint(elapsed / usual), np.bincount(item)
+    time, number = (row - (np.bincount(item, row) / sizes)[item] for row in (elapsed, number))
+    return float(time @ number / (number @ number)) if number.any() else usual
+
+
+def _phase(steps: Matrix) -> float:
+    """By how much of a step numbers lie after whole ones, on average around the circle."""
+    return float(np.angle(np.exp(2j * np.pi * steps).mean()) / (2 * np.pi))
 
 
 def _numbers(times: NDArray[Any]) -> NDArray[Any]:

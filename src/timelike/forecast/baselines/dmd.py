@@ -11,10 +11,10 @@ from ...models import options
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..request import Futures, Request
-from .base import Baseline, Matrix, evenly, origins, stretch
+from ..windows import evenly
+from .base import MOST, Baseline, Matrix, origins, stretch
 from .stability import contracted, say
 
-_MOST = 2048  # pairs of steps where a frame has more numbers: the smaller of both is decomposed
 _FEW = 20  # singular values, of which the median says nothing about noise
 _CERTAIN = 1e-10  # of the largest singular value is the least that is divided by
 
@@ -105,8 +105,8 @@ class DMD(Baseline):
         self.centre_, self.spread_ = self._scales(rows)
         rows = (rows - self.centre_) / self.spread_
         origin = origins(np.asarray(sequences.offsets), self.delays, 1)
-        if self.delays * rows.shape[1] > _MOST:
-            origin = evenly(origin, _MOST)
+        if self.delays * rows.shape[1] > MOST:  # the smaller side is decomposed
+            origin = evenly(origin, MOST)
         self._decompose(*(stretch(rows, origin - ago, -self.delays, 0).reshape(len(origin), -1) for ago in (0, -1)))
         self._derive()
         say(float(np.abs(self.eigenvalues_).max()), "DMD", "Take differences or logarithms first, or give a rank.")

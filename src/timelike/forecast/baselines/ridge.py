@@ -12,12 +12,12 @@ from ...models import options
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..request import Futures, Request, Windows
+from ..windows import evenly
 from . import rolling
-from .base import Baseline, Ids, Matrix, evenly, origins, stretch, usual_steps
+from .base import MOST, Baseline, Ids, Matrix, origins, usual_steps
 from .lagged import Lagged, Moments, chosen_of, weights
 from .smoother import Smoother
 
-_MOST = 2048  # windows where features are more, and features where windows are: their square is factorised
 _NUMBERS = 1 << 27  # of a solution, at most
 _KEPT = 4  # horizons
 
@@ -96,6 +96,9 @@ class Ridge(Baseline):
     def _conditioning(self) -> int:
         return self.lags_
 
+    def _choices(self, horizon: int) -> dict[str, Any]:
+        return {"lags": self.lags_, "alpha": self.solution(horizon).alpha}
+
     def _farthest(self) -> int:
         return int(np.diff(self.offsets_).max()) - self.lags_
 
@@ -134,9 +137,9 @@ class Ridge(Baseline):
         self._refuse_short(self.lags_, horizon)
         design = Lagged(self.rows_, self.cells_.n_cells, self.lags_, horizon)
         origin, n_features = origins(self.offsets_, self.lags_, horizon), design.n_features
-        many = n_features > _MOST or n_features * design.n_answers > _NUMBERS
+        many = n_features > MOST or n_features * design.n_answers > _NUMBERS
         if many:
-            origin = evenly(origin, _MOST)
+            origin = evenly(origin, MOST)
         if many or n_features > len(origin):
             return Smoother(design, origin, self.alpha)
         moments = Moments(design)
@@ -146,8 +149,8 @@ class Ridge(Baseline):
         return Linear(weights(normal, alpha, design.sizes()), normal.x, normal.y, alpha)
 
     def _continued(self, past: Sequences, request: Request) -> Futures:
-        rows = (self._columns(past) - self.centre_) / self.spread_
-        last = stretch(rows, past.offsets[1:], -self.lags_, 0)
+        rows = (self._columns(past.crop(-self.lags_)) - self.centre_) / self.spread_
+        last = rows.reshape(len(past), self.lags_, -1)
         n_cells = self.cells_.n_cells
         known = request.known
         if known is not None:

@@ -10,14 +10,12 @@ from sklearn.base import clone
 
 from ...sequences import Sequences
 from ..request import Windows
-from .base import Ids, Matrix, origins, stretch
+from .base import MOST, Ids, Matrix, origins, stretch
 from .growing import Cuts, ones_before, solved
 from .lagged import Lagged, Moments, chosen_of
 
 if TYPE_CHECKING:
     from .ridge import Ridge
-
-_FEATURES = 2048  # above which the equations are solved by windows, which cannot be added to
 
 
 def forecasts(model: Ridge, sequences: Sequences, windows: Windows, horizon: int, known: NDArray[Any] | None) -> Matrix:
@@ -29,7 +27,7 @@ def forecasts(model: Ridge, sequences: Sequences, windows: Windows, horizon: int
     columns = model._columns(sequences)
     centre, spread = model._scales(columns)  # only that numbers are of order 1: every cut has scales of its own
     design = Lagged((columns - centre) / spread, model.cells_.n_cells, model.lags_, horizon)
-    if design.n_features > _FEATURES:
+    if design.n_features > MOST:  # they are solved by windows, which cannot be added to
         return _one_by_one(model, sequences, windows, horizon, known)
     order = np.argsort(windows.origin, kind="stable")
     moments = Moments(design)

@@ -33,6 +33,7 @@ class SeasonalNaive(Baseline):
     """
 
     period = options.whole(1)
+    _remembers = False
 
     def __init__(self, period: int) -> None:
         store(self, locals())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,6 +15,7 @@ from ...sequences import Sequences
 from ...sequences.arguments import whole
 from ...sequences.sampling import RandomState
 from ...train.trained import exact, torch_threads
+from ..drawing import fingerprint
 from ..latent import LatentForecaster
 from ..request import Futures, Request
 from ..result import Forecast
@@ -115,7 +114,7 @@ class Answering(LatentForecaster):
             x = self._frames_of(one)
             codes, content = self._looked(network, x)
             with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed ^ _fingerprint(x[0].numpy()))
+                torch.manual_seed(seed ^ fingerprint(x[0].numpy()))
                 undone = self._undoing() if self.squashed_ else None
                 draws = [bound_of(network, x, codes, content, there, undone) for _ in range(count)]
             parts = [torch.stack([getattr(draw, name) for draw in draws]).mean() for name in Elbo.__annotations__]
@@ -251,7 +250,7 @@ class Answering(LatentForecaster):
     def _futures_of(self, contents: Sequences, dynamics: Sequences, request: Request) -> NDArray[np.float32]:
         """Samples in rows of cells, (sample, item, frame, cell), a few items at a time."""
         size = self._conditioning()
-        seeds = _Seeds(int(request.rng.integers(2**62)))
+        rngs = self._generators(dynamics, request)
         n_frames, n_cells = request.n_frames, self.cells_.n_cells
         found = np.empty((request.n_samples, len(dynamics), n_frames, n_cells), np.float32)
         n_items = max(1, _NUMBERS // (size * self.cells_.there.size))
@@ -260,8 +259,7 @@ class Answering(LatentForecaster):
             moved = self._frames_of(dynamics[rows].crop(-size))
             looked = moved if contents is dynamics else self._frames_of(contents[rows].crop(-size))
             inferred = self._inferred(looked, moved)
-            draws = [seeds.of(one.numpy()) for one in moved]
-            self._fill(found[:, rows], inferred, draws, request)
+            self._fill(found[:, rows], inferred, rngs[rows], request)
         return found
 
     def _inferred(self, looked: Tensor, moved: Tensor) -> Inferred:
@@ -329,26 +327,6 @@ class Answering(LatentForecaster):
                     )
                 found.append(self._undone(frames.numpy()))
         return np.concatenate(found, axis=1)
-
-
-class _Seeds:
-    """A generator for each past, by what is in it: its futures are the same alone and among others.
-
-    The second of two equal pasts has another one.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self.seed, self.met = seed, Counter[int]()
-
-    def of(self, window: NDArray[Any]) -> np.random.Generator:
-        """That of a past."""
-        key = _fingerprint(window)
-        self.met[key] += 1
-        return np.random.default_rng([self.seed, key, self.met[key]])
-
-
-def _fingerprint(window: NDArray[Any]) -> int:
-    return zlib.crc32(np.ascontiguousarray(window, np.float32).tobytes())
 
 
 def _normal(draws: list[np.random.Generator], count: int, shape: tuple[int, ...]) -> Tensor:

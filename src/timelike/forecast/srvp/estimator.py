@@ -34,8 +34,8 @@ class SRVP(Answering, LatentForecaster):
     Gallinari, "Stochastic latent residual video prediction", ICML 2020; thesis, 2022, chapter 4). As a step is one of
     Euler's method, it can be divided: `predict(…, frames_per_step=2, substeps=2)` gives frames in between.
 
-    For pictures and series whose future is uncertain: `predict(past, horizon, n_samples=100)` draws whole futures. Where
-    one future is enough `Separation` is quicker to train. On a processor pictures of 32 × 32 take an hour or
+    For pictures and series whose future is uncertain: `predict(past, horizon, n_samples=100)` draws whole futures.
+    Where one future is enough `Separation` is quicker to train. On a processor pictures of 32 × 32 take an hour or
     more: begin small, and look at `Persistence` and `Analog` in the same `backtest`.
 
     Parameters
@@ -66,8 +66,8 @@ class SRVP(Answering, LatentForecaster):
         [0, 1], otherwise standardized. None is 1 for pictures in [0, 1], and learned otherwise.
     beta, stillness : float
         Weights of the divergences of z, and of how far the state moves (λ).
-    output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, patience, \
-standardize, checkpoint, progress, accelerator, devices, precision, random_state
+    output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, \
+patience, standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As in `Separation`; schedule="linear" is constant and falls to 0 over the last tenth.
 
     Attributes
