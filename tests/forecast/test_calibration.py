@@ -116,7 +116,7 @@ def test_samples_are_the_forecast_with_errors_of_whole_windows():
     past = RNG.standard_normal((2, 5, 2))
     model = Persistence().fit(past).calibrate(RNG.standard_normal((30, 8, 2)), horizon=3)
     found = model.predict(past, 3, n_samples=7, random_state=0)
-    windows = {one.tobytes() for one in model.calibration_.errors}
+    windows = {one.tobytes() for one in model.calibration_.errors if not np.isnan(one).any()}
     moved = (found.samples - found.mean).astype(np.float32)
     for error in moved.reshape(-1, 3, 2):
         assert min(np.abs(error - np.frombuffer(one, np.float32).reshape(3, 2)).max() for one in windows) < 1e-5
