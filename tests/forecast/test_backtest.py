@@ -48,11 +48,10 @@ class Spy(Baseline):
         self.last_ = float(np.nanmax(sequences.values))
 
     def _continued(self, past, request):
-        if request.horizon > 1:  # with one step it is only asked whether it draws
-            Spy.seen.append(("predict", past, self.last_))
-            done = sum(call[0] == "predict" for call in Spy.seen)
-            if done in Spy.breaks:
-                Spy.breaks.pop(done)()
+        Spy.seen.append(("predict", past, self.last_))
+        done = sum(call[0] == "predict" for call in Spy.seen)
+        if done in Spy.breaks:
+            Spy.breaks.pop(done)()
         return Futures(repeated(self._last(past, 1)[:, 0], request.horizon))
 
 
@@ -81,7 +80,8 @@ def test_origins_are_the_last_that_leave_the_horizon(step):
 
 
 def test_a_shorter_sequence_has_fewer_windows_and_one_that_just_suffices_has_one():
-    found = backtest(Spy(need=3), walks([20, 7, 6, 8]), 4, n_windows=5)
+    X = walks([20, 7, 6, 8])
+    found = backtest(Spy(need=3).fit(X), X, 4, n_windows=5)
     assert np.bincount(found.item, minlength=4).tolist() == [5, 1, 0, 2]
     assert found.origin.min() == 3
     assert "3 shorter sequences have fewer windows, or none" in str(found)
@@ -344,6 +344,8 @@ def test_a_calibrated_model_has_coverage_width_and_the_crps_of_its_samples():
 
 def test_a_method_that_draws_is_judged_by_its_own_samples():
     class Drawn(Persistence):
+        _draws = True
+
         def _continued(self, past, request):
             center = super()._continued(past, request).center
             noise = request.rng.standard_normal((request.n_samples, *center.shape))

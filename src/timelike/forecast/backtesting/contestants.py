@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from ...sequences import Sequences
 from ..base import Forecaster
-from ..cells import Cells
-from ..request import Request
+from ..calibration import level_tails
 from ..windows import known_after, windows_at
+from .meeting import Shown
 from .origins import Ids, Origins, before, counted_in_steps, said
 
 
@@ -37,14 +36,39 @@ class Asked(NamedTuple):
 class Contestant:
     """A model that came fitted, or is fitted here: then it is shown nothing at or after a cut in time."""
 
-    def __init__(self, model: Forecaster, sequences: Sequences, cells: Cells, *, refit: bool) -> None:
-        self.given, self.refit = model, refit
+    def __init__(self, model: Forecaster, shown: Shown, asked: Asked, *, refit: bool, name: str) -> None:
+        self.given, self.asked, self.refit, self.name = model, asked, refit, name
+        self.sequences, self.kept = shown
         self.fitted_before = model.__sklearn_is_fitted__()
-        self.sequences, self.dropped = _shown(model, sequences, cells)
-        self.name = type(model).__name__
+        self.notes: list[str] = []
+        self.choices: dict[str, Any] = {}
         self._current: tuple[Any, Forecaster] | None = None
         self._rolled: NDArray[Any] | None = None
-        self._draws: bool | None = None
+        self.banded, self.n_futures = self._spread()
+
+    def _spread(self) -> tuple[bool, int]:
+        """Whether it has intervals, and how many futures; notes say why not, where it was calibrated."""
+        drawn = self.asked.n_samples if self.given._draws else 1
+        if not hasattr(self.given, "calibration_"):
+            return drawn > 1, drawn
+        if self.refit:
+            self.notes.append(f"{self.name} was calibrated, and copies that are fitted again are not")
+            return drawn > 1, drawn
+        lacks = self._beyond(0.5)  # without any errors of the last step none can be drawn either
+        if lacks is None and self.asked.ensemble:
+            drawn = self.asked.n_samples
+        lacks = lacks or next(filter(None, map(self._beyond, level_tails(self.asked.level))), None)
+        if lacks is not None:
+            self.notes.append(f"{self.name} has no intervals: {lacks}")
+        return lacks is None, drawn
+
+    def _beyond(self, q: float) -> str | None:
+        """What calibration lacks for a quantile over the whole horizon."""
+        try:
+            self.given._calibrated(self.asked.horizon).margin(q, self.asked.horizon)
+        except ValueError as error:
+            return str(error)
+        return None
 
     # --- fitting -----------------------------------------------------------------------------------------------------
 
@@ -54,6 +78,11 @@ class Contestant:
         return self.refit or not self.fitted_before
 
     @property
+    def remembers(self) -> bool:
+        """Whether it is fitted here and learns from values, which may not be later than its forecasts."""
+        return self.learns and getattr(self.given, "_remembers", True)
+
+    @property
     def fitted_here(self) -> bool:
         """Whether it has been fitted here already."""
         return self._current is not None
@@ -61,7 +90,7 @@ class Contestant:
     def need(self, cut: Any) -> int:
         """How many steps of a past it needs; where it must learn that, it is fitted before the cut."""
         try:
-            return self.given._conditioning()
+            return (clone(self.given) if self.learns else self.given)._conditioning()
         except (AttributeError, NotFittedError):
             return self.at(cut)._conditioning()
 
@@ -74,12 +103,22 @@ class Contestant:
         return self._current[1]
 
     def _fit(self, cut: Any) -> Forecaster:
-        model: Forecaster = clone(self.given)
+        model: Forecaster = clone(self.given).set_params(**self.choices)
         try:
-            return model.fit(before(self.sequences, cut))
+            model.fit(before(self.sequences, cut))
+            if self.refit and not self.choices and hasattr(model, "_choices"):
+                self._keep(model._choices(self.asked.horizon))
         except ValueError as error:
             error.add_note(f"backtest: {self.name} was to be fitted on {said(self.sequences, cut)}")
             raise
+        return model
+
+    def _keep(self, choices: dict[str, Any]) -> None:
+        """What the first copy chose is what later ones have: a past that was long enough stays so."""
+        self.choices = choices
+        new = [f"{name}={value:.4g}" for name, value in choices.items() if getattr(self.given, name) is None]
+        if new:
+            self.notes.append(f"copies of {self.name} keep what the first one chose, {' and '.join(new)}")
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
@@ -87,59 +126,35 @@ class Contestant:
         """Whether it can answer for all windows by refits at once."""
         return self.refit and hasattr(self.given, "_rolling") and counted_in_steps(self.sequences, origins)
 
-    def roll(self, origins: Origins, horizon: int, first: Any) -> None:
+    def roll(self, origins: Origins, first: Any) -> None:
         """Answer for all windows by refits at once."""
         model: Any = self.at(first)  # its own choices must not know what comes later
         windows = windows_at(self.sequences, origins.item, origins.origin)
-        known = known_after(model.cells_, self.sequences, windows, horizon)
-        found = model._rolling(self.sequences, windows, horizon, known)
-        self._rolled = self._kept(model.cells_.whole(np.asarray(found)))
+        known = known_after(model.cells_, self.sequences, windows, self.asked.horizon)
+        found = model._rolling(self.sequences, windows, self.asked.horizon, known)
+        self._rolled = self._met(model.cells_.whole(np.asarray(found)))
 
     @property
     def rolled(self) -> bool:
         """Whether it has."""
         return self._rolled is not None
 
-    def answers(self, origins: Origins, rows: Ids, cut: Any, asked: Asked, rng: np.random.Generator) -> Answers:
+    def answers(self, origins: Origins, rows: Ids, cut: Any, rng: np.random.Generator) -> Answers:
         """The forecasts of some windows, none of which begins before the cut."""
         if self._rolled is not None:
             mean = self._rolled[rows]
             return Answers(mean, mean[None], None)
-        model = self.at(cut)
+        model, asked = self.at(cut), self.asked
         windows = windows_at(self.sequences, origins.item[rows], origins.origin[rows])
-        calibrated = hasattr(model, "calibration_")
-        self._draws = draws(model, windows.pasts) if self._draws is None else self._draws
-        n_samples = asked.n_samples if self._draws or (calibrated and asked.ensemble) else 1
         known = known_after(model.cells_, self.sequences, windows, asked.horizon)
-        found = model.predict(windows.pasts, asked.horizon, n_samples=n_samples, known=known, random_state=rng)
+        found = model.predict(windows.pasts, asked.horizon, n_samples=self.n_futures, known=known, random_state=rng)
         band = None
-        if calibrated or n_samples > 1:
+        if self.banded:
             low, high = found.interval(asked.level)
-            band = self._kept(low), self._kept(high)
-        samples = self._kept(found.samples, 3) if asked.ensemble else found.samples[:0]
-        return Answers(self._kept(found.mean), samples, band)
+            band = self._met(low), self._met(high)
+        samples = self._met(found.samples, 3) if asked.ensemble else found.samples[:0]
+        return Answers(self._met(found.mean), samples, band)
 
-    def _kept(self, frames: NDArray[Any], axis: int = 2) -> NDArray[Any]:
-        """Without the channels that are known to the model that is judged."""
-        return np.delete(frames, self.dropped, axis=axis) if len(self.dropped) else frames
-
-
-def _shown(model: Forecaster, sequences: Sequences, cells: Cells) -> tuple[Sequences, NDArray[np.int64]]:
-    """What a model is shown, and the channels that are dropped from its answers, because others know them.
-
-    Beside a model with known channels a baseline without any forecasts the same targets: it is shown these alone,
-    unless it was fitted on whole frames.
-    """
-    nothing = np.zeros(0, np.int64)
-    if not len(cells.known) or model.known is not None:
-        return sequences, nothing
-    if model.__sklearn_is_fitted__() and model.frame_ == sequences.frame:
-        return sequences, cells.known
-    return cells.frames(sequences).replace(channel_names=cells.names(sequences)), nothing
-
-
-def draws(model: Forecaster, pasts: Sequences) -> bool:
-    """Whether a method draws futures of its own, and not only after calibration."""
-    ahead = np.zeros((1, 1, len(model.cells_.known))) if len(model.cells_.known) else None
-    request = Request(1, known=ahead, rng=np.random.default_rng(0))
-    return model._continued(pasts[:1], request).samples is not None
+    def _met(self, frames: NDArray[Any], axis: int = 2) -> NDArray[Any]:
+        """The channels by which all are judged."""
+        return frames if self.kept is None else np.take(frames, self.kept, axis=axis)

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import score
+from ...models import fingerprint
 from ...sequences import Sequences
 from .contestants import Answers
 
 ENSEMBLE = ("crps", "energy")
 NAMES = ("mse", "mae", "mase", "psnr", "ssim", *ENSEMBLE)
-PERFECT: dict[str, float | None] = {"ssim": 1.0, "psnr": None, "coverage": None, "width": None}
-"""The best there is, from which skill is counted: 0 unless said here, None where there is no skill."""
+_PERFECT = {"mse": 0.0, "mae": 0.0, "mase": 0.0, "ssim": 1.0, "crps": 0.0, "energy": 0.0, "pinball": 0.0}
+"""The best there is, from which skill is counted: PSNR is a logarithm, of which no part is left to be gained."""
 
 Scores = dict[str, NDArray[np.float64]]
 Judge = str | Callable[..., Any]
@@ -40,6 +41,54 @@ def read_scores(scores: Any) -> dict[str, Judge]:
     if not found:
         raise ValueError("scores is empty: expected at least one, such as scores=('mse',)")
     return found
+
+
+def perfect(scores: dict[str, Judge]) -> dict[str, float]:
+    """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in `perfect`."""
+    found = {name: _perfect(name, one) for name, one in scores.items()}
+    return {name: float(best) for name, best in found.items() if best is not None}
+
+
+def ours(name: str, one: Judge) -> bool:
+    """Whether it is a score of this library, as a word, a function or a partial of one."""
+    return isinstance(one, str) or getattr(one, "func", one) is getattr(score, name, None)
+
+
+def _perfect(name: str, one: Judge) -> float | None:
+    if ours(name, one):
+        return _PERFECT.get(name)
+    return getattr(one, "perfect", getattr(getattr(one, "func", one), "perfect", None))
+
+
+def of_scores(scores: dict[str, Judge]) -> list[str]:
+    """Words that are others for other scores, or for other arguments of theirs; an error where there are none."""
+    return [one if isinstance(one, str) else _function(name, one) for name, one in scores.items()]
+
+
+def _function(name: str, one: Callable[..., Any]) -> str:
+    whole = getattr(one, "func", one)
+    where = f"{getattr(whole, '__module__', '')}.{getattr(whole, '__qualname__', '<')}"
+    if "<" in where:  # a lambda, or made inside of a function: another one would have the same name
+        raise ValueError(
+            f"checkpoint: the score {name!r} cannot be told from another, which a folder must: give a function of a "
+            "module, or a partial of one, or no checkpoint"
+        )
+    args = [*enumerate(getattr(one, "args", ())), *sorted(getattr(one, "keywords", {}).items())]
+    return f"{where}({', '.join(f'{key}={_value(value, name)}' for key, value in args)})"
+
+
+def _value(value: Any, name: str) -> str:
+    if isinstance(value, np.ndarray):
+        return str(fingerprint(value))
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or isinstance(plain, str | int | float | bool):
+        return repr(plain)
+    if isinstance(plain, tuple | list):
+        return f"[{', '.join(_value(one, name) for one in plain)}]"
+    raise ValueError(
+        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be told from another: expected "
+        "numbers, words or arrays, or no checkpoint"
+    )
 
 
 def judged(truth: NDArray[Any], answers: Answers, pasts: Sequences, scores: dict[str, Judge]) -> Scores:

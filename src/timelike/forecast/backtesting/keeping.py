@@ -49,7 +49,7 @@ class Kept:
         return int(known["seed"])
 
     def find(self, part: int) -> list[Scores] | None:
-        """The scores of the model, and of the baseline, in a part that was finished before."""
+        """The scores of the model, and of its rivals, in a part that was finished before."""
         if self.folder is None or not (file := self._file(self.folder, part)).exists():
             return None
         held = json.loads(file.read_text(encoding="utf-8"))
@@ -71,10 +71,8 @@ def of_data(sequences: Sequences) -> str:
     return str(fingerprint(sequences.values, sequences.lengths, *times))
 
 
-def of_model(model: Forecaster | None) -> str:
+def of_model(model: Forecaster) -> str:
     """Letters that are others for other options, or for anything else that was learned."""
-    if model is None:
-        return "none"
     packer = Packer()
     try:
         words = packer.words(model, "model")

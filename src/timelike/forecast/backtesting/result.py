@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +17,13 @@ from ...draw import html
 from ...score import Interval
 from ...sequences.arguments import one_of, whole
 from ...sequences.atomic import write_text
-from .judging import PERFECT, Scores
+from .judging import Scores
 from .resampling import Resampling, resampling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FORMAT = "timelike backtest 1"
+_FORMAT = "timelike backtest 2"
 _COLUMNS = 5  # steps that a table shows
 
 
@@ -38,13 +39,13 @@ class Steps(NamedTuple):
 class Backtest:
     """How good forecasts from many origins were: see `backtest`.
 
-    `scores` are those of the model, `reference` those of the baseline, by name, (window, step) each: "coverage" and
-    "width" are of its intervals of `level`, where it has any. `item` and `origin` say which sequence a window is of and
-    how many steps came before it, `unit` what is drawn anew for intervals, `fitted` what was learned from.
+    `scores` are those of the model, `references` those of every baseline, by name, (window, step) each: "coverage" and
+    "width" are of intervals of `level`, where there are any. `item` and `origin` say which sequence a window is of and
+    how many steps came before it, `unit` what is drawn anew for intervals, `fitted` what was learned from, `perfect`
+    what a perfect forecast has, of scores of which there is a skill.
     """
 
     model: str
-    baseline: str | None
     horizon: int
     step: int
     level: float
@@ -54,7 +55,8 @@ class Backtest:
     unit: NDArray[np.int64]
     unit_name: str
     scores: Scores
-    reference: Scores
+    references: dict[str, Scores]
+    perfect: dict[str, float]
     fitted: str
     notes: tuple[str, ...]
     seed: int
@@ -71,12 +73,22 @@ class Backtest:
         """How the 95 % intervals were found, in words."""
         return self._resampling.words
 
+    @property
+    def baseline(self) -> str | None:
+        """The first baseline, None without any."""
+        return next(iter(self.references), None)
+
+    @property
+    def reference(self) -> Scores:
+        """The scores of the first baseline."""
+        return next(iter(self.references.values()), {})
+
     # --- scores ------------------------------------------------------------------------------------------------------
 
     def per_step(self, score: str | None = None, *, of: str = "model") -> Steps:
         """A score at every step of the horizon, with its interval; the first score unless another is named.
 
-        `of="baseline"` gives that of the baseline.
+        `of="baseline"` gives that of the first baseline, the name of one that of another.
         """
         values = self._values(score, of)
         draws = self._resampling.means(values)
@@ -91,42 +103,45 @@ class Backtest:
         last = self.horizon if h is None else h
         return {name: self._interval(scoring.up_to(values, last)) for name, values in self._side(of).items()}
 
-    def skill(self, h: int | None = None) -> dict[str, Interval]:
+    def skill(self, h: int | None = None, *, against: str = "baseline") -> dict[str, Interval]:
         """How much better than the baseline, over the steps 1 to h: 1 is perfect, 0 no better, negative worse.
 
         Windows are drawn anew for both at once, so what makes a window hard is hard for both: the interval is paired.
-        There is none for PSNR, a logarithm of which no part is left to be gained.
+        There is none for PSNR, a logarithm of which no part is left to be gained, and for functions of your own only
+        where they say what a perfect forecast has (`my_score.perfect = 0.0`). `against` names one of several baselines.
         """
         last = self.horizon if h is None else h
-        return {name: _first(self._skill(name, last)) for name in self._compared()}
+        return {name: _first(self._skill(name, last, against)) for name in self._compared(against)}
 
-    def skill_per_step(self, score: str | None = None) -> Steps:
+    def skill_per_step(self, score: str | None = None, *, against: str = "baseline") -> Steps:
         """The skill at every step of the horizon, with its paired interval."""
-        return self._skill(one_of(score or self._compared()[0], "score", self._compared()), None)
+        names = self._compared(against)
+        return self._skill(one_of(score or names[0], "score", names), None, against)
 
-    def _skill(self, name: str, h: int | None) -> Steps:
+    def _skill(self, name: str, h: int | None, against: str) -> Steps:
         """Of every step alone, or of the mean over the first h as the only one."""
-        sides = [side[name] if h is None else _up_to(side[name], h) for side in (self.scores, self.reference)]
-        perfect = PERFECT.get(name, 0.0) or 0.0
+        both = self.scores, self._side(against)
+        sides = [side[name] if h is None else _up_to(side[name], h) for side in both]
+        perfect = self.perfect[name]
         drawn = [self._resampling.means(values) for values in sides]
         draws = None if drawn[0] is None else np.asarray(scoring.skill(drawn[0], drawn[1], perfect=perfect))
         mean = np.asarray(scoring.skill(sides[0].mean(axis=0), sides[1].mean(axis=0), perfect=perfect))
         return Steps(mean, *self._resampling.bounds(draws, len(mean)))
 
-    def _compared(self) -> tuple[str, ...]:
+    def _compared(self, against: str) -> tuple[str, ...]:
         if self.baseline is None:
             raise ValueError('there was no baseline: backtest(…, baseline="persistence") names one')
-        found = tuple(name for name in self.scores if name in self.reference and PERFECT.get(name, 0.0) is not None)
+        rival = self._side(one_of(against, "against", ("baseline", *self.references)))
+        found = tuple(name for name in self.scores if name in rival and name in self.perfect)
         if not found:
             raise ValueError(f"there is no skill by {', '.join(self.scores)}: take scores=('mse',) or another error")
         return found
 
     def _side(self, of: str) -> Scores:
-        if one_of(of, "of", ("model", "baseline")) == "model":
-            return self.scores
-        if self.baseline is None:
+        if of == "baseline" and self.baseline is None:
             raise ValueError('of="baseline": there was no baseline')
-        return self.reference
+        sides = {"model": self.scores, "baseline": self.reference, **self.references}
+        return sides[one_of(of, "of", tuple(sides))]
 
     def _values(self, score: str | None, of: str) -> NDArray[np.float64]:
         side = self._side(of)
@@ -140,7 +155,7 @@ class Backtest:
     # --- showing -----------------------------------------------------------------------------------------------------
 
     def table(self) -> str:
-        """Scores at some steps and over the whole horizon as Markdown, the model and its baseline."""
+        """Scores at some steps and over the whole horizon as Markdown, the model and its baselines."""
         header = self._header()
         lines = [header, ["---", "---", *("---:" for _ in header[2:])], *self._lines()]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -150,27 +165,34 @@ class Backtest:
         return sorted({int(step) for step in np.linspace(1, self.horizon, min(_COLUMNS, self.horizon)).round()})
 
     def _header(self) -> list[str]:
-        skill = [] if self.baseline is None else [f"skill against {self.baseline}"]
+        skill = [f"skill against {name}" for name in self.references]
         return ["score", "method", *(f"step {step}" for step in self._shown()), f"mean of 1…{self.horizon}", *skill]
 
     def _lines(self) -> list[list[str]]:
-        skills = {} if self.baseline is None else self._skills()
-        sides = [(self.model, "model")] + ([] if self.baseline is None else [(self.baseline, "baseline")])
-        names = [*self.scores, *(name for name in self.reference if name not in self.scores)]
+        skills = [self._skills(name) for name in self.references]
+        sides = self._sides()
+        names = dict.fromkeys(name for of in sides.values() for name in self._side(of))
         return [
-            self._cells(name, called, of, skills) for name in names for called, of in sides if name in self._side(of)
+            self._cells(name, called, of, skills)
+            for name in names
+            for called, of in sides.items()
+            if name in self._side(of)
         ]
 
-    def _skills(self) -> dict[str, Interval]:
+    def _sides(self) -> dict[str, str]:
+        """How the model and its baselines are called, and what `of` asks for them."""
+        return {self.model: "model", **{name: name for name in self.references}}
+
+    def _skills(self, against: str) -> dict[str, Interval]:
         try:
-            return self.skill()
+            return self.skill(against=against)
         except ValueError:
             return {}
 
-    def _cells(self, name: str, called: str, of: str, skills: dict[str, Interval]) -> list[str]:
+    def _cells(self, name: str, called: str, of: str, skills: list[dict[str, Interval]]) -> list[str]:
         values = self._side(of)[name].mean(axis=0)
         steps = [f"{values[step - 1]:.4g}" for step in self._shown()]
-        better = [_words(skills[name]) if of == "model" and name in skills else ""] if self.baseline is not None else []
+        better = [_words(one[name]) if of == "model" and name in one else "" for one in skills]
         return [name, called, *steps, _words(self.up_to(of=of)[name]), *better]
 
     def _told(self) -> list[str]:
@@ -188,13 +210,13 @@ class Backtest:
         return "\n\n".join([self.table(), "\n".join(self._told())])
 
     def plot(self, *scores: str) -> Figure:
-        """Scores over the horizon with their intervals, of the model and of the baseline; all unless some are named."""
+        """Scores over the horizon with their intervals, of the model and of baselines; all unless some are named."""
         from ...draw.forecasts import horizons
 
         names = [one_of(name, "scores", tuple(self.scores)) for name in scores] or list(self.scores)
-        sides = {self.model: "model"} if self.baseline is None else {self.model: "model", self.baseline: "baseline"}
+        sides = self._sides().items()
         curves = {
-            name: {called: self.per_step(name, of=of) for called, of in sides.items() if name in self._side(of)}
+            name: {called: self.per_step(name, of=of) for called, of in sides if name in self._side(of)}
             for name in names
         }
         return horizons(curves, marks={"coverage": self.level})
@@ -207,7 +229,7 @@ class Backtest:
     # --- JSON --------------------------------------------------------------------------------------------------------
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Everything, as text; written to a file where one is named."""
+        """Everything, as text; written to a file where one is named. A score that is no number is null."""
         held = {"format": _FORMAT} | {name: _plain(value) for name, value in vars(self).items() if name[0] != "_"}
         text = json.dumps(held, ensure_ascii=False, allow_nan=False)
         if path is not None:
@@ -223,8 +245,8 @@ class Backtest:
             raise ValueError(f"source is no backtest of this timelike: expected the format {_FORMAT!r}")
         for name in ("item", "origin", "unit"):
             held[name] = np.array(held[name], np.int64)
-        for name in ("scores", "reference"):
-            held[name] = {key: np.array(rows, np.float64) for key, rows in held[name].items()}
+        held["scores"] = _arrays(held["scores"])
+        held["references"] = {name: _arrays(one) for name, one in held["references"].items()}
         return cls(**{**held, "notes": tuple(held["notes"])})
 
 
@@ -242,7 +264,15 @@ def _words(found: Interval) -> str:
     return f"{found.mean:.4g} [{found.low:.4g}, {found.high:.4g}]"
 
 
+def _arrays(scores: dict[str, Any]) -> Scores:
+    return {name: np.array(rows, np.float64) for name, rows in scores.items()}  # null becomes NaN again
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return value.tolist()
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has none of these
+        return None if math.isnan(value) else str(value)
     return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value

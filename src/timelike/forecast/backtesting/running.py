@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...recognize.comparison.stopping import interrupted_at_once
 from ...sequences import Sequences
 from ...sequences.arguments import RandomState, flag, whole
-from ...sequences.container import read_sequences
 from ..base import Forecaster
-from ..baselines.persistence import Persistence
 from ..calibration import level_tails
 from ..cells import Cells
 from ..windows import after, windows_at
 from .contestants import Asked, Contestant
-from .judging import ENSEMBLE, Judge, Scores, judged, read_scores
+from .judging import ENSEMBLE, Judge, Scores, judged, of_scores, ours, perfect, read_scores
 from .keeping import Kept, of_data, of_model
-from .origins import Ids, Origins, last_origins, said
+from .meeting import Shown, Word, called, meet, read_model, read_rivals
+from .origins import Ids, Origins, said
+from .planning import Plan, planned
 from .result import Backtest
 
 _AT_ONCE = 256  # windows, so that progress and checkpoints have something to tell
@@ -39,7 +39,7 @@ def backtest(
     scores: Any = ("mse", "mae"),
     level: float = 0.8,
     n_samples: int = 100,
-    baseline: Literal["persistence"] | Forecaster | None = None,
+    baseline: Word | Forecaster | Sequence[Word | Forecaster] | None = None,
     checkpoint: str | Path | None = None,
     progress: bool = False,
     random_state: RandomState = None,
@@ -56,27 +56,33 @@ def backtest(
         One that was fitted answers as it is: whether it has seen these sequences is not known here. One that was not is
         fitted, as a copy, on everything before the first origin.
     X : sequences
-        Shorter ones have fewer windows.
+        Shorter ones have fewer windows. They do not decide what is learned from: where models are fitted here, the
+        first origin is that of sequences with all windows, and earlier ones are left out, which the record says.
     horizon : int
         How many steps to forecast.
     n_windows, step : int
         How many origins in every sequence, and how many steps apart. The last one leaves just the horizon.
     refit : bool
         Whether a copy is fitted before every origin, on what is known of all sequences then: up to the last timestamp
-        of the past, or, without timestamps, as many steps of each. `Ridge` does so at the cost of about two fits.
+        of the past, or, without timestamps, as many steps of each. What the first copy chose, later ones
+        keep: `lags` and `alpha` of `Ridge`, `window` of `Analog`, `order` of `AR`. `Ridge` does so at the cost of about
+        two fits.
     scores : names or functions
         "mse", "mae", "mase" (scaled by the past of the window), "psnr", "ssim" (values in [0, 1]), "crps" and
         "energy"; or functions `score(truth, forecast, per="each")`, such as `partial(tl.score.psnr, value_range=255)`.
-        Coverage and width are added where there are intervals.
+        Coverage and width are added where there are intervals. A function of your own has no skill unless it says what
+        a perfect forecast has, in an attribute `perfect`.
     level : float
         Of the intervals.
     n_samples : int
         Futures for "crps" and "energy", of methods that draw or are calibrated; the others have one, whose CRPS is its
         absolute error.
-    baseline : "persistence", Forecaster or None
-        Beside which the model stands in the same windows, treated as the model is.
+    baseline : "persistence", "mean", "ridge", "analog", Forecaster, a list of these, or None
+        Beside which the model stands in the same windows, treated as the model is. They may forecast channels that the
+        model knows in advance, and not the other way round.
     checkpoint : path, optional
-        A folder that keeps finished windows; the same call with it goes on where it ended.
+        A folder that keeps finished windows; the same call with it goes on where it ended. Scores must be words, or
+        functions of a module, or partials of such: others could not be told apart.
     progress : bool
         Whether a bar shows how far it is.
     random_state : int, Generator or None
@@ -98,10 +104,8 @@ def backtest(
     >>> found.at(2)["mae"].mean, found.up_to(2)["mae"].mean
     (3.0, 2.25)
     """
-    _refuse_model(model, "model")
-    rival = _read_baseline(baseline)
-    sequences = _read(model, X)
-    judges = read_scores(scores)
+    sequences, cells = read_model(model, X)
+    rivals, judges = read_rivals(baseline), read_scores(scores)
     level_tails(level)
     asked = Asked(
         whole(horizon, "horizon", 1),
@@ -109,40 +113,21 @@ def backtest(
         any(one in ENSEMBLE for one in judges.values() if isinstance(one, str)),
         float(level),
     )
-    cells = model.cells_ if model.__sklearn_is_fitted__() else Cells.of(sequences, model.known)
-    again = flag(refit, "refit")
-    sides = [Contestant(one, sequences, cells, refit=again) for one in (model, rival) if one is not None]
-    if len(sides) > 1 and sides[0].name == sides[1].name:
-        sides[1].name += " (baseline)"
-    plan = _plan(sequences, sides, asked, whole(n_windows, "n_windows", 1), whole(step, "step", 1))
-    call = repr((asked, n_windows, step, again, list(judges), _NUMBERS, _AT_ONCE))
+    again, windows, apart = flag(refit, "refit"), whole(n_windows, "n_windows", 1), whole(step, "step", 1)
     identity = {}
     if checkpoint is not None:  # all data must be read for it
-        identity = {"data": of_data(sequences), "model": of_model(model), "baseline": of_model(rival), "call": call}
+        call = repr((asked, windows, apart, again, of_scores(judges), _NUMBERS, _AT_ONCE))
+        others = " ".join(map(of_model, rivals)) or "none"
+        identity = {"data": of_data(sequences), "model": of_model(model), "baseline": others, "call": call}
+    shown = [Shown(sequences), *(meet(rival, sequences, cells, model) for rival in rivals)]
+    every = [model, *rivals]
+    sides = [
+        Contestant(one, seen, asked, refit=again, name=name)
+        for one, seen, name in zip(every, shown, called(every), strict=True)
+    ]
+    plan = planned(sequences, sides, asked.horizon, windows, apart)
     kept = Kept(checkpoint, identity, random_state)
-    run = _Run(sequences, cells, sides, plan, asked, judges, kept)
-    return run.backtest(step, flag(progress, "progress"))
-
-
-class _Plan(NamedTuple):
-    origins: Origins
-    first: Any
-    """The earliest cut."""
-    short: int
-    """Sequences with fewer windows than asked for."""
-
-
-def _plan(sequences: Sequences, sides: list[Contestant], asked: Asked, n_windows: int, step: int) -> _Plan:
-    """Windows for which every contestant has enough of a past."""
-    origins = last_origins(sequences, asked.horizon, n_windows, step, 1)
-    first = origins.cuts(sequences).min()
-    need = max(1, *(side.need(first) for side in sides))
-    if need > 1:
-        origins = last_origins(sequences, asked.horizon, n_windows, step, need)
-        if not any(side.fitted_here for side in sides):  # else what was learned before the earlier cut stays
-            first = origins.cuts(sequences).min()
-    counts = np.bincount(origins.item, minlength=len(sequences))
-    return _Plan(origins, first, int((counts < n_windows).sum()))
+    return _Run(sequences, cells, sides, plan, judges, kept).backtest(apart, flag(progress, "progress"))
 
 
 class _Run:
@@ -153,12 +138,11 @@ class _Run:
         sequences: Sequences,
         cells: Cells,
         sides: list[Contestant],
-        plan: _Plan,
-        asked: Asked,
+        plan: Plan,
         judges: dict[str, Judge],
         kept: Kept,
     ) -> None:
-        self.sequences, self.sides, self.plan, self.asked = sequences, sides, plan, asked
+        self.sequences, self.sides, self.plan, self.asked = sequences, sides, plan, sides[0].asked
         self.judges, self.kept = judges, kept
         self.frames = cells.frames(sequences)
         self.found: dict[int, list[Scores]] = {}
@@ -167,7 +151,7 @@ class _Run:
 
     def backtest(self, step: int, shown: bool) -> Backtest:
         """Everything that was finished."""
-        began, notes = time.monotonic(), self._notes()
+        began, stopped = time.monotonic(), []
         with self._bar(shown) as bar, interrupted_at_once():
             try:
                 for number, rows in enumerate(self.parts):
@@ -176,8 +160,8 @@ class _Run:
             except KeyboardInterrupt:
                 if not self.found:
                     raise
-                notes.append(f"stopped by Ctrl-C after {len(self.found)} of {len(self.parts)} parts")
-        return self._record(step, notes, time.monotonic() - began)
+                stopped = [f"stopped by Ctrl-C after {len(self.found)} of {len(self.parts)} parts"]
+        return self._record(step, stopped, time.monotonic() - began)
 
     def _parts(self) -> Iterator[Ids]:
         """Windows that are answered together: of one cut where models are fitted again, one after the other."""
@@ -193,7 +177,7 @@ class _Run:
     def _batches(self, rows: Ids) -> Iterator[Ids]:
         """So many windows at once that their pasts, which are whole histories, and their futures are not too many."""
         cells = int(np.prod(self.sequences.frame))
-        ahead = self.asked.horizon * self.asked.n_samples
+        ahead = self.asked.horizon * max(side.n_futures for side in self.sides)
         numbers = np.cumsum((self.plan.origins.origin[rows] + ahead) * cells) // _NUMBERS
         for chunk in np.unique(numbers):
             some = rows[numbers == chunk]
@@ -210,9 +194,9 @@ class _Run:
         found = []
         for side in self.sides:
             if side in self.rolling and not side.rolled:
-                side.roll(origins, asked.horizon, self.plan.first)
+                side.roll(origins, self.plan.first)
             rng = np.random.default_rng([self.kept.seed, number])
-            found.append(judged(truth, side.answers(origins, rows, cut, asked, rng), windows.pasts, self.judges))
+            found.append(judged(truth, side.answers(origins, rows, cut, rng), windows.pasts, self.judges))
         self.kept.keep(number, found)
         return found
 
@@ -223,27 +207,25 @@ class _Run:
 
     # --- the record --------------------------------------------------------------------------------------------------
 
-    def _notes(self) -> list[str]:
-        found = []
-        if self.plan.short:
-            found.append(f"{self.plan.short} shorter sequences have fewer windows, or none")
-        for side in self.sides:
-            if side.refit and hasattr(side.given, "calibration_"):
-                found.append(f"{side.name} was calibrated, and copies that are fitted again are not")
-        return found
+    def _notes(self, merged: list[Scores]) -> Iterator[str]:
+        yield from self.plan.notes
+        for side, scores in zip(self.sides, merged, strict=True):
+            yield from side.notes
+            if "crps" in scores and side.n_futures == 1:
+                why = "" if side.notes and side.fitted_before else " and no calibration"
+                yield f"{side.name} has one future{why}: its CRPS is its absolute error"
+        unsaid = [name for name, one in self.judges.items() if not ours(name, one)]
+        if len(self.sides) > 1 and (unsaid := [name for name in unsaid if name not in perfect(self.judges)]):
+            yield f"there is no skill by {', '.join(unsaid)}, which does not say what a perfect forecast has"
 
-    def _record(self, step: int, notes: list[str], seconds: float) -> Backtest:
+    def _record(self, step: int, stopped: list[str], seconds: float) -> Backtest:
         rows = np.concatenate([self.parts[number] for number in self.found])
         order = np.argsort(rows, kind="stable")  # parts of one cut hold windows of many sequences
         origins = Origins(*(part[rows[order]] for part in self.plan.origins))
         merged = [self._merged(side, order) for side in range(len(self.sides))]
-        for side, one in zip(self.sides, merged, strict=True):
-            if "crps" in one and "coverage" not in one:
-                notes.append(f"{side.name} has one future and no calibration: its CRPS is its absolute error")
         units, drawn = _units(self.sequences)
         return Backtest(
             model=self.sides[0].name,
-            baseline=self.sides[1].name if len(self.sides) > 1 else None,
             horizon=self.asked.horizon,
             step=step,
             level=self.asked.level,
@@ -253,9 +235,10 @@ class _Run:
             unit=units[origins.item],
             unit_name=drawn,
             scores=merged[0],
-            reference=merged[1] if len(merged) > 1 else {},
+            references={side.name: one for side, one in zip(self.sides[1:], merged[1:], strict=True)},
+            perfect=perfect(self.judges),
             fitted=self._fitted(),
-            notes=tuple(notes),
+            notes=(*self._notes(merged), *stopped),
             seed=self.kept.seed,
             seconds=seconds,
         )
@@ -279,25 +262,3 @@ def _units(sequences: Sequences) -> tuple[Ids, str]:
         if len(found) > 1:
             return np.asarray(unit, np.int64), "groups"
     return np.arange(len(sequences)), "sequences"
-
-
-def _refuse_model(model: Any, name: str) -> None:
-    if not isinstance(model, Forecaster):
-        raise TypeError(f"{name} is a {type(model).__name__}: expected a Forecaster, such as Persistence()")
-
-
-def _read_baseline(baseline: Any) -> Forecaster | None:
-    if baseline is None or isinstance(baseline, Forecaster):
-        return baseline
-    if baseline != "persistence":
-        raise ValueError(f"baseline={baseline!r}: expected 'persistence', a Forecaster or None")
-    return Persistence()
-
-
-def _read(model: Forecaster, X: Any) -> Sequences:
-    if model.__sklearn_is_fitted__():
-        return model._asked_whole(X)
-    sequences = read_sequences(X)
-    if len(sequences) == 0:
-        raise ValueError("X holds no sequences: expected at least one")
-    return sequences
