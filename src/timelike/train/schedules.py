@@ -133,10 +133,10 @@ class Steps(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linear(Schedule):
+class Falling(Schedule):
     """As it is for most of the steps, then straight down to 0 over the last `share` of them.
 
-    >>> [Linear(share=0.5).factor(step, 8, History()) for step in range(9)]
+    >>> [Falling(share=0.5).factor(step, 8, History()) for step in range(9)]
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
@@ -152,7 +152,7 @@ class Linear(Schedule):
         """A fall needs to know where it ends."""
         if self.steps is None and horizon is None:
             raise ValueError(
-                "schedule=Linear() does not know how many steps there will be: give it steps, max_steps or max_time"
+                "schedule=Falling() does not know how many steps there will be: give it steps, max_steps or max_time"
             )
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
