@@ -235,7 +235,7 @@ class TestDMD:
         assert contracted(rotation) is rotation
 
     def test_windows_are_taken_evenly_where_frames_are_large(self, monkeypatch):
-        monkeypatch.setattr(dmd, "_MOST", 25)
+        monkeypatch.setattr(dmd, "MOST", 25)
         model = DMD().fit([moved(n_cells=50, length=100)])
         assert np.abs(model.eigenvalues_ - 0.99 * np.exp(0.2j)).min() < 1e-6
 

@@ -94,7 +94,7 @@ class TestOneSolve:
         assert len(model.solutions_) == ridge._KEPT
 
     def test_memory_is_bounded_by_taking_windows_evenly(self, monkeypatch):
-        monkeypatch.setattr(ridge, "_MOST", 16)
+        monkeypatch.setattr(ridge, "MOST", 16)
         train, past = series(100, channels=8), series(9, seed=1, channels=8)
         model = Ridge(lags=3).fit(train)
         assert np.isfinite(model.predict(past, 2).mean).all()
@@ -297,7 +297,7 @@ class TestRolling:
         windows = self.windows(train, [(0, 20), (1, 25), (0, 25), (0, 38)])
         model = Ridge(lags=3).fit(cut(train, 20))
         expected = model._rolling(tl.Sequences(train), windows, 4)
-        monkeypatch.setattr(rolling, "_FEATURES", 1)
+        monkeypatch.setattr(rolling, "MOST", 1)
         np.testing.assert_allclose(model._rolling(tl.Sequences(train), windows, 4), expected, rtol=1e-8)
 
     def test_an_origin_before_anything_was_seen_is_refused(self):

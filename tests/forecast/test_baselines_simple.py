@@ -132,7 +132,7 @@ def test_what_is_asked_costs_what_is_needed_of_a_past_and_not_all_of_it(model):
     wave = np.sin(np.arange(60.0)) + np.arange(60) % 4
     model.fit([wave])
     steps = 400_000
-    long = tl.Sequences([np.tile(wave[:40], steps // 40)] * 2)
+    long = tl.Sequences([np.tile(wave[:40], steps // 40).astype(np.float32)] * 2)  # which are computed in float64
     short = long.crop(-20)
     tracemalloc.start()
     found = model.predict(long, 3).mean
@@ -250,7 +250,7 @@ class TestClimatology:
         with pytest.raises(ValueError, match="past has no timestamps: .*fitted with numbers as timestamps"):
             model.predict([[1.0]])
         dated = tl.Sequences([[1.0]], times=[np.array(["2024-01-01"], "datetime64[D]")])
-        with pytest.raises(ValueError, match=r"past has timestamps of datetime64\[ns\]"):
+        with pytest.raises(ValueError, match="past has (timestamps of datetime64|times that are dates)"):
             model.predict(dated)
 
     def test_a_phase_that_training_never_shows_is_named(self):

@@ -42,6 +42,9 @@ class Contestant:
         self.fitted_before = model.__sklearn_is_fitted__()
         self.notes: list[str] = []
         self.choices: dict[str, Any] = {}
+        chosen = [option for option in getattr(model, "_chooses", ()) if getattr(model, option) is None]
+        if refit and chosen:
+            self.notes.append(f"copies of {name} keep the {' and '.join(chosen)} that the first one chose")
         self._current: tuple[Any, Forecaster] | None = None
         self._rolled: NDArray[Any] | None = None
         self.banded, self.n_futures = self._spread()
@@ -103,22 +106,16 @@ class Contestant:
         return self._current[1]
 
     def _fit(self, cut: Any) -> Forecaster:
+        if self._current is not None and not self.choices:
+            # what the first copy chose is what later ones have: a past that was long enough stays so
+            first: Any = self._current[1]
+            self.choices = first._choices(self.asked.horizon) if hasattr(first, "_choices") else {}
         model: Forecaster = clone(self.given).set_params(**self.choices)
         try:
-            model.fit(before(self.sequences, cut))
-            if self.refit and not self.choices and hasattr(model, "_choices"):
-                self._keep(model._choices(self.asked.horizon))
+            return model.fit(before(self.sequences, cut))
         except ValueError as error:
             error.add_note(f"backtest: {self.name} was to be fitted on {said(self.sequences, cut)}")
             raise
-        return model
-
-    def _keep(self, choices: dict[str, Any]) -> None:
-        """What the first copy chose is what later ones have: a past that was long enough stays so."""
-        self.choices = choices
-        new = [f"{name}={value:.4g}" for name, value in choices.items() if getattr(self.given, name) is None]
-        if new:
-            self.notes.append(f"copies of {self.name} keep what the first one chose, {' and '.join(new)}")
 
     # --- answering ---------------------------------------------------------------------------------------------------
 

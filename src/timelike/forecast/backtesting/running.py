@@ -212,7 +212,7 @@ class _Run:
         for side, scores in zip(self.sides, merged, strict=True):
             yield from side.notes
             if "crps" in scores and side.n_futures == 1:
-                why = "" if side.notes and side.fitted_before else " and no calibration"
+                why = "" if hasattr(side.given, "calibration_") else " and no calibration"
                 yield f"{side.name} has one future{why}: its CRPS is its absolute error"
         unsaid = [name for name, one in self.judges.items() if not ours(name, one)]
         if len(self.sides) > 1 and (unsaid := [name for name in unsaid if name not in perfect(self.judges)]):

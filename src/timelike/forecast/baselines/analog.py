@@ -80,6 +80,7 @@ class Analog(Baseline):
     galleries_: dict[int, tuple[Sliding | Parts, Ids]]
     _derived = ("galleries_",)
     _draws = True
+    _chooses = ("window",)
     _by_horizon = True  # windows are those that have so many steps after them
 
     def __init__(
@@ -100,9 +101,6 @@ class Analog(Baseline):
 
     def _conditioning(self) -> int:
         return self.window_
-
-    def _choices(self, horizon: int) -> dict[str, Any]:
-        return {"window": self.window_}
 
     def _farthest(self) -> int:
         """As many steps as followed k windows."""

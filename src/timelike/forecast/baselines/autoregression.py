@@ -61,6 +61,7 @@ class AR(Baseline):
     centre_: Matrix
     spread_: Matrix
     _draws = True
+    _chooses = ("order",)
 
     def __init__(self, *, order: int | None = None, vector: bool = False) -> None:
         store(self, locals())
@@ -71,9 +72,6 @@ class AR(Baseline):
 
     def _conditioning(self) -> int:
         return self.order_
-
-    def _choices(self, horizon: int) -> dict[str, Any]:
-        return {"order": self.order_}
 
     # --- learning ----------------------------------------------------------------------------------------------------
 

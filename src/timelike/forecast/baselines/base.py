@@ -27,10 +27,11 @@ class Baseline(Forecaster):
     """
 
     _remembers: ClassVar[bool] = True  # whether anything is learned but the frame
+    _chooses: ClassVar[tuple[str, ...]] = ()  # options that are chosen in learning, unless given
 
     def _choices(self, horizon: int) -> dict[str, Any]:
-        """Options as they were chosen in learning, which copies that are fitted again in a backtest keep."""
-        return {}
+        """These options as they were chosen, which copies that are fitted again in a backtest keep."""
+        return {name: getattr(self, f"{name}_") for name in self._chooses}
 
     def _rows(self, sequences: Sequences) -> Matrix:
         """What is forecast of all steps end to end, (total_time, cell)."""

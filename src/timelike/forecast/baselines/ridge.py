@@ -82,6 +82,7 @@ class Ridge(Baseline):
     lags_: int
     solutions_: dict[int, Linear | Smoother]
     _derived = ("solutions_",)
+    _chooses = ("lags", "alpha")
     _by_horizon = True  # equations are of the windows that have so many steps after them
 
     def __init__(
