@@ -167,6 +167,7 @@ def test_no_steps_are_no_states():
         (Solved(Linear(), 1, "rk4"), 3, 4, "frames_per_step=3 does not divide the 4 substeps .*: give substeps=12"),
         (Gated(2, 0), 2, None, "frames_per_step=2: a GRU moves a whole step at a time"),
         (Gated(2, 0), 1, 2, "substeps=2: a GRU moves a whole step at a time"),
+        (Solved(Linear(), 1, "dopri5"), 1, 5, "substeps=5: solver=.dopri5. finds its steps by itself"),
     ],
 )
 def test_a_step_that_cannot_be_divided_so_is_refused(move, frames, parts, said):
@@ -178,7 +179,7 @@ def test_a_step_that_cannot_be_divided_so_is_refused(move, frames, parts, said):
 def test_a_step_that_can_be_divided_is_not_refused(frames, parts):
     Residual([Linear()], 3).refuse(frames, parts)
     Solved(Linear(), 1, "rk4").refuse(frames, parts)
-    Solved(Linear(), 1, "dopri5").refuse(frames, 5)
+    Solved(Linear(), 1, "dopri5").refuse(frames, None)
 
 
 @pytest.mark.parametrize("solver", ADAPTIVE)
