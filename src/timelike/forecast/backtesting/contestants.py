@@ -114,7 +114,8 @@ class Contestant:
         try:
             return model.fit(before(self.sequences, cut))
         except ValueError as error:
-            error.add_note(f"backtest: {self.name} was to be fitted on {said(self.sequences, cut)}")
+            way = "if that is too little, leave short sequences out or ask for fewer windows"
+            error.add_note(f"backtest: {self.name} was to be fitted on {said(self.sequences, cut)}; {way}")
             raise
 
     # --- answering ---------------------------------------------------------------------------------------------------
