@@ -207,7 +207,7 @@ def test_pieces_are_small_whatever_the_horizon(monkeypatch):
 
 
 def test_the_work_is_that_of_the_horizon():
-    model, calls = tiny(blocks=2).fit(fields("plain")), []
+    model, calls = tiny(blocks=2, renewed=False).fit(fields("plain")), []
     for block in answering.exact(model.network_).move.blocks:
         block.register_forward_hook(lambda *_: calls.append(1))
     counts = []
@@ -216,6 +216,22 @@ def test_the_work_is_that_of_the_horizon():
         model.predict(fields("plain"), horizon)
         counts.append(len(calls))
     assert counts == [2 * (2 + horizon) for horizon in (1, 10, 100)]  # two to the end of the window
+
+
+@pytest.mark.parametrize("options", [{}, {"offset": True}, {"output": "sigmoid"}], ids=str)
+def test_beyond_the_trained_length_the_state_is_read_off_the_forecast(options):
+    X = 1 / (1 + np.exp(-fields("plain")))
+    model = tiny(**options).fit(X)
+    past, reach = X[:, :6], model.chunk_ - model.conditioning
+    found = model.predict(past, 2 * reach + 1).mean
+    for begin in (0, reach, 2 * reach):  # content of the past, motion of the past and of what was forecast by then
+        moved = np.concatenate([past, found[:, :begin]], axis=1)
+        steps = min(reach, found.shape[1] - begin)
+        expected = model.swap(past, moved, steps).mean
+        np.testing.assert_allclose(found[:, begin : begin + steps], expected, rtol=1e-5, atol=1e-6)
+    plain = model.set_params(renewed=False).predict(past, 2 * reach + 1).mean
+    np.testing.assert_array_equal(plain[:, :reach], found[:, :reach])
+    assert not np.allclose(plain[:, reach:], found[:, reach:], rtol=1e-3)
 
 
 @pytest.mark.parametrize(("frames", "substeps"), [(2, None), (4, None), (2, 8), (8, 8)])
@@ -401,23 +417,16 @@ def test_equal_seeds_learn_the_same_and_others_do_not():
 # --- what goes wrong ---------------------------------------------------------------------------------------------------------
 
 
-def unbounded(model):
-    """The same without bounds on its states."""
-    for name, bound in model.network_.move.named_buffers(recurse=False):
-        bound.fill_(-torch.inf if name == "low" else torch.inf)
-    return model
-
-
 def test_an_equation_that_blows_up_says_so():
     X = fields("plain")
-    model = unbounded(tiny().fit(X))
+    model = tiny(renewed=False).fit(X)
     with torch.no_grad():
         for weight in model.network_.move.parameters():
             weight.mul_(1e4)
     with pytest.raises(ArithmeticError, match=r"sequence \d is not finite before step \d+: .* has blown up"):
         model.predict(X, 300)
     with pytest.raises(ArithmeticError, match=r"is not finite before step"):  # too large for what is answered
-        unbounded(tiny().fit(X)).swap(1e30 * X, 1e30 * X, 300)
+        tiny(renewed=False).fit(X).swap(1e30 * X, 1e30 * X, 300)
 
 
 def test_a_solver_that_blows_up_says_so():

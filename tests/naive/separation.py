@@ -14,11 +14,8 @@ def spread(numbers, y):
     return numbers if y.ndim == 1 else torch.stack([torch.full_like(y[0], float(number)) for number in numbers])
 
 
-def moved(y, blocks, n_blocks, spans, forcing=None, substeps=None, frames=1, within=None):
-    """The residual roll-out of one state: K blocks a step, y ← y + h(y), each `substeps / K` times with its share.
-
-    States at the ends of steps are kept between the two of `within`, where they are given.
-    """
+def moved(y, blocks, n_blocks, spans, forcing=None, substeps=None, frames=1):
+    """The residual roll-out of one state: K blocks a step, y ← y + h(y), each `substeps / K` times with its share."""
     times = (substeps or n_blocks) // n_blocks
     every = n_blocks * times // frames
     found = []
@@ -29,16 +26,9 @@ def moved(y, blocks, n_blocks, spans, forcing=None, substeps=None, frames=1, wit
                 seen = y if forcing is None else torch.cat([y, spread(forcing[step], y)])
                 y = y + float(span) / times * blocks[block % len(blocks)](seen[None])[0]
                 done += 1
-                if within is not None and done == n_blocks * times:
-                    y = torch.clamp(y, *within)
                 if done % every == 0:
                     found.append(y)
     return found
-
-
-def bounds(move):
-    """Between what states are kept, where the dynamics say so."""
-    return (move.low, move.high) if hasattr(move, "low") else None
 
 
 class Chunk:
@@ -75,7 +65,7 @@ class Chunk:
         forcing = None if self.known is None else self.known[first + 1 :]
         move = self.network.move
         if hasattr(move, "blocks"):
-            after = moved(y, list(move.blocks), move.parts, spans, forcing, within=bounds(move))
+            after = moved(y, list(move.blocks), move.parts, spans, forcing)
         else:
             after = list(move(y[None], spans[None], None if forcing is None else forcing[None])[0])
         return {first + i: state for i, state in enumerate([y, *after])}
@@ -145,13 +135,13 @@ def forecast(network, window, spans, horizon, known=None, ahead=None):
     """What follows one window, frame by frame; `spans` are those of the window, the future has an even clock."""
     chunk = Chunk(network, window, spans, known)
     content, y = chunk.content(0), chunk.state(0)
-    blocks, count, within = list(network.move.blocks), network.move.parts, bounds(network.move)
+    blocks, count = list(network.move.blocks), network.move.parts
     if not network.offset:
-        y = [y, *moved(y, blocks, count, spans[1:], None if known is None else known[1:], within=within)][-1]
+        y = [y, *moved(y, blocks, count, spans[1:], None if known is None else known[1:])][-1]
     found = []
     for step in range(horizon):
         force = None if ahead is None else ahead[step]
         if step or not network.offset:
-            (y,) = moved(y, blocks, count, [1.0], None if force is None else [force], within=within)
+            (y,) = moved(y, blocks, count, [1.0], None if force is None else [force])
         found.append(network.drawn(content, y[None, None], None if force is None else force[None, None])[0, 0])
     return torch.stack(found)

@@ -11,27 +11,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import Model, options
+from ..models import options
 from ..models.options import Option
-from ..sequences import Sequences, doors
+from ..sequences import Sequences, clocks, doors
 from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.callers import outside
 from ..sequences.container import as_sequences, read_sequences
-from .calibration import Calibration
+from ..sequences.moments import RESCALE
+from .calibrating import Calibrating
 from .cells import Cells, check_known
 from .drawing import generators
-from .request import Futures, Request, Windows
+from .request import Futures, Request
 from .result import Forecast
 from .ticks import months_of, time_steps, times_after, usual_step
-from .windows import after, cut, known_after, looks
 
-_LONGEST = 500  # steps that are calibrated unless more are asked for
-_WINDOWS = 500  # that are looked at
-_NUMBERS = 1 << 26  # errors that are kept at most: a quarter of a gigabyte
+_HUGE = 1e150  # what can be squared, and summed
 _GAP = 1.5  # usual steps, beyond which a step is a gap
 
 
-class Forecaster(Model):
+class Forecaster(Calibrating):
     """past → futures: `fit`, then `predict`; `calibrate` in between makes its intervals honest.
 
     A method fills in `_learn(sequences)` and `_continued(past, request)`, and says in `_conditioning` how many steps
@@ -45,17 +43,14 @@ class Forecaster(Model):
     cells_: Cells
     interval_: float | None
     """Time between two steps, the median of those learned from; None without timestamps."""
-    calibration_: Calibration
-    nearer_: list[Calibration]
-    """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look."""
     channel_names_: tuple[str, ...] | None
     input_names_: tuple[str, ...] | None
+    dated_clock_: bool
+    """Whether timestamps were dates."""
     months_: int
     """How many months lie between two steps, 0 where the clock is another."""
 
-    _records: ClassVar[tuple[type[Any], ...]] = (Cells, Calibration)
-    _counts_steps: ClassVar[bool] = True  # whether a step is a step, however much time passes between two
-    _by_horizon: ClassVar[bool] = False  # whether the first steps depend on how far it is asked to look
+    _records: ClassVar[tuple[type[Any], ...]] = (Cells,)
     _draws: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
     _between: ClassVar[bool] = False  # whether there are frames between two steps
 
@@ -80,6 +75,8 @@ class Forecaster(Model):
         self.channel_names_ = self.cells_.names(sequences)
         self.input_names_ = None if sequences.channel_names is None else tuple(sequences.channel_names)
         self.interval_, self.months_ = usual_step(sequences), months_of(sequences)
+        self.dated_clock_ = sequences.times is not None and sequences.times.dtype.kind == "M"
+        _refuse_huge(sequences, "X")
         self._warn_of_gaps(sequences, "X")
         return sequences
 
@@ -98,10 +95,6 @@ class Forecaster(Model):
     @abstractmethod
     def _conditioning(self) -> int:
         """How many steps of a past are needed."""
-
-    def _farthest(self) -> int | None:
-        """How many steps can be forecast, where what was learned from sets an end to it."""
-        return None
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
@@ -138,15 +131,7 @@ class Forecaster(Model):
         """
         self._require_fitted()
         asked = self._past(past)
-        request = Request(
-            whole(horizon, "horizon", 1),
-            whole(n_samples, "n_samples", 1),
-            whole(frames_per_step, "frames_per_step", 1),
-            None if substeps is None else whole(substeps, "substeps", 1),
-            self._known_ahead(known, asked, horizon),
-            self._drawing(random_state),
-        )
-        self._refuse_request(request)
+        request = self._request(asked, horizon, n_samples, frames_per_step, substeps, known, random_state)
         center, samples = self._futures(asked, request)
         return Forecast(
             samples=samples,
@@ -158,6 +143,30 @@ class Forecaster(Model):
             channel_names=self.channel_names_,
             method=type(self).__name__,
         )
+
+    def _request(
+        self,
+        past: Sequences,
+        horizon: Any,
+        n_samples: Any,
+        frames_per_step: Any,
+        substeps: Any,
+        known: Any,
+        random_state: RandomState,
+    ) -> Request:
+        """What is asked for, if the method can do it."""
+        self._refuse_changed("predict")
+        steps = whole(horizon, "horizon", 1)
+        request = Request(
+            steps,
+            whole(n_samples, "n_samples", 1),
+            whole(frames_per_step, "frames_per_step", 1),
+            None if substeps is None else whole(substeps, "substeps", 1),
+            self._known_ahead(known, past, steps),
+            self._drawing(random_state),
+        )
+        self._refuse_request(request)
+        return request
 
     def _drawing(self, random_state: RandomState) -> np.random.Generator:
         """What futures are drawn with: as asked for, or as the model itself, where it has a seed."""
@@ -202,7 +211,12 @@ class Forecaster(Model):
                     "Separation has a state that moves between two steps"
                 )
 
+    def _read(self, X: Any) -> Sequences:
+        _refuse_table(X, "X")
+        return super()._read(X)
+
     def _past(self, past: Any) -> Sequences:
+        _refuse_table(past, "past")
         sequences = past if isinstance(past, Sequences) else as_sequences(doors.rows(past), "past")
         if len(sequences) == 0:
             raise ValueError("past holds no sequences: expected at least one")
@@ -240,51 +254,6 @@ class Forecaster(Model):
             )
         return np.stack([one[:horizon] for one in ahead]).astype(np.float64)
 
-    # --- calibration -------------------------------------------------------------------------------------------------
-
-    def calibrate(self, X: Any, *, horizon: int | None = None) -> Self:
-        """Measure errors on sequences that were not learned from: `interval` and `quantile` then cover what they say.
-
-        Split conformal prediction, per step and channel (see `Calibration`): in windows like those of X the interval of
-        level 0.8 holds the truth with probability 0.8 or a little more. Windows of one sequence overlap and are alike,
-        so many sequences are better than one long one. What is found is kept in the saved model.
-
-        Parameters
-        ----------
-        X : sequences
-            Of the frames that were fitted. For a level of 0.8 there must be 9 windows, for 0.95 39.
-        horizon : int, optional
-            How many steps to cover: all that X and the method allow, at most 500, unless given.
-        """
-        self._require_fitted()
-        sequences = self._asked_whole(X)
-        need = self._conditioning()
-        most = int(sequences.lengths.max()) - need
-        if most < 1:
-            raise ValueError(
-                f"X: the longest sequence has {sequences.lengths.max()} time steps, and {type(self).__name__} needs "
-                f"{need} to go on from and one more to be judged by"
-            )
-        steps = min(most, self._farthest() or most, _LONGEST) if horizon is None else whole(horizon, "horizon", 1)
-        if steps > most:
-            raise ValueError(f"horizon={steps}: the longest sequence of X allows {most} steps after {need} of the past")
-        horizons = looks(steps) if self._by_horizon else [steps]
-        most = int(min(_WINDOWS, max(1, _NUMBERS // (sum(horizons) * self.cells_.there.size))))
-        windows = [cut(sequences, need, some, most) for some in horizons]
-        found = [Calibration(self._errors(sequences, *asked)) for asked in zip(windows, horizons, strict=True)]
-        self.calibration_, self.nearer_ = found[-1], found[:-1]
-        return self
-
-    def _calibrated(self, horizon: int) -> Calibration:
-        """The errors of forecasts of this horizon, or of the next longer one that was looked at."""
-        return next((one for one in self.nearer_ if one.horizon >= horizon), self.calibration_)
-
-    def _errors(self, sequences: Sequences, windows: Windows, steps: int) -> NDArray[np.float32]:
-        """Truth minus forecast, (window, step, *frame); NaN after the end of a sequence."""
-        known = known_after(self.cells_, sequences, windows, steps)
-        found = self.predict(windows.pasts, steps, known=known, random_state=0).mean
-        return np.asarray(after(self.cells_.frames(sequences), windows, steps) - found, np.float32)
-
     def _asked_whole(self, X: Any) -> Sequences:
         """Sequences of which a part will be the past."""
         sequences = read_sequences(X)
@@ -302,6 +271,14 @@ class Forecaster(Model):
                 f"{name} has the channels {', '.join(names)}: this {type(self).__name__} was fitted on "
                 f"{', '.join(self.input_names_)}; give them in that order, or without names"
             )
+        times = sequences.times if self.interval_ is not None else None
+        if times is not None and (times.dtype.kind == "M") != self.dated_clock_:
+            kinds = ("dates", "numbers") if self.dated_clock_ else ("numbers", "dates")
+            raise ValueError(
+                f"{name} has times that are {kinds[1]}: this {type(self).__name__} was fitted on times that are "
+                f"{kinds[0]}; give the same kind, or none"
+            )
+        _refuse_huge(sequences, name)
         self.cells_.refuse(sequences, name)
 
     # --- time --------------------------------------------------------------------------------------------------------
@@ -310,13 +287,23 @@ class Forecaster(Model):
         """When the frames of the future are, (item, frame); the usual step goes on after the last time of each."""
         if past.times is None:
             return None
-        step = self.interval_ if self.interval_ is not None else usual_step(past) or 1.0
-        rows = (past.times[begin:end] for begin, end in pairwise(past.offsets))
-        given = step, self.months_, request.horizon, request.frames_per_step
-        return np.stack([times_after(row, *given) for row in rows])
+        rows = [past.times[begin:end] for begin, end in pairwise(past.offsets)]
+        given = self.months_, request.horizon, request.frames_per_step
+        return np.stack([times_after(row, self._step_of(row), *given) for row in rows])
+
+    def _step_of(self, times: NDArray[Any]) -> float:
+        """How long a step of a past is: its own usual one, but that of training where the method goes by the clock."""
+        known = self.interval_
+        if len(times) > 1 and (known is None or self._ignores_clock()):
+            return float(np.median(np.diff(clocks.since_first(times, np.array([len(times)])))))
+        return 1.0 if known is None else known
+
+    def _ignores_clock(self) -> bool:
+        """Whether a step is a step, however much time passes between two."""
+        return True
 
     def _warn_of_gaps(self, sequences: Sequences, name: str) -> None:
-        if not self._counts_steps or sequences.times is None:
+        if not self._ignores_clock() or sequences.times is None:
             return
         usual, steps = usual_step(sequences), time_steps(sequences)
         if usual is not None and steps.max() > _GAP * usual:
@@ -325,6 +312,23 @@ class Forecaster(Model):
                 f"and {type(self).__name__} counts steps: resample(rate={1 / usual:.4g}) makes them even",
                 stacklevel=outside(),
             )
+
+
+def _refuse_table(given: Any, name: str) -> None:
+    """An error for a table whose rows are times: elsewhere a row of a table is a sequence."""
+    if getattr(getattr(getattr(given, "index", None), "dtype", None), "kind", "") == "M":
+        raise TypeError(
+            f"{name} is a table whose rows are times: expected sequences; one series is Sequences([table.to_numpy()], "
+            "times=[table.index], channel_names=table.columns), and Sequences.from_frame reads long tables"
+        )
+
+
+def _refuse_huge(sequences: Sequences, name: str) -> None:
+    """An error for numbers whose squares overflow: every method takes some."""
+    if sequences.dtype.kind == "f" and sequences.dtype.itemsize > 4 and len(sequences.values):
+        largest = np.fmax(np.fmax.reduce(sequences.values, axis=None), -np.fmin.reduce(sequences.values, axis=None))
+        if largest > _HUGE:
+            raise ValueError(f"{name} has values as large as {largest:.3g}, whose squares overflow: {RESCALE}")
 
 
 def drawn_from(source: Any, rng: np.random.Generator) -> Sequences:

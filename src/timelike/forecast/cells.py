@@ -126,7 +126,7 @@ def known_positions(sequences: Sequences, known: Known) -> NDArray[np.int64]:
         raise ValueError(f"known={list(known)!r} names a channel twice: expected each once")
     if len(found) == n_channels:
         raise ValueError(f"known={list(known)!r} are all {n_channels} channels: there is nothing left to forecast")
-    return np.array(sorted(found), np.int64)
+    return np.array(found, np.int64)
 
 
 def _position(one: int | str, n_channels: int, names: Sequence[str] | None) -> int:

@@ -84,7 +84,9 @@ class Chunks(Objective):
 
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which chunks are drawn."""
-        data = fingerprint(self.material.lengths, self.material.frames.numpy())
+        material = self.material
+        known = () if material.known is None else (material.known.numpy(),)
+        data = fingerprint(material.lengths, material.frames.numpy(), material.spans.numpy(), *known)
         return {"sequences": data, "batch_size": self.batch_size, "length": self.length}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from .unrolling import suits, unrolled
 
-Solver = Literal["residual", "gru", "euler", "midpoint", "heun3", "rk4", "explicit_adams", "implicit_adams", "bosh3"]
-Solver = Literal[Solver, "fehlberg2", "adaptive_heun", "dopri5", "dopri8"]  # type: ignore[misc]
-SOLVERS: tuple[str, ...] = get_args(Solver)
+SOLVERS = (
+    "residual",
+    "gru",
+    "euler",
+    "midpoint",
+    "heun3",
+    "rk4",
+    "explicit_adams",
+    "implicit_adams",
+    "bosh3",
+    "fehlberg2",
+    "adaptive_heun",
+    "dopri5",
+    "dopri8",
+)
 _TOLERANCE = 1e-6  # relative and absolute, of states that are about 1 and learned in single precision
 _MOST = 2000  # steps that such a solver takes at most for a step of the data
 ADAPTIVE = ("bosh3", "fehlberg2", "adaptive_heun", "dopri5", "dopri8")  # whose steps depend on the company of a state
@@ -129,8 +141,10 @@ class Solved(Dynamics):
             ) from None
 
     def refuse(self, frames: int, parts: int | None) -> None:
-        """Any division will do, but that of a fixed step must have its frames at ends of parts."""
-        if parts is not None and self.solver not in ADAPTIVE:
+        """Any frames will do, but those of a fixed step must be at ends of parts."""
+        if parts is not None and self.solver in ADAPTIVE:
+            raise ValueError(f"substeps={parts}: solver={self.solver!r} finds its steps by itself, expected None")
+        if parts is not None:
             super().refuse(frames, parts)
 
 

@@ -25,12 +25,14 @@ _PASSES, _USUAL = 20, (500, 2000)  # through the chunks; steps between these
 _SECONDS = 120.0
 _LOOKS = 20  # at what is held out
 _SPARE = 20  # sequences from which on some can be spared to judge by
+_ROUNDING = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
 _UNEVEN = 0.01  # of a usual step, beyond which the clock counts
 
 
 def averages(value: Any, name: str) -> tuple[float, float]:
     """Adam's two rates of decay."""
-    if not isinstance(value, tuple | list) or len(value) != 2 or not all(0 <= float(one) < 1 for one in value):
+    numbers = isinstance(value, tuple | list) and all(isinstance(one, int | float) for one in value)
+    if not numbers or len(value) != 2 or not all(0 <= one < 1 for one in value):
         raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
     return float(value[0]), float(value[1])
 
@@ -55,8 +57,9 @@ class LatentForecaster(Forecaster, Trained):
     uneven_: bool
     """Whether time between two steps differs, so that windows come with their clock."""
     known_moments_: Moments | None
+    chunk_: int
+    """Frames that were shown at a time."""
 
-    _counts_steps: ClassVar[bool] = False
     _ahead_of_them: ClassVar[int] = 20  # steps of a chunk after the conditioning ones
     _between: ClassVar[bool] = True
 
@@ -67,7 +70,7 @@ class LatentForecaster(Forecaster, Trained):
         with self._fitting():
             sequences = self._learn_from(X)
             self._note_range(sequences)
-            length = self._chunk_length(sequences)
+            length = self.chunk_ = self._chunk_length(sequences)
             self._begin(sequences)
             material, held_out = self._parted(sequences, length)
             self._train(self._chunks(length, material, held_out, self._more(X) if callable(X) else None), sequences)
@@ -209,6 +212,15 @@ class LatentForecaster(Forecaster, Trained):
     def _conditioning(self) -> int:
         return int(self.conditioning)
 
+    def _long_enough(self, X: Any, need: int | None = None) -> Sequences:
+        """Sequences to look at as a whole, none shorter than a window."""
+        self._require_fitted()
+        sequences, need = self._asked_whole(X), self._conditioning() if need is None else need
+        if sequences.lengths.min() < need:
+            item = int(np.argmin(sequences.lengths))
+            raise ValueError(f"X: sequence {item} has {sequences.lengths[item]} time steps: expected at least {need}")
+        return sequences
+
     def _past(self, past: Any) -> Sequences:
         found = super()._past(past)
         self._refuse_range(found, "past")
@@ -223,11 +235,11 @@ class LatentForecaster(Forecaster, Trained):
         if not self.squashed_:
             return
         frames = self.cells_.targets(sequences).values
-        if frames.min() < 0 or frames.max() > 1:
+        if frames.min() < -_ROUNDING or frames.max() > 1 + _ROUNDING:
             raise ValueError(
                 f"{name} has values from {frames.min():.4g} to {frames.max():.4g}, and all that this "
-                f"{type(self).__name__} learned from lie in [0, 1], so it gives nothing else: scale {name} as X was "
-                "scaled, or fit with output='linear'"
+                f"{type(self).__name__} learned from lie in [0, 1], so it gives nothing else: scale {name} by the same "
+                "two numbers as what was fitted, or fit with output='linear'"
             )
 
     def _undoing(self) -> tuple[torch.Tensor, torch.Tensor]:

@@ -75,6 +75,12 @@ class Forecast:
         if self.calibration is not None:
             margin = self.calibration.margin(q, self._steps())
             return np.asarray(self.mean + margin[self._whole_steps()])
+        need = max(_FEW, windows_needed(q))
+        if 1 < len(self.samples) < need:
+            raise ValueError(
+                f"{len(self.samples)} samples say nothing about the quantile {q:g}: ask for n_samples={need} or more, "
+                "or for a level nearer to the middle"
+            )
         if len(self.samples) < _FEW:
             raise ValueError(
                 f"one future has no quantiles: call {self.method or 'the model'}.calibrate(X) on sequences that were "
@@ -107,14 +113,13 @@ class Forecast:
         `truth` (step, *frame), what really came, is drawn beside it. `level=None` draws no interval, and so does a
         forecast that has none.
         """
-        item = self._item(item)
-        known = None if truth is None else np.asarray(truth)
+        item, known = self._item(item), self._truth(truth, channel)
         if len(self.samples.shape) > 4:
             from ..draw.maps import strips
 
             rows = {"forecast": self.mean[item][:, channel]}
             if known is not None:
-                rows = {"truth": known[:, channel], **rows, "difference": rows["forecast"] - known[:, channel]}
+                rows = {"truth": known, **rows, "difference": rows["forecast"] - known}
             return strips(rows, past=self.past[item][:, channel])
         from ..draw.forecasts import fan
 
@@ -125,7 +130,7 @@ class Forecast:
             self.past[item][:, channel],
             self.mean[item][:, channel],
             band,
-            truth=None if known is None else known[:, channel],
+            truth=known,
             clocks=self._clocks(item),
             level=level,
             name="" if self.channel_names is None else self.channel_names[channel],
@@ -135,12 +140,23 @@ class Forecast:
         """A moving picture of the past and the future, a `.gif` or `.mp4`; the file appears whole or not at all."""
         from ..draw.moving import animation, growing
 
-        item = self._item(item)
-        known = None if truth is None else np.asarray(truth)[:, channel]
+        item, known = self._item(item), self._truth(truth, channel)
         past, future = self.past[item][:, channel], self.mean[item][:, channel]
         if len(self.samples.shape) > 4:
             return animation(past, future, path, truth=known, rate=rate)
         return growing(past, future, path, truth=known, rate=rate)
+
+    def _truth(self, truth: Any, channel: int) -> NDArray[Any] | None:
+        """One channel of what really came, (step, …)."""
+        n_steps, *frame = self.samples.shape[2:]
+        if not -frame[0] <= whole(channel, "channel") < frame[0]:
+            raise IndexError(f"channel={channel}: there are {frame[0]} channels")
+        if truth is None:
+            return None
+        found = np.asarray(truth)
+        if found.shape != (n_steps, *frame):
+            raise ValueError(f"truth has shape {found.shape}: expected {(n_steps, *frame)}, as the forecast of an item")
+        return np.asarray(found[:, channel])
 
     def _item(self, item: int) -> int:
         position = whole(item, "item")
@@ -150,9 +166,9 @@ class Forecast:
 
     def _reaches(self, level: float) -> bool:
         """Whether there is an interval of this level at all steps."""
-        if self.calibration is None:
-            return len(self.samples) >= _FEW
         need, steps = windows_needed(level_tails(level)[0]), self._steps()
+        if self.calibration is None:
+            return len(self.samples) >= max(_FEW, need)
         return steps <= self.calibration.horizon and int(self.calibration.counts()[:steps].min()) >= need
 
     def _clocks(self, item: int) -> tuple[NDArray[Any], NDArray[Any]] | None:

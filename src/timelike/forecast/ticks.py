@@ -49,6 +49,7 @@ def times_after(times: NDArray[Any], step: float, months: int, n_steps: int, fra
     >>> times_after(last, 29 * 86400.0, 1, 2, 1).astype("M8[D]")
     array(['2024-03-31', '2024-04-30'], dtype='datetime64[D]')
     """
+    _refuse_far(times[-1], step, n_steps)
     shares = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
     found = whole_months(times)
     if found is None or (found[0] != months and len(times) < _TELLS):
@@ -60,6 +61,17 @@ def times_after(times: NDArray[Any], step: float, months: int, n_steps: int, fra
     before = np.ceil(shares - 1e-9).astype(np.int64) - 1
     gaps = (stamps[before + 1] - stamps[before]).astype(np.float64) * (shares - before)
     return np.asarray(stamps[before] + gaps.round().astype("m8[ns]"))
+
+
+def _refuse_far(last: Any, step: float, n_steps: int) -> None:
+    """Dates are counted in nanoseconds, and end in 2262."""
+    if isinstance(last, np.datetime64):
+        left = (np.datetime64("2262-04-01", "s") - last.astype("M8[s]")).astype(np.int64)
+        if step * n_steps > left:
+            raise ValueError(
+                f"horizon={n_steps} goes on from {last.astype('M8[D]')} to beyond the year 2262, where dates end: use "
+                "numbers as times, such as years, or a shorter horizon"
+            )
 
 
 def whole_months(times: NDArray[Any]) -> tuple[int, int] | None:

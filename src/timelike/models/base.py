@@ -270,12 +270,16 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _refuse_to_save(self) -> None:
         """An error where a folder could not hold the model as it is."""
         self._refuse_options()
+        self._refuse_changed("saving")
+
+    def _refuse_changed(self, doing: str) -> None:
+        """An error where an option that what was learned depends on is another now."""
         for name, value in getattr(self, "_made_with", {}).items():
-            now, option = getattr(self, name), type(self).options()[name]
-            if option.role == "model" and now is not value and repr(now) != repr(value):
+            now = getattr(self, name)
+            if now is not value and type(self).options()[name].role == "model" and repr(now) != repr(value):
                 raise ValueError(
                     f"{name}={now!r} was {value!r} when this {type(self).__name__} was fitted: set it back with "
-                    f"set_params({name}={value!r}), or fit again, before saving"
+                    f"set_params({name}={value!r}), or fit again, before {doing}"
                 )
 
     def _state(self) -> dict[str, Any]:

@@ -50,14 +50,15 @@ class Climatology(Baseline):
     dated_: bool
     """Whether timestamps are datetimes."""
 
-    _counts_steps = False  # it reads the clock where there is one
-
     def __init__(self, period: int) -> None:
         store(self, locals())
 
     @classmethod
     def _small(cls) -> dict[str, Any]:
         return {"period": 2}
+
+    def _ignores_clock(self) -> bool:
+        return False  # it reads the clock where there is one
 
     def _conditioning(self) -> int:
         return 1

@@ -49,7 +49,6 @@ class Look(nn.Module):
             _down(kind, before, after, stage, halve=stage < shape.halvings)
             for stage, (before, after) in enumerate(zip([n_channels, *widths], widths, strict=False))
         )
-        self.widths = widths
         if maps:
             self.last: nn.Module = nn.Conv2d(widths[-1], n_code, 3, padding=1)
         else:

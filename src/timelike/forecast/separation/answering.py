@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...sequences import Sequences
-from ...sequences.arguments import whole
+from ...sequences import Sequences, doors
 from ...sequences.sampling import RandomState
 from ...train.trained import exact, torch_threads
 from ..chunks import Material
@@ -28,10 +27,28 @@ _DRAWN = (
 
 
 class Begun(NamedTuple):
-    """Contents and states of some pasts: the state stands for a frame `lag` steps before the last one."""
+    """Contents and states of some pasts: the state of the first frame of the window, or with `offset` of the next."""
 
     content: Content
     state: Tensor
+
+
+class _Recent(NamedTuple):
+    """The last frames of every item, (item, time, …), as encoders see them, with what is known."""
+
+    frames: Tensor
+    known: Tensor | None
+
+    @classmethod
+    def of(cls, material: Material, n_items: int, size: int) -> _Recent:
+        """Those of sequences of `size` steps."""
+        known = None if material.known is None else material.known.reshape(n_items, size, -1)
+        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), known)
+
+    def followed(self, frames: Tensor, known: Tensor | None, size: int) -> _Recent:
+        """The last ones when these have come."""
+        both = None if known is None or self.known is None else torch.cat([self.known, known], dim=1)[:, -size:]
+        return _Recent(torch.cat([self.frames, frames], dim=1)[:, -size:], both)
 
 
 class Answering(LatentForecaster):
@@ -39,6 +56,7 @@ class Answering(LatentForecaster):
 
     network_: SeparationNetwork
     solver: Any
+    renewed: Any
 
     @torch_threads()
     def _continued(self, past: Sequences, request: Request) -> Futures:
@@ -74,15 +92,7 @@ class Answering(LatentForecaster):
             raise ValueError(
                 f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
             )
-        request = Request(
-            whole(horizon, "horizon", 1),
-            whole(n_samples, "n_samples", 1),
-            whole(frames_per_step, "frames_per_step", 1),
-            None if substeps is None else whole(substeps, "substeps", 1),
-            self._known_ahead(known, dynamics, horizon),
-            self._drawing(random_state),
-        )
-        self._refuse_request(request)
+        request = self._request(dynamics, horizon, n_samples, frames_per_step, substeps, known, random_state)
         if request.n_samples > 1:
             raise ValueError(
                 f"n_samples={n_samples}: {type(self).__name__} has one future for a content and a motion, expected 1; "
@@ -107,20 +117,16 @@ class Answering(LatentForecaster):
         Each is read off the window that begins there; those of the last times, where no whole window begins, are moved
         on from the last one. With `offset` a state belongs to the time after its window, and sequences begin there.
         """
-        sequences = self._long_enough(X)
-        found = [self._states(sequences[i : i + 1])[0] for i in range(len(sequences))]
+        sequences = self._long_enough(X, self._shortest())
+        found = [self._states(sequences[i : i + 1]) for i in range(len(sequences))]
         lengths = np.array([len(one) for one in found])
-        clock = None
-        if sequences.times is not None:
-            cut = [sequences.times[end - n : end] for end, n in zip(sequences.offsets[1:], lengths, strict=True)]
-            clock = np.concatenate(cut)
-        states = np.concatenate(found)
-        return sequences._with_values(np.asarray(states, np.float32), lengths, clock)
+        states = np.asarray(np.concatenate(found), np.float32)
+        return sequences._with_values(states, lengths, _last_times(sequences, lengths))
 
     @torch_threads()
     def encode(self, X: Any) -> NDArray[np.float32]:
         """Content and last state of every sequence, (item, n_content + n_state)."""
-        sequences = self._long_enough(X)
+        sequences = self._long_enough(X, self._shortest())
         found = []
         for _, some in self._pieces(sequences):
             begun, material = self._begun(some, some), self._material(some, "X")
@@ -135,22 +141,18 @@ class Answering(LatentForecaster):
 
         With `offset` it begins after the first window.
         """
-        sequences, network = self._long_enough(X), exact(self.network_)
+        sequences, network = self._long_enough(X, self._shortest()), exact(self.network_)
         found, kind = [], _kind(sequences)
         for i in range(len(sequences)):
             one = sequences[i : i + 1]
-            material, (states,) = self._double(one), self._states(one)
+            material, states = self._double(one), self._states(one)
             at = torch.zeros(1, dtype=torch.int64)
             content = network.content_of(*self._window(material, at))
             known = None if material.known is None else material.known[None, -len(states) :]
             found.append(self._drawn_in_pieces(network, content, torch.from_numpy(states)[None], known, kind)[0])
         lengths = np.array([len(one) for one in found])
         rows = self.cells_.whole(np.concatenate(found))
-        clock = None
-        if sequences.times is not None:
-            cut = [sequences.times[end - n : end] for end, n in zip(sequences.offsets[1:], lengths, strict=True)]
-            clock = np.concatenate(cut)
-        return self.cells_.frames(sequences)._with_values(rows, lengths, clock)
+        return self.cells_.frames(sequences)._with_values(rows, lengths, _last_times(sequences, lengths))
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -158,13 +160,9 @@ class Answering(LatentForecaster):
         super()._refuse_request(request)
         self.network_.move.refuse(request.frames_per_step, request.substeps)
 
-    def _long_enough(self, X: Any) -> Sequences:
-        self._require_fitted()
-        sequences, need = self._asked_whole(X), self._conditioning() + (1 if self.network_.offset else 0)
-        if sequences.lengths.min() < need:
-            item = int(np.argmin(sequences.lengths))
-            raise ValueError(f"X: sequence {item} has {sequences.lengths[item]} time steps: expected at least {need}")
-        return sequences
+    def _shortest(self) -> int:
+        """Steps of a sequence that has a state within it."""
+        return self._conditioning() + (1 if self.network_.offset else 0)
 
     def _pieces(self, past: Sequences) -> Iterator[tuple[slice, Sequences]]:
         """Pasts a few at a time; one by one where a solver's steps depend on the company."""
@@ -174,7 +172,7 @@ class Answering(LatentForecaster):
             yield rows, past[rows]
 
     def _double(self, sequences: Sequences) -> Material:
-        """The end of every sequence that is looked at, in double precision."""
+        """Sequences as the network takes them, in double precision."""
         found = self._material(sequences, "past")
         known = None if found.known is None else found.known.double()
         return found._replace(frames=found.frames.double(), known=known, spans=found.spans.double())
@@ -212,21 +210,45 @@ class Answering(LatentForecaster):
         self, contents: Sequences, dynamics: Sequences, known: Tensor | None, request: Request, found: NDArray[Any]
     ) -> None:
         """Futures in rows of cells into `found` (item, frame, cell), a few steps at a time."""
-        network, begun = exact(self.network_), self._begun(contents, dynamics)
-        state = self._moved_to_the_end(begun.state, self._double(dynamics.crop(-self._conditioning())))
-        step, per_step = 0, request.frames_per_step
-        size = max(1, _DRAWN // (len(contents) * per_step * self.cells_.there.size))
+        network, size = exact(self.network_), self._conditioning()
+        begun, material = self._begun(contents, dynamics), self._double(dynamics.crop(-size))
+        state = self._moved_to_the_end(begun.state, material)
+        recent, step, per_step = _Recent.of(material, len(dynamics), size), 0, request.frames_per_step
+        at_once = max(1, _DRAWN // (len(contents) * per_step * self.cells_.there.size))
         given = {"frames": per_step, "parts": request.substeps}
+        reach = self.chunk_ - size if self.renewed else request.horizon
         while step < request.horizon:
-            steps = min(size, request.horizon - step)
+            new, left = step % reach == 0, reach - step % reach
+            if new and step:
+                state = self._renewed(network, recent)
+            steps = min(at_once, request.horizon - step, left)
             ahead = None if known is None else known[:, step : step + steps]
             with torch.no_grad():
-                states = self._next(network, state, ahead, steps, first=step == 0, given=given)
+                states = self._next(network, state, ahead, steps, first=new, given=given)
                 forcing = None if ahead is None else ahead.repeat_interleave(per_step, dim=1)
                 frames = network.drawn(begun.content, states, forcing)
             self._refuse_wild(frames, step + steps)
             found[:, step * per_step : (step + steps) * per_step] = self._undone(frames.numpy(), found.dtype)
+            recent = recent.followed(self._seen_again(frames[:, per_step - 1 :: per_step]), ahead, size)
             state, step = states[:, -1], step + steps
+
+    def _renewed(self, network: SeparationNetwork, recent: _Recent) -> Tensor:
+        """The state at the last of the recent frames, which are forecasts themselves, and evenly apart."""
+        spans = recent.frames.new_ones(recent.frames.shape[:2])
+        clock = spans[:, 1:] if network.n_clock else None
+        with torch.no_grad():
+            state = network.state_of(recent.frames, recent.known, clock)
+            if network.offset or spans.shape[1] == 1:
+                return state
+            moved: Tensor = network.move(state, spans[:, 1:], None if recent.known is None else recent.known[:, 1:])
+        return moved[:, -1]
+
+    def _seen_again(self, frames: Tensor) -> Tensor:
+        """Frames as the encoders see them: squashed ones are in the units of the data."""
+        if not self.squashed_:
+            return frames
+        mean, scale = (torch.from_numpy(np.asarray(moment, np.float64)) for moment in self.moments_)
+        return (frames - mean) / scale
 
     def _next(
         self, network: SeparationNetwork, state: Tensor, ahead: Tensor | None, steps: int, first: bool, given: Any
@@ -267,17 +289,18 @@ class Answering(LatentForecaster):
                 found.append(self._undone(network.drawn(content, states[:, rows], some).numpy(), kind))
         return np.concatenate(found, axis=1)
 
-    def _states(self, one: Sequences) -> list[NDArray[np.float64]]:
-        """The states of one sequence, (time, …)."""
+    def _states(self, one: Sequences) -> NDArray[np.float64]:
+        """The states of one sequence, (time, …), read off some windows at a time."""
         network, size, material = exact(self.network_), self._conditioning(), self._double(one)
         starts = torch.arange(len(material.frames) - size + (0 if network.offset else 1))
+        some = max(1, _DRAWN // (size * self.cells_.there.size))
         with torch.no_grad():
-            read = network.state_of(*self._window(material, starts))
+            read = torch.cat([network.state_of(*self._window(material, at)) for at in torch.split(starts, some)])
             if network.offset or size == 1:
-                return [read.numpy()]
+                return np.asarray(read.numpy())
             forcing = None if material.known is None else material.known[None, 1 - size :]
             rest = network.move(read[-1:], material.spans[None, 1 - size :], forcing)
-        return [torch.cat([read, rest[0]]).numpy()]
+        return np.asarray(torch.cat([read, rest[0]]).numpy())
 
     def _ahead(self, request: Request, rows: slice) -> Tensor | None:
         """What is known over the horizon, as the network takes it."""
@@ -290,4 +313,12 @@ class Answering(LatentForecaster):
 
 def _kind(sequences: Sequences) -> Any:
     """The dtype of answers about sequences: double where they are."""
-    return np.float64 if sequences.dtype == np.float64 else np.float32
+    return doors.computed_dtype(sequences.dtype)
+
+
+def _last_times(sequences: Sequences, lengths: NDArray[Any]) -> NDArray[Any] | None:
+    """The timestamps of the last steps of each sequence."""
+    if sequences.times is None:
+        return None
+    ends = zip(sequences.offsets[1:], lengths, strict=True)
+    return np.asarray(np.concatenate([sequences.times[end - length : end] for end, length in ends]))

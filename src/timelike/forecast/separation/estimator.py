@@ -13,6 +13,7 @@ from torch import nn
 
 from ...models import options
 from ...models.options import Option
+from ...sequences import Sequences
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
@@ -73,6 +74,9 @@ class Separation(Answering, LatentForecaster):
         How many residual blocks move a step, and whether they are the same; a solver has one.
     dynamics_hidden, gain : int, float
         Units of a block, and the gain with which it is drawn.
+    renewed : bool
+        Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
+        an equation says nothing about where no state has been, and longer forecasts would soon leave the data.
     offset : bool
         Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
@@ -91,9 +95,9 @@ class Separation(Answering, LatentForecaster):
     scale : float
         Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` has a tenth of the units.
     batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, patience
-        Training: chunks of a step, Adam's rate, decay of weights and averages, "cycle" or "constant" rate, budgets (20
-        passes, between 500 and 2000 steps and at most 120 s unless given), the share of sequences held out where there
-        are 20 or more, and the steps without progress on them after which it ends.
+        Training: chunks of a step, Adam's rate, decay of weights and averages, "cycle", "constant" or "linear" rate,
+        budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given), the share of sequences held out
+        where there are 20 or more, and the steps without progress on them after which it ends.
     standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
 
@@ -136,6 +140,7 @@ class Separation(Answering, LatentForecaster):
     tied = options.flag()
     dynamics_hidden = options.whole(1)
     gain = options.real(above=0, role="training")
+    renewed = options.flag("free")
     offset = options.flag()
     prediction = options.real(above=0, role="training")
     autoencoding = options.real(0, role="training")
@@ -175,6 +180,7 @@ class Separation(Answering, LatentForecaster):
         tied: bool = False,
         dynamics_hidden: int = 128,
         gain: float = 0.71,
+        renewed: bool = True,
         offset: bool = False,
         output: Output = "auto",
         prediction: float = 45.0,
@@ -219,6 +225,17 @@ class Separation(Answering, LatentForecaster):
             )
         if self.maps and self.solver == "gru":
             raise ValueError("maps=True needs convolutions to move maps, and solver='gru' moves vectors: choose one")
+
+    def _ignores_clock(self) -> bool:
+        return self.solver == "gru" or not getattr(self, "uneven_", True)
+
+    def _note_range(self, sequences: Sequences) -> None:
+        super()._note_range(sequences)
+        if self.uneven_ and self.offset:
+            raise ValueError(
+                "offset=True begins one step after the window, however long that is, and the timestamps of X are not "
+                "even: use offset=False, or resample() first"
+            )
 
     # --- network -----------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -77,7 +76,10 @@ class SeparationNetwork(nn.Module):
         joined = (n_content + n_state if combine == "concatenate" else n_state) if content else self.n_state
         if codec == "perceptron":
             inputs = self.conditioning * (self.frame[0] + n_known) + n_clock
-            middle, end = [hidden] * layers, [decoder_hidden or hidden] * (decoder_layers or layers)
+            middle, end = (
+                [hidden] * layers,
+                [decoder_hidden or hidden] * (layers if decoder_layers is None else decoder_layers),
+            )
             self.look_at_content: nn.Module | None = (
                 Perceptron([inputs, *middle, n_content], shortcut=shortcut) if content else None
             )
@@ -194,8 +196,3 @@ def _repeated(code: Tensor, n_times: int) -> Tensor:
         return code
     shape = code.shape
     return code[:, None].expand(shape[0], n_times, *shape[1:]).reshape(shape[0] * n_times, *shape[1:])
-
-
-def n_numbers(frame: tuple[int, ...]) -> int:
-    """How many numbers a frame has."""
-    return math.prod(frame)

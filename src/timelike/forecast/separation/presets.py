@@ -6,6 +6,7 @@ from typing import Any
 
 _THESIS: dict[str, Any] = {
     "shortcut": False,
+    "renewed": False,
     "drawn": "thesis",
     "schedule": "constant",
     "learning_rate": 4e-4,

@@ -82,15 +82,7 @@ class Answering(LatentForecaster):
             raise ValueError(
                 f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
             )
-        request = Request(
-            whole(horizon, "horizon", 1),
-            whole(n_samples, "n_samples", 1),
-            whole(frames_per_step, "frames_per_step", 1),
-            None if substeps is None else whole(substeps, "substeps", 1),
-            None,
-            self._drawing(random_state),
-        )
-        self._refuse_request(request)
+        request = self._request(dynamics, horizon, n_samples, frames_per_step, substeps, None, random_state)
         with torch_threads():
             samples = self.cells_.whole(self._futures_of(contents, dynamics, request))
         return Forecast(
@@ -200,14 +192,6 @@ class Answering(LatentForecaster):
                 f"frames_per_step={request.frames_per_step} does not divide the {parts} substeps of a step: give "
                 f"substeps={request.frames_per_step * parts}"
             )
-
-    def _long_enough(self, X: Any) -> Sequences:
-        self._require_fitted()
-        sequences, need = self._asked_whole(X), self._conditioning()
-        if sequences.lengths.min() < need:
-            item = int(np.argmin(sequences.lengths))
-            raise ValueError(f"X: sequence {item} has {sequences.lengths[item]} time steps: expected at least {need}")
-        return sequences
 
     def _one_by_one(self, sequences: Sequences) -> Iterator[Sequences]:
         for i in range(len(sequences)):

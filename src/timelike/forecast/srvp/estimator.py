@@ -116,7 +116,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
     network_: SRVPNetwork
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
-    _counts_steps: ClassVar[bool] = True
+    _draws: ClassVar[bool] = True
 
     def __init__(
         self,
