@@ -221,7 +221,7 @@ def test_the_work_is_that_of_the_horizon():
 @pytest.mark.parametrize("options", [{}, {"offset": True}, {"output": "sigmoid"}], ids=str)
 def test_beyond_the_trained_length_the_state_is_read_off_the_forecast(options):
     X = 1 / (1 + np.exp(-fields("plain")))
-    model = tiny(**options).fit(X)
+    model = tiny(renewed=True, **options).fit(X)
     past, reach = X[:, :6], model.chunk_ - model.conditioning
     found = model.predict(past, 2 * reach + 1).mean
     for begin in (0, reach, 2 * reach):  # content of the past, motion of the past and of what was forecast by then
@@ -232,6 +232,26 @@ def test_beyond_the_trained_length_the_state_is_read_off_the_forecast(options):
     plain = model.set_params(renewed=False).predict(past, 2 * reach + 1).mean
     np.testing.assert_array_equal(plain[:, :reach], found[:, :reach])
     assert not np.allclose(plain[:, reach:], found[:, reach:], rtol=1e-3)
+
+
+def test_states_are_renewed_where_that_is_better_on_what_is_learned_from():
+    X = fields("plain", length=16)
+    model = tiny(chunk=8).fit(X)
+    need, reach = model.conditioning, model.chunk_ - model.conditioning
+    horizon = 2 * reach
+    windows = [(i, t) for i in range(5) for t in range(need, 16 - horizon + 1)]
+    truth = np.stack([X[i, t : t + horizon] for i, t in windows])[:, reach:]
+    errors = [
+        np.mean(
+            (model.set_params(renewed=way).predict([X[i, :t] for i, t in windows], horizon).mean[:, reach:] - truth)
+            ** 2
+        )
+        for way in (True, False)
+    ]
+    close = abs(errors[0] - errors[1]) < 0.05 * max(errors)  # others, which end before the horizon, are looked at too
+    assert close or model.renewed_ == (errors[0] <= errors[1])
+    assert tiny(chunk=8).fit(X[:, :8]).renewed_  # too short to tell
+    assert not tiny(chunk=8, renewed=False).fit(X).renewed_
 
 
 @pytest.mark.parametrize(("frames", "substeps"), [(2, None), (4, None), (2, 8), (8, 8)])

@@ -17,15 +17,14 @@ from ..sequences import Sequences, clocks, doors
 from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.callers import outside
 from ..sequences.container import as_sequences, read_sequences
-from ..sequences.moments import RESCALE
 from .calibrating import Calibrating
 from .cells import Cells, check_known
+from .doors import drawn_from, refuse_huge, refuse_table
 from .drawing import generators
 from .request import Futures, Request
 from .result import Forecast
 from .ticks import months_of, time_steps, times_after, usual_step
 
-_HUGE = 1e150  # what can be squared, and summed
 _GAP = 1.5  # usual steps, beyond which a step is a gap
 
 
@@ -76,7 +75,7 @@ class Forecaster(Calibrating):
         self.input_names_ = None if sequences.channel_names is None else tuple(sequences.channel_names)
         self.interval_, self.months_ = usual_step(sequences), months_of(sequences)
         self.dated_clock_ = sequences.times is not None and sequences.times.dtype.kind == "M"
-        _refuse_huge(sequences, "X")
+        refuse_huge(sequences, "X")
         self._warn_of_gaps(sequences, "X")
         return sequences
 
@@ -212,11 +211,11 @@ class Forecaster(Calibrating):
                 )
 
     def _read(self, X: Any) -> Sequences:
-        _refuse_table(X, "X")
+        refuse_table(X, "X")
         return super()._read(X)
 
     def _past(self, past: Any) -> Sequences:
-        _refuse_table(past, "past")
+        refuse_table(past, "past")
         sequences = past if isinstance(past, Sequences) else as_sequences(doors.rows(past), "past")
         if len(sequences) == 0:
             raise ValueError("past holds no sequences: expected at least one")
@@ -278,7 +277,7 @@ class Forecaster(Calibrating):
                 f"{name} has times that are {kinds[1]}: this {type(self).__name__} was fitted on times that are "
                 f"{kinds[0]}; give the same kind, or none"
             )
-        _refuse_huge(sequences, name)
+        refuse_huge(sequences, name)
         self.cells_.refuse(sequences, name)
 
     # --- time --------------------------------------------------------------------------------------------------------
@@ -312,28 +311,3 @@ class Forecaster(Calibrating):
                 f"and {type(self).__name__} counts steps: resample(rate={1 / usual:.4g}) makes them even",
                 stacklevel=outside(),
             )
-
-
-def _refuse_table(given: Any, name: str) -> None:
-    """An error for a table whose rows are times: elsewhere a row of a table is a sequence."""
-    if getattr(getattr(getattr(given, "index", None), "dtype", None), "kind", "") == "M":
-        raise TypeError(
-            f"{name} is a table whose rows are times: expected sequences; one series is Sequences([table.to_numpy()], "
-            "times=[table.index], channel_names=table.columns), and Sequences.from_frame reads long tables"
-        )
-
-
-def _refuse_huge(sequences: Sequences, name: str) -> None:
-    """An error for numbers whose squares overflow: every method takes some."""
-    if sequences.dtype.kind == "f" and sequences.dtype.itemsize > 4 and len(sequences.values):
-        largest = np.fmax(np.fmax.reduce(sequences.values, axis=None), -np.fmin.reduce(sequences.values, axis=None))
-        if largest > _HUGE:
-            raise ValueError(f"{name} has values as large as {largest:.3g}, whose squares overflow: {RESCALE}")
-
-
-def drawn_from(source: Any, rng: np.random.Generator) -> Sequences:
-    """Sequences from a source, which must give some."""
-    drawn = source(rng)
-    if not isinstance(drawn, Sequences):
-        raise TypeError(f"the source X gave a {type(drawn).__name__}: expected Sequences")
-    return drawn

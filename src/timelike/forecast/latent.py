@@ -14,8 +14,9 @@ from ..models import options
 from ..sequences import Sequences
 from ..sequences.moments import Moments
 from ..train import Falling, Objective, OneCycle, Trained
-from .base import Forecaster, drawn_from
+from .base import Forecaster
 from .chunks import Chunks, Material, spans_of
+from .doors import drawn_from
 from .ticks import time_steps
 
 Schedules = Literal["cycle", "constant", "linear"]

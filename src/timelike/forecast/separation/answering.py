@@ -56,7 +56,9 @@ class Answering(LatentForecaster):
 
     network_: SeparationNetwork
     solver: Any
+    offset: Any
     renewed: Any
+    renewed_: bool
 
     @torch_threads()
     def _continued(self, past: Sequences, request: Request) -> Futures:
@@ -162,7 +164,7 @@ class Answering(LatentForecaster):
 
     def _shortest(self) -> int:
         """Steps of a sequence that has a state within it."""
-        return self._conditioning() + (1 if self.network_.offset else 0)
+        return self._conditioning() + (1 if self.offset else 0)
 
     def _pieces(self, past: Sequences) -> Iterator[tuple[slice, Sequences]]:
         """Pasts a few at a time; one by one where a solver's steps depend on the company."""
@@ -216,7 +218,8 @@ class Answering(LatentForecaster):
         recent, step, per_step = _Recent.of(material, len(dynamics), size), 0, request.frames_per_step
         at_once = max(1, _DRAWN // (len(contents) * per_step * self.cells_.there.size))
         given = {"frames": per_step, "parts": request.substeps}
-        reach = self.chunk_ - size if self.renewed else request.horizon
+        renewed = self.renewed_ if self.renewed is None else self.renewed
+        reach = self.chunk_ - size if renewed else request.horizon
         while step < request.horizon:
             new, left = step % reach == 0, reach - step % reach
             if new and step:

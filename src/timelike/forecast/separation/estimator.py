@@ -16,6 +16,7 @@ from ...models.options import Option
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
+from ...train import Objective
 from ...train.processes import Accelerator, Precision
 from ..cells import Known, check_known
 from ..chunks import Material
@@ -26,8 +27,11 @@ from .answering import Answering
 from .network import Codec, Combine, SeparationNetwork
 from .objective import Separating, Weights
 from .presets import PRESETS
+from .renewing import better_renewed
 
 Codecs = Literal["auto", "perceptron", "dcgan", "vgg", "resnet"]
+
+_NOISE, _FEW = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 
 
 class Separation(Answering, LatentForecaster):
@@ -74,9 +78,10 @@ class Separation(Answering, LatentForecaster):
         How many residual blocks move a step, and whether they are the same; a solver has one.
     dynamics_hidden, gain : int, float
         Units of a block, and the gain with which it is drawn.
-    renewed : bool
+    renewed : bool, optional
         Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
-        an equation says nothing about where no state has been, and longer forecasts would soon leave the data.
+        an equation says nothing about where no state has been, and longer forecasts may soon leave the data. Unless
+        given, whichever is better on what is learned from, and True where sequences are too short to tell.
     offset : bool
         Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
@@ -85,8 +90,9 @@ class Separation(Answering, LatentForecaster):
         Weights of the four terms of the loss; 0 leaves one out.
     intervals : int
         Into how many intervals a chunk is divided, over each of which w is not to change (C.15).
-    jitter : float
-        Noise on what encoders see in training, in deviations of the data.
+    jitter : float, optional
+        Noise on what encoders see in training, in deviations of the data, against learning few chunks by heart. Unless
+        given 0.3 for up to 300 chunks, and less the more there are: 90 divided by their number.
     drawn : {"torch", "thesis"}
         How weights of codecs are drawn: torch's way, or normal with deviation 0.02.
     known : list of int or str, optional
@@ -140,20 +146,21 @@ class Separation(Answering, LatentForecaster):
     tied = options.flag()
     dynamics_hidden = options.whole(1)
     gain = options.real(above=0, role="training")
-    renewed = options.flag("free")
+    renewed = options.maybe(options.flag("free"))
     offset = options.flag()
     prediction = options.real(above=0, role="training")
     autoencoding = options.real(0, role="training")
     invariance = options.real(0, role="training")
     smallness = options.real(0, role="training")
     intervals = options.whole(1, "training")
-    jitter = options.real(0, role="training")
+    jitter = options.maybe(options.real(0, role="training"))
     drawn = options.one_of("torch", "thesis", role="training")
     known = options.maybe(Option(check_known))
     scale = options.real(above=0)
     betas: Option[Any] = Option(averages, "training")
 
     network_: SeparationNetwork
+    renewed_: bool
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
 
@@ -180,7 +187,7 @@ class Separation(Answering, LatentForecaster):
         tied: bool = False,
         dynamics_hidden: int = 128,
         gain: float = 0.71,
-        renewed: bool = True,
+        renewed: bool | None = None,
         offset: bool = False,
         output: Output = "auto",
         prediction: float = 45.0,
@@ -188,7 +195,7 @@ class Separation(Answering, LatentForecaster):
         invariance: float = 45.0,
         smallness: float = 1e-3,
         intervals: int = 1,
-        jitter: float = 0.0,
+        jitter: float | None = None,
         drawn: Literal["torch", "thesis"] = "torch",
         known: Known = None,
         scale: float = 1.0,
@@ -305,10 +312,16 @@ class Separation(Answering, LatentForecaster):
             more=more,
             weights=Weights(self.prediction, self.autoencoding, self.invariance, self.smallness),
             intervals=self.intervals,
-            jitter=self.jitter,
+            jitter=_NOISE * min(1, _FEW / len(material.places(length))) if self.jitter is None else self.jitter,
             there=there,
             undone=self._undoing() if self.squashed_ else None,
         )
+
+    def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
+        super()._train(objective, sequences, targets)
+        self.renewed_ = self.renewed is not False
+        if self.renewed is None:
+            self.renewed_ = better_renewed(self, sequences)
 
     @classmethod
     def _small(cls) -> dict[str, Any]:
