@@ -28,7 +28,9 @@ def test_the_interval_holds_what_it_should():
     truth = mmd(*pair(3000, 3000, 1.0, seed=99), KERNEL, estimator="unbiased")
     inside = [
         found.effect.low <= truth <= found.effect.high
-        for found in (differences(*pair(shift=1.0, seed=s), KERNEL, n_permutations=19, random_state=s) for s in range(80))
+        for found in (
+            differences(*pair(shift=1.0, seed=s), KERNEL, n_permutations=19, random_state=s) for s in range(80)
+        )
     ]
     assert np.mean(inside) > 0.85
 

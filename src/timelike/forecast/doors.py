@@ -1,4 +1,4 @@
-"""What a forecaster is given, refused where it cannot be meant: tables of one series, numbers too large, odd sources."""
+"""What a forecaster is given, refused where it cannot be meant: tables of one series, huge numbers, odd sources."""
 
 from __future__ import annotations
 
