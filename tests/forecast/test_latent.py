@@ -1,9 +1,11 @@
 """What forecasters with a network share: chunks, ranges, sources, budgets, presets, and trainings that go wrong."""
 
+import copy
 import warnings
 
 import numpy as np
 import pytest
+import torch
 
 import timelike as tl
 from timelike.train import Diverged
@@ -284,3 +286,21 @@ def test_pictures_too_small_for_convolutions_have_the_perceptron():
     assert tiny().fit(X.reshape(3, 9, 1, 10, 12)).network_.codec == "dcgan"
     with pytest.raises(ValueError, match="codec='dcgan' is for images, .* of at least 4 × 4 pixels"):
         tiny(codec="dcgan").fit(X)
+
+
+def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():
+    X = np.random.default_rng(0).random((6, 9, 1, 8, 8))
+    model = tl.Separation(max_steps=5, filters=3, batch_size=4, learning_rate=0.05, random_state=0, progress=False).fit(
+        X
+    )
+    first = next(layer for layer in model.network_.modules() if isinstance(layer, torch.nn.BatchNorm2d))
+    assert first.momentum == 0.1
+    assert not model.network_.training
+    means, again = [], copy.deepcopy(model)
+    layer = next(layer for layer in again.network_.modules() if isinstance(layer, torch.nn.BatchNorm2d))
+    layer.register_forward_pre_hook(lambda _, given: means.append(given[0].mean((0, 2, 3)).detach()))
+    length = again._chunk_length(tl.Sequences(X))
+    objective = again._chunks(length, again._material(tl.Sequences(X)), None, None)
+    objective.settle()
+    assert len(means) > 1
+    torch.testing.assert_close(first.running_mean, torch.stack(means).mean(0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +14,11 @@ from torch import Tensor, nn
 
 from ..models import fingerprint
 from ..sequences import Sequences
-from ..train import Batch, Objective, shuffled
+from ..train import Batch, Objective, seeded, shuffled
+from .windows import evenly
 
 Source = Callable[[np.random.Generator], Any]
+_SETTLING = 20  # batches
 _JUDGED = 256  # chunks at most by which a training is judged
 
 
@@ -101,12 +104,32 @@ class Chunks(Objective):
         for ids in shuffled(len(places), self.batch_size, rng):
             yield Batch(ids, **material.cut(places[ids], self.length), **self._drawn(len(ids), rng))
 
+    def settle(self) -> None:
+        """Statistics of batch normalization anew, over some batches: those of training are of weights that have gone.
+
+        The network is left in evaluation mode, with weights as they were.
+        """
+        layers = [layer for layer in self.module.modules() if isinstance(layer, nn.BatchNorm2d)]
+        if not layers:
+            return
+        usual = [layer.momentum for layer in layers]
+        for layer in layers:
+            layer.reset_running_stats()
+            layer.momentum = None  # torch's word for the mean over all that come
+        self.module.train()
+        with torch.no_grad(), seeded(0):
+            for batch in islice(self.batches(0, np.random.default_rng(0)), _SETTLING):
+                self.loss(batch.like(self.module))
+        for layer, momentum in zip(layers, usual, strict=True):
+            layer.momentum = momentum
+        self.module.eval()
+
     def validate(self) -> float:
         """The loss of chunks held out, always the same ones."""
         assert self.held_out is not None
         rng = np.random.default_rng(0)
         places = self.held_out.places(self.length)
-        chosen = np.unique(np.linspace(0, len(places) - 1, min(_JUDGED, len(places))).round().astype(np.int64))
+        chosen = evenly(np.arange(len(places)), _JUDGED)
         batch = Batch(chosen, **self.held_out.cut(places[chosen], self.length), **self._drawn(len(chosen), rng))
         return self.judged(batch.like(self.module))
 

@@ -208,6 +208,11 @@ class LatentForecaster(Forecaster, Trained):
             found |= {"validate_every": every, "patience": -(-(self.patience or steps) // every)}
         return found
 
+    def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
+        super()._train(objective, sequences, targets)
+        assert isinstance(objective, Chunks)
+        objective.settle()
+
     # --- answering ---------------------------------------------------------------------------------------------------
 
     def _conditioning(self) -> int:
