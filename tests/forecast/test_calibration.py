@@ -155,3 +155,23 @@ def test_a_level_that_is_none_is_refused(level):
     past = RNG.standard_normal((12, 9))
     with pytest.raises(ValueError, match="level="):
         Persistence().fit(past).calibrate(past).predict(past, 2).interval(level)
+
+
+def oscillations(count, rng, length=100):
+    """x_t = 1.3 x_{t−1} − 0.5 x_{t−2} + noise, after a beginning that is left out."""
+    x = np.zeros((count, length + 50))
+    for t in range(2, length + 50):
+        x[:, t] = 1.3 * x[:, t - 1] - 0.5 * x[:, t - 2] + rng.standard_normal(count)
+    return x[:, 50:, None]
+
+
+@pytest.mark.parametrize("name", ["Persistence", "Mean", "Ridge", "AR", "DMD", "Analog"])
+def test_intervals_cover_what_they_say_however_far_the_calibration_looked(name):
+    """Ridge and Analog are other models for another horizon: one calibration at the farthest covered 43 % at step 1."""
+    rng = np.random.default_rng(0)
+    train, other, test = (oscillations(count, rng) for count in (3, 120, 400))
+    model = getattr(tl.forecast, name)().fit(train).calibrate(other)
+    low, high = model.predict(test[:, :60], 5).interval(0.8)
+    inside = ((test[:, 60:65] >= low) & (test[:, 60:65] <= high)).mean(axis=(0, 2))
+    assert inside.min() > 0.72
+    assert 0.76 < inside.mean() < 0.86
