@@ -1,4 +1,4 @@
-"""Samples: whatever two collections came as, read as `Sequences`; vectors are sequences of one frame."""
+"""Reading two samples as `Sequences`, whatever they came as; vectors are sequences of one frame."""
 
 from __future__ import annotations
 

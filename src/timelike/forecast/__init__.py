@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .result import Forecast as Forecast
     from .separation.estimator import Separation as Separation
     from .separation.network import SeparationNetwork as SeparationNetwork
-    from .srvp.answering import Elbo as Elbo
+    from .srvp.elbo import Elbo as Elbo
     from .srvp.estimator import SRVP as SRVP
     from .srvp.network import SRVPNetwork as SRVPNetwork
 

@@ -19,7 +19,7 @@ from ..sequences.callers import outside
 from ..sequences.container import as_sequences, read_sequences
 from .calibrating import Calibrating
 from .cells import Cells, check_known
-from .doors import drawn_from, refuse_huge, refuse_table
+from .doors import drawn_from, known_ahead, refuse_huge, refuse_table
 from .drawing import generators
 from .request import Futures, Request
 from .result import Forecast
@@ -132,13 +132,25 @@ class Forecaster(Calibrating):
         asked = self._past(past)
         request = self._request(asked, horizon, n_samples, frames_per_step, substeps, known, random_state)
         center, samples = self._futures(asked, request)
+        return self._forecast(asked, request, center, samples, calibrated=hasattr(self, "calibration_"))
+
+    def _forecast(
+        self,
+        past: Sequences,
+        request: Request,
+        center: NDArray[Any] | None,
+        samples: NDArray[Any],
+        *,
+        calibrated: bool = False,
+    ) -> Forecast:
+        """The record of futures in the shape of frames."""
         return Forecast(
             samples=samples,
-            past=self.cells_.frames(asked),
-            times=self._times_after(asked, request),
+            past=self.cells_.frames(past),
+            times=self._times_after(past, request),
             frames_per_step=request.frames_per_step,
             center=center,
-            calibration=self._calibrated(request.horizon) if hasattr(self, "calibration_") else None,
+            calibration=self._calibrated(request.horizon) if calibrated else None,
             channel_names=self.channel_names_,
             method=type(self).__name__,
         )
@@ -161,7 +173,7 @@ class Forecaster(Calibrating):
             whole(n_samples, "n_samples", 1),
             whole(frames_per_step, "frames_per_step", 1),
             None if substeps is None else whole(substeps, "substeps", 1),
-            self._known_ahead(known, past, steps),
+            known_ahead(known, self.cells_, self.known, past, steps, type(self).__name__),
             self._drawing(random_state),
         )
         self._refuse_request(request)
@@ -214,44 +226,21 @@ class Forecaster(Calibrating):
         refuse_table(X, "X")
         return super()._read(X)
 
-    def _past(self, past: Any) -> Sequences:
-        refuse_table(past, "past")
-        sequences = past if isinstance(past, Sequences) else as_sequences(doors.rows(past), "past")
+    def _past(self, past: Any, name: str = "past") -> Sequences:
+        refuse_table(past, name)
+        sequences = past if isinstance(past, Sequences) else as_sequences(doors.rows(past), name)
         if len(sequences) == 0:
-            raise ValueError("past holds no sequences: expected at least one")
-        self._refuse_other(sequences, "past")
+            raise ValueError(f"{name} holds no sequences: expected at least one")
+        self._refuse_other(sequences, name)
         need = self._conditioning()
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
             raise ValueError(
-                f"past: sequence {item} has {sequences.lengths[item]} time steps: this {type(self).__name__} needs at "
-                f"least {need} to go on from"
+                f"{name}: sequence {item} has {sequences.lengths[item]} time steps: this {type(self).__name__} needs "
+                f"at least {need} to go on from"
             )
-        self._warn_of_gaps(sequences, "past")
+        self._warn_of_gaps(sequences, name)
         return sequences
-
-    def _known_ahead(self, known: Any, past: Sequences, horizon: int) -> NDArray[np.float64] | None:
-        """The channels known in advance over the horizon, (item, horizon, channel)."""
-        count = len(self.cells_.known)
-        if count == 0:
-            if known is not None:
-                raise ValueError(
-                    f"known is given, but this {type(self).__name__} was fitted without known channels: leave it out"
-                )
-            return None
-        if known is None:
-            raise ValueError(
-                f"known=None: this {type(self).__name__} was fitted with known={list(self.known or ())!r}; give their "
-                f"values over the horizon, (item, {horizon}, {count})"
-            )
-        ahead = known if isinstance(known, Sequences) else as_sequences(doors.rows(known), "known")
-        ahead.refuse_missing(type(self).__name__, "known")
-        if ahead.frame != (count,) or len(ahead) != len(past) or ahead.lengths.min() < horizon:
-            raise ValueError(
-                f"known has {len(ahead)} sequences of {ahead.lengths.min()} steps and frames {ahead.frame}: expected "
-                f"{len(past)} of at least {horizon} steps and frames ({count},)"
-            )
-        return np.stack([one[:horizon] for one in ahead]).astype(np.float64)
 
     def _asked_whole(self, X: Any) -> Sequences:
         """Sequences of which a part will be the past."""

@@ -1,13 +1,16 @@
-"""What a forecaster is given, refused where it cannot be meant: tables of one series, huge numbers, odd sources."""
+"""Refusals of a forecaster: tables of one series, huge numbers, odd sources, known channels that do not fit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..sequences import Sequences
+from ..sequences import Sequences, doors
+from ..sequences.container import as_sequences
 from ..sequences.moments import RESCALE
+from .cells import Cells, Known
 
 _HUGE = 1e150  # what can be squared, and summed
 
@@ -35,3 +38,27 @@ def drawn_from(source: Any, rng: np.random.Generator) -> Sequences:
     if not isinstance(drawn, Sequences):
         raise TypeError(f"the source X gave a {type(drawn).__name__}: expected Sequences")
     return drawn
+
+
+def known_ahead(
+    known: Any, cells: Cells, channels: Known, past: Sequences, horizon: int, who: str
+) -> NDArray[np.float64] | None:
+    """The channels known in advance over the horizon, (item, horizon, channel)."""
+    count = len(cells.known)
+    if count == 0:
+        if known is not None:
+            raise ValueError(f"known is given, but this {who} was fitted without known channels: leave it out")
+        return None
+    if known is None:
+        raise ValueError(
+            f"known=None: this {who} was fitted with known={list(channels or ())!r}; give their "
+            f"values over the horizon, (item, {horizon}, {count})"
+        )
+    ahead = known if isinstance(known, Sequences) else as_sequences(doors.rows(known), "known")
+    ahead.refuse_missing(who, "known")
+    if ahead.frame != (count,) or len(ahead) != len(past) or ahead.lengths.min() < horizon:
+        raise ValueError(
+            f"known has {len(ahead)} sequences of {ahead.lengths.min()} steps and frames {ahead.frame}: expected "
+            f"{len(past)} of at least {horizon} steps and frames ({count},)"
+        )
+    return np.stack([one[:horizon] for one in ahead]).astype(np.float64)

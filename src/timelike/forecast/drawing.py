@@ -1,4 +1,4 @@
-"""What futures are drawn with: a generator for each past, the same alone and among others."""
+"""Generators of random futures, one for each past, the same alone and among others."""
 
 from __future__ import annotations
 

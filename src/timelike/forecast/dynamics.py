@@ -1,4 +1,4 @@
-"""What moves a state: residual blocks (Euler), any solver of torchdiffeq, or a gated unit that only counts steps."""
+"""Dynamics of a state: residual blocks (Euler), solvers of torchdiffeq, or a gated unit that only counts steps."""
 
 from __future__ import annotations
 

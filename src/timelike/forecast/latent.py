@@ -16,6 +16,8 @@ from ..sequences.moments import Moments
 from ..train import Falling, Objective, OneCycle, Trained
 from .base import Forecaster
 from .chunks import Chunks, Material, spans_of
+from .codecs.convolutional import SMALLEST
+from .codecs.naming import Codec
 from .doors import drawn_from
 from .ticks import time_steps
 
@@ -41,6 +43,7 @@ def averages(value: Any, name: str) -> tuple[float, float]:
 class LatentForecaster(Forecaster, Trained):
     """A forecaster whose network is trained on chunks; a subclass says which network and which loss."""
 
+    codec = options.one_of("auto", *get_args(Codec))
     conditioning = options.whole(1)
     chunk = options.maybe(options.whole(2, "training"))
     output = options.one_of(*get_args(Output))
@@ -121,9 +124,21 @@ class LatentForecaster(Forecaster, Trained):
         """Frames as the network has them: rows of cells, or pictures whose masked cells are still NaN."""
         return self.cells_.frames(sequences) if self._pictures() else self.cells_.targets(sequences)
 
-    @abstractmethod
     def _pictures(self) -> bool:
         """Whether the network sees pictures, not rows of cells."""
+        return self._codec() != "perceptron"
+
+    def _codec(self) -> Codec:
+        """Which networks: the perceptron for vectors and tiny pictures, unless another is asked for."""
+        shape = self.cells_.frame
+        large = len(shape) == 3 and min(shape[1:]) >= SMALLEST
+        found: Codec = self.codec if self.codec != "auto" else "dcgan" if large else "perceptron"
+        if found != "perceptron" and not large:
+            raise ValueError(
+                f"codec={found!r} is for images, and X has frames of shape {self.frame_}: expected (channel, height, "
+                f"width) of at least {SMALLEST} × {SMALLEST} pixels, or codec='perceptron'"
+            )
+        return found
 
     def _moments(self, sequences: Sequences) -> Moments:
         """Those of every channel: cells of one picture have one scale."""
@@ -227,10 +242,20 @@ class LatentForecaster(Forecaster, Trained):
             raise ValueError(f"X: sequence {item} has {sequences.lengths[item]} time steps: expected at least {need}")
         return sequences
 
-    def _past(self, past: Any) -> Sequences:
-        found = super()._past(past)
-        self._refuse_range(found, "past")
+    def _past(self, past: Any, name: str = "past") -> Sequences:
+        found = super()._past(past, name)
+        self._refuse_range(found, name)
         return found
+
+    def _two(self, content_of: Any, dynamics_of: Any) -> tuple[Sequences, Sequences]:
+        """Pasts whose contents and motions change places, as many of the one as of the other."""
+        self._require_fitted()
+        contents, dynamics = self._past(content_of, "content_of"), self._past(dynamics_of, "dynamics_of")
+        if len(contents) != len(dynamics):
+            raise ValueError(
+                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
+            )
+        return contents, dynamics
 
     def _asked_whole(self, X: Any) -> Sequences:
         found = super()._asked_whole(X)

@@ -1,4 +1,4 @@
-"""What scores of forecasts share: arrays checked at the door, what counts, and means per step, item or of all."""
+"""Arrays of forecasts for scores: checked at the door, what counts in them, and means per step, item or of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fitted Separation answers: futures, states, codes, reconstructions, and contents that change places."""
+"""The verbs of a fitted Separation: futures, states, codes, reconstructions, and contents that change places."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..latent import LatentForecaster
 from ..request import Futures, Request
 from ..result import Forecast
 from .network import Content, SeparationNetwork
+from .renewing import Recent
 
 _NUMBERS = 1 << 22  # of pasts that are looked at together
 _DRAWN = (
@@ -31,24 +32,6 @@ class Begun(NamedTuple):
 
     content: Content
     state: Tensor
-
-
-class _Recent(NamedTuple):
-    """The last frames of every item, (item, time, …), as encoders see them, with what is known."""
-
-    frames: Tensor
-    known: Tensor | None
-
-    @classmethod
-    def of(cls, material: Material, n_items: int, size: int) -> _Recent:
-        """Those of sequences of `size` steps."""
-        known = None if material.known is None else material.known.reshape(n_items, size, -1)
-        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), known)
-
-    def followed(self, frames: Tensor, known: Tensor | None, size: int) -> _Recent:
-        """The last ones when these have come."""
-        both = None if known is None or self.known is None else torch.cat([self.known, known], dim=1)[:, -size:]
-        return _Recent(torch.cat([self.frames, frames], dim=1)[:, -size:], both)
 
 
 class Answering(LatentForecaster):
@@ -88,12 +71,7 @@ class Answering(LatentForecaster):
 
         Both are sequences like the pasts of `predict`, as many of the one as of the other.
         """
-        self._require_fitted()
-        contents, dynamics = self._past(content_of), self._past(dynamics_of)
-        if len(contents) != len(dynamics):
-            raise ValueError(
-                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
-            )
+        contents, dynamics = self._two(content_of, dynamics_of)
         request = self._request(dynamics, horizon, n_samples, frames_per_step, substeps, known, random_state)
         if request.n_samples > 1:
             raise ValueError(
@@ -102,15 +80,7 @@ class Answering(LatentForecaster):
             )
         with torch_threads():
             center = self.cells_.whole(self._in_pieces(contents, dynamics, request))
-        return Forecast(
-            samples=center[None],
-            past=self.cells_.frames(dynamics),
-            times=self._times_after(dynamics, request),
-            frames_per_step=request.frames_per_step,
-            center=center,
-            channel_names=self.channel_names_,
-            method=type(self).__name__,
-        )
+        return self._forecast(dynamics, request, center, center[None])
 
     @torch_threads()
     def states(self, X: Any) -> Sequences:
@@ -215,7 +185,7 @@ class Answering(LatentForecaster):
         network, size = exact(self.network_), self._conditioning()
         begun, material = self._begun(contents, dynamics), self._double(dynamics.crop(-size))
         state = self._moved_to_the_end(begun.state, material)
-        recent, step, per_step = _Recent.of(material, len(dynamics), size), 0, request.frames_per_step
+        recent, step, per_step = Recent.of(material, len(dynamics), size), 0, request.frames_per_step
         at_once = max(1, _DRAWN // (len(contents) * per_step * self.cells_.there.size))
         given = {"frames": per_step, "parts": request.substeps}
         renewed = self.renewed_ if self.renewed is None else self.renewed
@@ -235,7 +205,7 @@ class Answering(LatentForecaster):
             recent = recent.followed(self._seen_again(frames[:, per_step - 1 :: per_step]), ahead, size)
             state, step = states[:, -1], step + steps
 
-    def _renewed(self, network: SeparationNetwork, recent: _Recent) -> Tensor:
+    def _renewed(self, network: SeparationNetwork, recent: Recent) -> Tensor:
         """The state at the last of the recent frames, which are forecasts themselves, and evenly apart."""
         spans = recent.frames.new_ones(recent.frames.shape[:2])
         clock = spans[:, 1:] if network.n_clock else None

@@ -20,16 +20,14 @@ from ...train import Objective
 from ...train.processes import Accelerator, Precision
 from ..cells import Known, check_known
 from ..chunks import Material
-from ..codecs.convolutional import SMALLEST
+from ..codecs.naming import Codec, Codecs
 from ..dynamics import SOLVERS
 from ..latent import LatentForecaster, Output, Schedules, averages
 from .answering import Answering
-from .network import Codec, Combine, SeparationNetwork
+from .network import Combine, SeparationNetwork
 from .objective import Separating, Weights
 from .presets import PRESETS
 from .renewing import better_renewed
-
-Codecs = Literal["auto", "perceptron", "dcgan", "vgg", "resnet"]
 
 _NOISE, _FEW = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 
@@ -132,7 +130,6 @@ class Separation(Answering, LatentForecaster):
     n_state = options.whole(1)
     content = options.flag()
     combine = options.one_of(*get_args(Combine))
-    codec = options.one_of(*get_args(Codecs))
     hidden = options.whole(1)
     layers = options.whole(0)
     decoder_hidden = options.maybe(options.whole(1))
@@ -247,23 +244,13 @@ class Separation(Answering, LatentForecaster):
     # --- network -----------------------------------------------------------------------------------------------------
 
     def _codec(self) -> Codec:
-        shape = self.cells_.frame
-        large = len(shape) == 3 and min(shape[1:]) >= SMALLEST
-        found: Codec = self.codec if self.codec != "auto" else "dcgan" if large else "perceptron"
-        if found != "perceptron" and not large:
-            raise ValueError(
-                f"codec={found!r} is for images, and X has frames of shape {self.frame_}: expected (channel, height, "
-                f"width) of at least {SMALLEST} × {SMALLEST} pixels, or codec='perceptron'"
-            )
+        found = super()._codec()
         if self.maps and found == "perceptron":
             raise ValueError(
                 f"maps=True needs a codec of convolutions, and frames of shape {self.frame_} have the perceptron: use "
                 "codec='dcgan', 'vgg' or 'resnet' for images, and maps=False for the rest"
             )
         return found
-
-    def _pictures(self) -> bool:
-        return self._codec() != "perceptron"
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         names = (

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from ...sequences.arguments import one_of, whole
 from ..codecs.convolutional import Draw, Look, Pictures, Shape
+from ..codecs.naming import Codec
 from ..codecs.perceptron import Perceptron, normal, orthogonal
 from ..dynamics import SOLVERS, Dynamics, Gated, Residual, Solved
 
-Codec = Literal["perceptron", "dcgan", "vgg", "resnet"]
 Combine = Literal["concatenate", "multiply"]
 _MOST_BLOCKS = 1000  # of a step; the thesis has three
 

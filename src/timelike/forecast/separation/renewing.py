@@ -1,18 +1,39 @@
-"""Whether a state that has been moved as far as in training is better read off the forecast itself."""
+"""Renewing states: the frames they are read off, and whether that is better once a state is moved as in training."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ...sequences import Sequences
+from ..chunks import Material
 from ..windows import after, cut, known_after
 
 if TYPE_CHECKING:
     from .estimator import Separation
 
 _TRIED = 64  # windows
+
+
+class Recent(NamedTuple):
+    """The last frames of every item, (item, time, …), as encoders see them, with what is known."""
+
+    frames: Tensor
+    known: Tensor | None
+
+    @classmethod
+    def of(cls, material: Material, n_items: int, size: int) -> Recent:
+        """Those of sequences of `size` steps."""
+        known = None if material.known is None else material.known.reshape(n_items, size, -1)
+        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), known)
+
+    def followed(self, frames: Tensor, known: Tensor | None, size: int) -> Recent:
+        """The last ones when these have come."""
+        both = None if known is None or self.known is None else torch.cat([self.known, known], dim=1)[:, -size:]
+        return Recent(torch.cat([self.frames, frames], dim=1)[:, -size:], both)
 
 
 def better_renewed(model: Separation, sequences: Sequences) -> bool:

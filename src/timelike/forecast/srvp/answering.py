@@ -1,9 +1,8 @@
-"""What a fitted SRVP answers: futures, evidence, states, reconstructions, swaps, and what lies between two."""
+"""The verbs of a fitted SRVP: futures, evidence, states, reconstructions, swaps, and what lies between two."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,28 +18,11 @@ from ..drawing import fingerprint
 from ..latent import LatentForecaster
 from ..request import Futures, Request
 from ..result import Forecast
+from .elbo import Elbo
 from .network import Content, Gaussian, SRVPNetwork
 from .objective import bound_of
 
 _NUMBERS = 1 << 22  # of a piece that is drawn at once
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Elbo:
-    """The evidence lower bound of every sequence and its parts, each (item,), in nats: a bound of log p(x).
-
-    `likelihood` − `first` − `random` = `elbo`: of the frames given the states, and what the first state and the random
-    steps cost. In the units of the data, so that it can be compared with another model's.
-    """
-
-    elbo: NDArray[np.float64]
-    likelihood: NDArray[np.float64]
-    first: NDArray[np.float64]
-    random: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        means = ", ".join(f"{name} {value.mean():.4g}" for name, value in vars(self).items())
-        return f"Elbo({len(self.elbo)} sequences; means: {means})"
 
 
 class Inferred(NamedTuple):
@@ -76,23 +58,11 @@ class Answering(LatentForecaster):
 
         Both are sequences like the pasts of `predict`, as many of the one as of the other.
         """
-        self._require_fitted()
-        contents, dynamics = self._past(content_of), self._past(dynamics_of)
-        if len(contents) != len(dynamics):
-            raise ValueError(
-                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
-            )
+        contents, dynamics = self._two(content_of, dynamics_of)
         request = self._request(dynamics, horizon, n_samples, frames_per_step, substeps, None, random_state)
         with torch_threads():
             samples = self.cells_.whole(self._futures_of(contents, dynamics, request))
-        return Forecast(
-            samples=samples,
-            past=self.cells_.frames(dynamics),
-            times=self._times_after(dynamics, request),
-            frames_per_step=request.frames_per_step,
-            channel_names=self.channel_names_,
-            method=type(self).__name__,
-        )
+        return self._forecast(dynamics, request, None, samples)
 
     @torch_threads()
     def elbo(self, X: Any, *, n_samples: int = 1, random_state: RandomState = None) -> Elbo:

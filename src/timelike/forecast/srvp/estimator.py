@@ -17,13 +17,12 @@ from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..chunks import Material
+from ..codecs.naming import Codecs
 from ..latent import LatentForecaster, Output, Schedules, averages
 from .answering import Answering
-from .network import Codec, Motion, SRVPNetwork
+from .network import Motion, SRVPNetwork
 from .objective import Evidence
 from .presets import PRESETS
-
-Codecs = Literal["auto", "perceptron", "dcgan", "vgg", "resnet"]
 
 
 class SRVP(Answering, LatentForecaster):
@@ -96,7 +95,6 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
     n_content = options.whole(0)
     n_code = options.whole(1)
     n_seen = options.whole(1)
-    codec = options.one_of(*get_args(Codecs))
     hidden = options.whole(1)
     layers = options.whole(0)
     filters = options.whole(1)
@@ -170,21 +168,6 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
                 f"substeps={self.substeps}: motion={self.motion!r} moves a whole step at a time, expected 1; "
                 "motion='residual' can be divided"
             )
-
-    def _codec(self) -> Codec:
-        shape = self.cells_.frame
-        if self.codec == "auto":
-            return "perceptron" if len(shape) == 1 else "dcgan"
-        if self.codec != "perceptron" and len(shape) != 3:
-            raise ValueError(
-                f"codec={self.codec!r} is for images, and X has frames of shape {self.frame_}: expected (channel, "
-                "height, width), or codec='perceptron'"
-            )
-        found: Codec = self.codec
-        return found
-
-    def _pictures(self) -> bool:
-        return self._codec() != "perceptron"
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("conditioning", "n_state", "n_random", "n_content", "n_code", "layers", "skips", "shortcut", "motion")

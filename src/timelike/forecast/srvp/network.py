@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from ...sequences.arguments import one_of, whole
 from ..codecs.convolutional import Draw, Look, Shape
+from ..codecs.naming import Codec
 from ..codecs.perceptron import Perceptron, normal, orthogonal
 
-Codec = Literal["perceptron", "dcgan", "vgg", "resnet"]
 Motion = Literal["residual", "perceptron", "gru"]
 
 _LEAST = 1e-8  # deviation
