@@ -170,7 +170,7 @@ def test_a_uci_har_folder_without_one_of_its_files_says_which(file, tmp_path) ->
 
 @pytest.mark.parametrize("given", [None, 3, b"Demo"])
 def test_what_is_neither_a_name_nor_a_path_is_refused(given) -> None:
-    with pytest.raises(TypeError, match=f"name_or_path={given!r}: expected the name of a data set"):
+    with pytest.raises(TypeError, match=f"source={given!r}: expected the name of a data set"):
         tl.load(given)
 
 

@@ -32,6 +32,7 @@ class Format:
     - `shared`: others keep other things in such files; `holds(path)` of the module says whether it is sequences.
     - `parts`: a file can hold a training and a test part; `write` of the module takes `test=`.
     - `writes`: the module has `write`; otherwise such files are only read.
+    - `recording`: a file is one sequence, and a folder, a pattern or a list of them is a collection.
     """
 
     module: str
@@ -41,6 +42,7 @@ class Format:
     shared: bool = False
     parts: bool = False
     writes: bool = True
+    recording: bool = False
 
     def functions(self) -> Any:
         """The module itself, imported when it is first needed."""
@@ -58,6 +60,10 @@ FORMATS = {  # a data set that lies in several formats is read from the first of
     ".parquet": Format("long"),
     ".nc": Format("netcdf", named=False, whole=False, writes=False),
 }
+FORMATS |= dict.fromkeys(
+    (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".gif", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv"),
+    Format("video", named=False, whole=False, writes=False, recording=True),
+)
 SUFFIXES = FORMATS.keys()  # a view: it has what the table has
 
 

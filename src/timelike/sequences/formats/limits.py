@@ -23,6 +23,24 @@ def refuse_claim(path: Path, claimed: int) -> None:
         )
 
 
+def refuse_total(claimed: int, what: str, smaller: str) -> None:
+    """The same for many files that were looked at: half of the machine's memory, unless the variable says otherwise."""
+    limit = megabytes(VARIABLE, max(LIMIT_MB, _memory() / 2e6))
+    if claimed > limit:
+        raise ValueError(
+            f"{what} would take {claimed / 1e6:.1f} MB, and the limit is {limit / 1e6:.1f} MB: ask for less with "
+            f"{smaller}, load a part at a time, or raise it with the environment variable {VARIABLE}"
+        )
+
+
+def _memory() -> int:
+    """Bytes of memory that the machine has; 0 where that is not known."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return 0
+
+
 def most(path: Path) -> int:
     """Bytes that a file may claim."""
     return max(megabytes(VARIABLE, LIMIT_MB), TIMES * path.stat().st_size)

@@ -1,0 +1,232 @@
+"""Videos, decoded by PyAV, a file each: .mp4, .mov, .mkv, .webm, .avi, .gif and others. They are only read.
+
+A video is one sequence of frames (channel, height, width), float32 between 0 and 1: red, green and blue, or one channel
+where the video itself is grey. Frames are turned as the file says. Times are seconds since the first frame: evenly
+spaced where the file means that, up to the rounding of its clock, and otherwise as they are. The sound is left out.
+Several are given as a pattern, a list or a folder (`tl.load("clips/*.mp4", size=64, grey=True)`). Needs the extra
+`video`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import recordings
+from ..arguments import flag, whole
+from ..recordings import Look, Tick
+from ..resizing import resized
+from . import text
+
+if TYPE_CHECKING:
+    from ..container import Sequences
+
+LACKS: dict[str, tuple[text.Lack, ...]] = dict.fromkeys(
+    (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".gif", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv"),
+    ("unequal lengths", "labels", "groups", "channel_names"),
+)
+
+# what holds pictures itself: a playlist that calls itself .mp4 could have any file or address opened
+_CONTAINERS = "mov,matroska,avi,gif,mpeg,mpegvideo,mpegts,asf,flv,ogg"
+_LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
+_FORMATS = {  # by whether it is grey and whether it has more than 8 bits: what it is turned into, and white
+    (True, False): ("gray", 255),
+    (True, True): ("gray16le", 65535),
+    (False, False): ("rgb24", 255),
+    (False, True): ("rgb48le", 65535),
+}
+_USUAL_RATE = Fraction(25)  # frames a second, where a file says nothing at all
+
+
+def read(path: Path) -> dict[str, Sequences]:
+    """The frames of one video."""
+    return {"all": recordings.read([path], Videos())}
+
+
+class _Shot(NamedTuple):
+    """What a frame says of how it is stored."""
+
+    grey: bool
+    deep: bool
+    turns: int  # quarters of a turn, counterclockwise
+    height: int
+    width: int
+
+    @classmethod
+    def of(cls, frame: Any) -> _Shot:
+        kind, turns = frame.format, round(frame.rotation / 90) % 4
+        sides = (frame.height, frame.width) if turns % 2 == 0 else (frame.width, frame.height)
+        deep = not kind.has_palette and max(part.bits for part in kind.components) > 8
+        return cls(kind.name.startswith(("gray", "mono", "ya")), deep, turns, *sides)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Videos:
+    """How videos are read: `size` (height, width) or one number for both, `grey`, and only `every` n-th frame."""
+
+    size: Any = None
+    grey: Any = False
+    every: Any = 1
+
+    steps = "frames"
+    smaller = "size=(height, width), grey=True or every=2"
+
+    def __post_init__(self) -> None:
+        flag(self.grey, "grey"), whole(self.every, "every", 1)
+        if self.size is not None:
+            sides = self.size if isinstance(self.size, tuple | list) else (self.size, self.size)
+            if len(sides) != 2:
+                raise ValueError(f"size={self.size!r}: expected (height, width), or one number for both")
+            object.__setattr__(self, "size", tuple(whole(side, "size", 1) for side in sides))
+
+    def look(self, path: Path, tick: Tick) -> Look:
+        """How many frames a video has at most, by its packets, and how its first one is made."""
+        packets, shot = 0, None
+        with _opened(path) as (container, stream):
+            for packet in container.demux(stream):
+                tick()
+                packets += packet.size > 0
+                shot = next(map(_Shot.of, packet.decode()), None) if shot is None else shot
+        if shot is None:
+            raise text.wrong(path, "holds no picture that can be decoded: play it in a player, or get it again")
+        n_channels = 1 if shot.grey or self.grey else 3
+        return Look(path, -(-packets // self.every), (n_channels, *(self.size or (shot.height, shot.width))))
+
+    def fill(self, look: Look, out: NDArray[Any], tick: Tick, threads: int) -> NDArray[Any]:
+        """Decode the frames that are wanted into `out`; gives their times in seconds."""
+        taken, ticks = 0, []
+        with _opened(look.path) as (container, stream):
+            stream.thread_type, stream.codec_context.thread_count = "AUTO", threads
+            picture_of = self._converter(look)
+            for position, frame in enumerate(container.decode(stream)):
+                ticks.append(frame.pts)
+                if position % self.every == 0 and taken < len(out):
+                    out[taken] = picture_of(frame)
+                    taken += 1
+                    tick()
+            clock = _times(ticks, stream)
+            _refuse_cut(look.path, container, stream, clock)
+        return clock[:: self.every][:taken]
+
+    def _converter(self, look: Look) -> Any:
+        """A function of a frame that gives it as (channel, height, width), between 0 and 1."""
+        from av.video.reformatter import VideoReformatter
+
+        former, (n_channels, *size) = VideoReformatter(), look.frame
+
+        def picture_of(frame: Any) -> NDArray[np.float32]:
+            shot = _Shot.of(frame)
+            if self.size is None and (shot.height, shot.width) != tuple(size):
+                raise text.wrong(
+                    look.path,
+                    f"its frames change from {size[0]} × {size[1]} to {shot.height} × {shot.width} pixels: give "
+                    "size=(height, width), and all become that",
+                )
+            name, white = _FORMATS[shot.grey, shot.deep]
+            picture = former.reformat(frame, format=name).to_ndarray().astype(np.float32) / np.float32(white)
+            picture = picture[..., None] if picture.ndim == 2 else picture
+            if n_channels == 1 and not shot.grey:
+                picture = (picture @ _LUMA)[..., None]
+            elif n_channels == 3 and shot.grey:
+                picture = np.repeat(picture, 3, axis=2)
+            picture = resized(np.ascontiguousarray(np.rot90(picture, shot.turns)), (size[0], size[1]))
+            return np.minimum(picture, 1).transpose(2, 0, 1)  # weights of 1/3 and the like may sum to a little more
+
+        return picture_of
+
+    def refuse_mixed(self, looks: list[Look]) -> None:
+        """An error where videos have different sizes or channels."""
+        if len({look.frame[1:] for look in looks}) > 1:
+            sizes = recordings.kinds(looks, lambda look: f"{look.frame[1]} × {look.frame[2]}")
+            least = min((look.frame[1:] for look in looks), key=np.prod)
+            raise ValueError(
+                f"the videos have frames of {len(sizes)} sizes, height × width: {'; '.join(sizes)}: give "
+                f"size=(height, width), such as size={least}, and all become that, or load them apart"
+            )
+        if len({look.frame[0] for look in looks}) > 1:
+            channels = recordings.kinds(looks, lambda look: "grey" if look.frame[0] == 1 else "colour")
+            raise ValueError(
+                f"some videos have one channel and others three: {'; '.join(channels)}: give grey=True, and all have "
+                "one, or load them apart"
+            )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """A container and its first stream of pictures; whatever goes wrong inside is said of the file."""
+    try:
+        import av
+    except ImportError:
+        raise ImportError(f'{path.suffix} files need PyAV: pip install "timelike[video]"') from None
+    with path.open("rb") as file:  # who may not read it is told so by Python, in its own words
+        if not file.read(1):
+            raise text.wrong(path, "is empty: expected a video; get it again")
+    try:  # "file:", as a name such as a:b.mp4 would be taken for an address
+        with av.open(f"file:{path}", options={"format_whitelist": _CONTAINERS}) as container:
+            if not container.streams.video:
+                kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+                raise text.wrong(path, f"has no pictures, but {kinds}: expected a video")
+            yield container, container.streams.video[0]
+    except av.error.FFmpegError as error:
+        raise text.wrong(
+            path, f"cannot be decoded ({error.strerror}): it is damaged, cut short or no video; get it again"
+        ) from None
+
+
+# --- clocks ------------------------------------------------------------------------------------------------------
+
+
+def _times(ticks: list[int | None], stream: Any) -> NDArray[np.float64]:
+    """Seconds since the first frame, of frames at `ticks` of the stream's clock.
+
+    A container rounds times to its ticks (milliseconds in .mkv, hundredths in .gif), so that thirty frames a second
+    come 33 or 34 ms apart. Where all are within a tick of an even rate, they are put where that rate has them.
+    """
+    said = stream.average_rate or stream.base_rate or _USUAL_RATE
+    steps = np.arange(len(ticks))
+    known = np.array([np.nan if tick is None else tick for tick in ticks], np.float64)
+    if np.isnan(known).any() or (np.diff(known) <= 0).any():
+        return np.asarray(steps / float(said))  # no clock, or a broken one
+    known -= known[0]
+    base = float(stream.time_base)
+    if len(ticks) == 1:
+        return known
+    usual = (len(ticks) - 1) / (known[-1] * base)
+    for rate in (float(said), float(round(usual)), usual):
+        if rate > 0 and np.abs(known - steps / rate / base).max() <= 1 + 1e-6:
+            return np.asarray(steps / rate)
+    return np.asarray(known * base)
+
+
+def _refuse_cut(path: Path, container: Any, stream: Any, clock: NDArray[np.float64]) -> None:
+    """Matroska and .gif end anywhere without an error: what they say of themselves is compared with what came."""
+    if container.format.name == "gif":
+        with path.open("rb") as file:
+            file.seek(-min(64, path.stat().st_size), 2)
+            whole_file = file.read().rstrip(b"\0").endswith(b";")
+        if not whole_file:
+            raise text.wrong(path, f"ends within or after frame {len(clock)} without the mark of an end: get it again")
+    if container.format.name.startswith("matroska"):
+        declared, step = _declared(container, stream), np.diff(clock).max(initial=0)  # so long a frame may be shown
+        if declared is not None and clock[-1] + 1.5 * step < declared:
+            raise text.wrong(
+                path, f"says that it lasts {declared:.2f} s and ends after {clock[-1] + step:.2f} s: get it again"
+            )
+
+
+def _declared(container: Any, stream: Any) -> float | None:
+    """Seconds that the pictures of a Matroska file should last, where it says so."""
+    said = stream.metadata.get("DURATION", "")
+    try:
+        hours, minutes, seconds = map(float, said.split(":"))
+        return 3600 * hours + 60 * minutes + seconds
+    except ValueError:
+        alone = len(container.streams) == 1 and container.duration
+        return container.duration / 1e6 if alone else None

@@ -1,0 +1,201 @@
+"""Files of one recording each → one collection: looked at, held against each other, then read into their places."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arguments import one_of
+from .callers import outside
+from .container import Sequences
+from .formats.limits import refuse_total
+from .formats.text import FormatError
+from .sources import names_of
+
+_SECONDS = 2  # without a bar
+_TOLD = 20  # files that a warning names
+_NAMED = 3  # files that an error names for each of several kinds
+
+Tick = Callable[[], None]  # called at every step; raises where somebody has pressed Ctrl-C
+Result = TypeVar("Result")
+
+
+class Look(NamedTuple):
+    """What is known of a recording before it is read."""
+
+    path: Path
+    steps: int  # at most
+    frame: tuple[int, ...]
+
+
+class Reader(Protocol):
+    """What a format of recordings has to say."""
+
+    steps: str
+    """What a time step is called: "frames"."""
+    smaller: str
+    """How to ask for less, in an error."""
+
+    def look(self, path: Path, tick: Tick) -> Look: ...
+
+    def fill(self, look: Look, out: NDArray[Any], tick: Tick, threads: int) -> NDArray[Any]:
+        """Write the recording to the beginning of `out` (steps, *frame); gives the times of what was written."""
+
+    def refuse_mixed(self, looks: list[Look]) -> None:
+        """An error, with a way out, where frames have different shapes."""
+
+
+def read(files: list[Path], reader: Reader, on_error: str = "raise") -> Sequences:
+    """The recordings of files as sequences, with their times, and with ids made of the names of the files.
+
+    Files are read side by side, each into its own place of one array, so that neither order nor number of threads
+    changes anything. `on_error="skip"` leaves out what cannot be read, and a warning says what and why.
+    """
+    skips = one_of(on_error, "on_error", ("raise", "skip")) == "skip"
+    with _bar(len(files), "looking", "file") as tick:
+        seen = _side_by_side([_job(reader.look, path, tick.stopped) for path in files], tick, skips, counts=True)
+    looks = [one for one in seen if isinstance(one, Look)]
+    failed = {path: one for path, one in zip(files, seen, strict=True) if isinstance(one, Exception)}
+    clocks: list[Any] = []
+    values: NDArray[np.float32] = np.empty(0, np.float32)
+    if looks:
+        reader.refuse_mixed(looks)
+        values, clocks = _filled(looks, reader, skips)
+        failed |= {look.path: one for look, one in zip(looks, clocks, strict=True) if isinstance(one, Exception)}
+    _tell(failed, len(files))
+    kept = [clock for clock in clocks if not isinstance(clock, Exception)]
+    names = [name for name, path in zip(names_of(files), files, strict=True) if path not in failed]
+    offsets = np.cumsum([0, *map(len, kept)])
+    return Sequences.from_packed(values[: offsets[-1]], offsets, times=np.concatenate(kept), ids=names)
+
+
+def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.float32], list[Any]]:
+    """All recordings end to end, and for each its times, or why it could not be read."""
+    total, frame = sum(look.steps for look in looks), looks[0].frame
+    of_one = " × ".join(map(str, frame))
+    refuse_total(4 * total * int(np.prod(frame)), f"{total} {reader.steps} of {of_one} numbers", reader.smaller)
+    values = np.empty((total, *frame), np.float32)
+    starts = np.cumsum([0, *(look.steps for look in looks)])
+    with _bar(total, "reading", reader.steps.removesuffix("s")) as tick:
+        jobs = [
+            _job(reader.fill, look, values[begin : begin + look.steps], tick, max(1, _cores() // len(looks)))
+            for look, begin in zip(looks, starts.tolist(), strict=False)
+        ]
+        clocks = _side_by_side(jobs, tick, skips)
+    end = 0
+    for begin, clock in zip(starts.tolist(), clocks, strict=False):
+        if not isinstance(clock, Exception):  # some have fewer steps than was thought: the others move up
+            if begin != end:
+                values[end : end + len(clock)] = values[begin : begin + len(clock)]
+            end += len(clock)
+    return values, clocks
+
+
+# --- errors ------------------------------------------------------------------------------------------------------
+
+
+def _tell(failed: dict[Path, Exception], total: int) -> None:
+    """A warning of what was left out; an error where nothing is left."""
+    if not failed:
+        return
+    reasons = [str(error).removeprefix(f"{path.name}: ") for path, error in failed.items()]
+    told = [f"{path} ({reason})" for path, reason in zip(failed, reasons, strict=True)][:_TOLD]
+    more = [f"{len(failed) - _TOLD} others"] if len(failed) > _TOLD else []
+    if len(failed) == total:
+        raise FormatError(f"none of {total} files can be read: {'; '.join(told + more)}")
+    warnings.warn(
+        f"{len(failed)} of {total} files are left out: {'; '.join(told + more)}", UserWarning, stacklevel=outside()
+    )
+
+
+def kinds(looks: list[Look], kind: Callable[[Look], str]) -> list[str]:
+    """Which kinds there are, each with some of its files, the most frequent first: for errors about mixtures.
+
+    >>> kinds([Look(Path("a.mp4"), 1, (1,)), Look(Path("b.mp4"), 1, (3,))], lambda look: f"{look.frame[0]} channels")
+    ['1 channels in a.mp4', '3 channels in b.mp4']
+    """
+    found: dict[str, list[str]] = {}
+    for look in looks:
+        found.setdefault(kind(look), []).append(look.path.name)
+    said = []
+    for name, files in sorted(found.items(), key=lambda entry: -len(entry[1])):
+        more = f" and {len(files) - _NAMED} others" if len(files) > _NAMED else ""
+        said.append(f"{name} in {', '.join(files[:_NAMED])}{more}")
+    return said
+
+
+# --- threads -----------------------------------------------------------------------------------------------------
+
+
+class _Ticks:
+    """Counts steps of several threads on one bar, and ends them where somebody wants to stop."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar, self._lock, self._ended = bar, threading.Lock(), False
+
+    def stop(self) -> None:
+        self._ended = True
+
+    def stopped(self) -> None:
+        if self._ended:
+            raise InterruptedError("stopped")
+
+    def __call__(self) -> None:
+        self.stopped()
+        with self._lock:
+            self._bar.update(1)
+
+
+@contextmanager
+def _bar(total: int, what: str, unit: str) -> Iterator[_Ticks]:
+    """A bar on a terminal, for what takes longer than two seconds."""
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, desc=what, unit=f" {unit}", disable=None, delay=_SECONDS, leave=False) as bar:
+        yield _Ticks(bar)
+
+
+def _job(function: Callable[..., Result], *given: Any) -> Callable[[], Result]:
+    return lambda: function(*given)
+
+
+def _side_by_side(jobs: list[Callable[[], Any]], tick: _Ticks, skips: bool, *, counts: bool = False) -> list[Any]:
+    """What the jobs give, in their order; with `skips` an error in the place of what one could not give."""
+
+    def done(job: Callable[[], Any]) -> Any:
+        try:
+            return job()
+        except (FormatError, OSError) as error:
+            if not skips or isinstance(error, InterruptedError):
+                raise
+            return error
+        finally:
+            if counts:
+                tick()
+
+    with ThreadPoolExecutor(min(len(jobs), _cores())) as pool:
+        futures = [pool.submit(done, job) for job in jobs]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # Ctrl-C too: whatever runs ends at its next step
+            tick.stop()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _cores() -> int:
+    """How many threads: one for every processor that the process may use, or fewer where the user asks for fewer."""
+    from joblib import cpu_count
+
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cpu_count(), int(asked))) if asked.isdecimal() else int(cpu_count())

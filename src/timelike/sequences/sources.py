@@ -1,0 +1,74 @@
+"""Patterns, lists and folders → the files that are meant, and a name for each."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+MAGIC = "*?["  # what makes a path a pattern
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a path stands for many; one that exists is itself, whatever characters it has.
+
+    >>> is_pattern(Path("clips/*.mp4")), is_pattern(Path("clips/a.mp4"))
+    (True, False)
+    """
+    return any(sign in str(path) for sign in MAGIC) and not path.exists()
+
+
+def matching(pattern: Path) -> list[Path]:
+    """The files that a pattern matches, in the order of their names; `**` stands for any folders."""
+    found = sorted(Path(one) for one in glob.glob(str(pattern), recursive=True))
+    files = [path for path in found if path.is_file()]
+    if not files:
+        folders = f", but {len(found)} folders: add /* to mean what is in them" if found else ""
+        raise FileNotFoundError(f"no file matches {str(pattern)!r}{folders or f': the current folder is {Path.cwd()}'}")
+    return files
+
+
+def listed(source: Iterable[Any]) -> list[Path]:
+    """The files of a list of paths and patterns, in its order."""
+    files: list[Path] = []
+    for position, one in enumerate(source):
+        if not isinstance(one, str | os.PathLike) or not isinstance(os.fspath(one), str):
+            raise TypeError(f"source[{position}]={one!r:.80}: expected the path of a file")
+        path = Path(one).expanduser()
+        files += matching(path) if is_pattern(path) else [path]
+        if not files[-1].is_file():
+            what = "is a folder" if path.is_dir() else "does not exist"
+            raise FileNotFoundError(f"source[{position}]: {path} {what}: expected the path of a file")
+    if not files:
+        raise ValueError("source is an empty list: expected at least one path")
+    twice = [path for path, count in Counter(map(os.path.abspath, files)).items() if count > 1]
+    if twice:
+        raise ValueError(f"source has {twice[0]} twice: expected every file once")
+    return files
+
+
+def in_folder(folder: Path, suffixes: Collection[str]) -> list[Path]:
+    """The files of a folder that have one of the suffixes, in the order of their names; hidden ones are left out."""
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    return [entry for entry in entries if entry.suffix.lower() in suffixes and entry.is_file()]
+
+
+def names_of(files: list[Path]) -> list[str]:
+    """A name for every file, no two the same: its stem, with as many folders before it as tell it from others.
+
+    >>> names_of([Path("anna/walk.mp4"), Path("bob/walk.mp4"), Path("bob/run.mp4")])
+    ['anna/walk', 'bob/walk', 'run']
+    >>> names_of([Path("walk.mp4"), Path("walk.avi")])
+    ['walk.mp4', 'walk.avi']
+    """
+    stems = [path.with_suffix("") for path in files]
+    alike = Counter(stems)
+    parts = [(path if alike[stem] > 1 else stem).parts for path, stem in zip(files, stems, strict=True)]
+    names, deep = [row[-1] for row in parts], 1
+    while deep < max(map(len, parts)) and len({*names}) < len(names):
+        deep, counts = deep + 1, Counter(names)
+        names = ["/".join(row[-deep:]) if counts[name] > 1 else name for row, name in zip(parts, names, strict=True)]
+    return names
