@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..models import options
 from ..sequences import Sequences
 from ..sequences.moments import Moments
-from ..train import Falling, Objective, OneCycle, Trained
+from ..train import Linear, Objective, OneCycle, Trained
 from .base import Forecaster
 from .chunks import Chunks, Material, spans_of
 from .codecs.convolutional import SMALLEST
@@ -217,7 +217,7 @@ class LatentForecaster(Forecaster, Trained):
         seconds = _SECONDS if self.max_steps is None and self.max_time is None else self.max_time
         found: dict[str, Any] = {"max_steps": steps, "max_time": seconds}
         if self.schedule != "constant":
-            found["schedule"] = OneCycle() if self.schedule == "cycle" else Falling()
+            found["schedule"] = OneCycle() if self.schedule == "cycle" else Linear()
         if objective.validates:
             every = max(1, steps // _LOOKS)
             found |= {"validate_every": every, "patience": -(-(self.patience or steps) // every)}

@@ -31,10 +31,10 @@ def name_of(kind: type[Any]) -> str | None:
 
 
 def can_be_saved(kind: Any) -> bool:
-    """Whether a public name is a method: what is fitted, or a frozen value."""
+    """Whether a public name is a method: what is fitted, or a frozen value that a model may be made of."""
     from .base import Model
 
-    return isinstance(kind, type) and (issubclass(kind, Model) or is_value(kind))
+    return isinstance(kind, type) and (issubclass(kind, Model) or (is_value(kind) and getattr(kind, "_saved", True)))
 
 
 def is_value(kind: type[Any]) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .schedules import (
         Constant as Constant,
         Cosine as Cosine,
-        Falling as Falling,
+        Linear as Linear,
         OneCycle as OneCycle,
         Plateau as Plateau,
         Schedule as Schedule,

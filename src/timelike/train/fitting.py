@@ -60,7 +60,7 @@ def fit(
     gradient_clip : float, optional
         Norm to which longer gradients are shortened.
     schedule : Schedule, optional
-        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `Falling`, `Steps`; for several
+        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `Linear`, `Steps`; for several
         optimisers, one for all or a dict with one for each.
     validate_every : int, optional
         Steps between two validations; once per epoch unless given.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from ..sequences.arguments import one_of, real, whole
 from .history import History
@@ -13,6 +13,8 @@ from .history import History
 
 class Schedule(ABC):
     """Gives the factor by which the optimiser's own learning rate is multiplied."""
+
+    _saved: ClassVar[bool] = False  # no model has one: `train.Linear` is not what a folder means by `Linear`, a kernel
 
     @abstractmethod
     def factor(self, step: int, horizon: int | None, history: History) -> float:
@@ -133,10 +135,10 @@ class Steps(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Falling(Schedule):
+class Linear(Schedule):
     """As it is for most of the steps, then straight down to 0 over the last `share` of them.
 
-    >>> [Falling(share=0.5).factor(step, 8, History()) for step in range(9)]
+    >>> [Linear(share=0.5).factor(step, 8, History()) for step in range(9)]
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
@@ -152,7 +154,7 @@ class Falling(Schedule):
         """A fall needs to know where it ends."""
         if self.steps is None and horizon is None:
             raise ValueError(
-                "schedule=Falling() does not know how many steps there will be: give it steps, max_steps or max_time"
+                "schedule=Linear() does not know how many steps there will be: give it steps, max_steps or max_time"
             )
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
