@@ -19,8 +19,9 @@ from ..latent import LatentForecaster
 from ..request import Futures, Request
 from ..result import Forecast
 from .elbo import Elbo
+from .experimental import measured
 from .network import Content, Gaussian, SRVPNetwork
-from .objective import bound_of
+from .paths import drift_of, drifted, during, heard_of, last_of, lasting, repeated, walked, walked_ahead
 
 _NUMBERS = 1 << 22  # of a piece that is drawn at once
 
@@ -31,6 +32,8 @@ class Inferred(NamedTuple):
     content: Content
     first: Gaussian
     random: Gaussian | None
+    heard: Tensor | None = None
+    drift: Gaussian | None = None
 
 
 class Answering(LatentForecaster):
@@ -78,7 +81,7 @@ class Answering(LatentForecaster):
             with torch.no_grad(), torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed ^ fingerprint(x[0].numpy()))
                 undone = self._undoing() if self.squashed_ else None
-                draws = [bound_of(network, x, codes, content, there, undone) for _ in range(count)]
+                draws = [measured(network, x, codes, content, there, undone)[0] for _ in range(count)]
             parts = [torch.stack([getattr(draw, name) for draw in draws]).mean() for name in Elbo.__annotations__]
             found.append([float(part) for part in parts] + [x.shape[1] * units])
         table = np.array(found)
@@ -102,7 +105,7 @@ class Answering(LatentForecaster):
         sequences, network, found = self._long_enough(X), exact(self.network_), []
         for one in self._one_by_one(sequences):
             codes, content = self._looked(network, self._frames_of(one))
-            parts = [] if content.code is None else [content.code]
+            parts = last_of(lasting(network, content, codes))
             found.append(torch.cat([*parts, self._mean_states(network, codes)[:, -1]], dim=1).numpy())
         return np.asarray(np.concatenate(found), np.float32)
 
@@ -112,7 +115,7 @@ class Answering(LatentForecaster):
         sequences, network, found = self._long_enough(X), exact(self.network_), []
         for one in self._one_by_one(sequences):
             codes, content = self._looked(network, self._frames_of(one))
-            found.append(self._drawn(network, content, self._mean_states(network, codes))[0])
+            found.append(self._drawn(network, lasting(network, content, codes), self._mean_states(network, codes))[0])
         return self.cells_.frames(sequences)._with_values(self.cells_.whole(np.concatenate(found)))
 
     @torch_threads()
@@ -132,26 +135,34 @@ class Answering(LatentForecaster):
         share = torch.linspace(0, 1, count, dtype=torch.float64)
         with torch.no_grad():
             sides = [self._looked(network, self._frames_of(end)) for end in ends]
-            firsts = [network.state_of(codes).mean for codes, _ in sides]
-            randoms = [network.random_of(codes) for codes, _ in sides]
-            z = None
-            if randoms[0] is not None and randoms[1] is not None:
-                z = _between(randoms[0].mean, randoms[1].mean, share)
-            states = self._moved(network, _between(firsts[0], firsts[1], share), z, int(ends[0].lengths[0]))
+            states = self._states_between(network, [codes for codes, _ in sides], share)
+            one, other = (lasting(network, content, codes) for codes, content in sides)
             code = None
-            if sides[0][1].code is not None and sides[1][1].code is not None:
-                code = _between(sides[0][1].code, sides[1][1].code, share)
-            skips = [
-                _between(one, other, share) for one, other in zip(sides[0][1].skips, sides[1][1].skips, strict=True)
-            ]
+            if one.code is not None and other.code is not None:
+                code = _between(one.code, other.code, share)
+            skips = [_between(*pair, share) for pair in zip(one.skips, other.skips, strict=True)]
             rows = self._drawn(network, Content(code, skips), states)
         return Sequences(self.cells_.whole(rows), channel_names=self.channel_names_)
+
+    def _states_between(self, network: SRVPNetwork, codes: list[Tensor], share: Tensor) -> Tensor:
+        """States of which the first, and what is random or was heard, lie on the lines between two."""
+        firsts, heard = ([network.state_of(side).mean for side in codes], [heard_of(network, side) for side in codes])
+        y, randoms, z = _between(firsts[0], firsts[1], share), [network.random_of(side) for side in codes], None
+        if heard[0] is not None and heard[1] is not None:
+            return walked(network, y, _between(heard[0], heard[1], share))
+        if randoms[0] is not None and randoms[1] is not None:
+            z = _between(randoms[0].mean, randoms[1].mean, share)
+        return self._moved(network, y, z, codes[0].shape[1])
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _refuse_request(self, request: Request) -> None:
         super()._refuse_request(request)
         network, parts = self.network_, request.substeps or self.network_.substeps
+        if network.delays is not None and request.substeps is None:
+            return  # a state is defined at any time
+        if network.delays is not None:
+            raise ValueError(f"substeps={parts}: with delays=True the delays are the steps, expected None")
         if network.motion != "residual" and (request.frames_per_step > 1 or parts > 1):
             raise ValueError(
                 f"frames_per_step={request.frames_per_step}, substeps={parts}: motion={network.motion!r} moves a whole "
@@ -177,18 +188,21 @@ class Answering(LatentForecaster):
         return frames.reshape(len(sequences), -1, *frames.shape[1:])
 
     def _looked(self, network: SRVPNetwork, x: Tensor) -> tuple[Tensor, Content]:
-        """Codes of all frames, and the content of the last of them."""
+        """Codes of all frames, and the content of the last of them; of the first, where it drifts from there."""
         with torch.no_grad():
             codes, seen = network.encoded(x)
-            last = torch.arange(x.shape[1] - self._seen(), x.shape[1]).expand(len(x), -1)
-            return codes, network.content_of(codes, last, seen, torch.full((len(x),), x.shape[1] - 1))
+            begin = x.shape[1] - self._seen() if network.drifting is None else 0
+            chosen = torch.arange(begin, begin + self._seen()).expand(len(x), -1)
+            return codes, network.content_of(codes, chosen, seen, torch.full((len(x),), x.shape[1] - 1))
 
     def _seen(self) -> int:
         return min(int(self.n_seen), self._conditioning())
 
     def _mean_states(self, network: SRVPNetwork, codes: Tensor) -> Tensor:
         with torch.no_grad():
-            random = network.random_of(codes)
+            heard, random = heard_of(network, codes), network.random_of(codes)
+            if heard is not None:
+                return walked(network, network.state_of(codes).mean, heard)
             z = None if random is None else random.mean
             return self._moved(network, network.state_of(codes).mean, z, codes.shape[1])
 
@@ -220,9 +234,10 @@ class Answering(LatentForecaster):
         network = exact(self.network_)
         codes, content = self._looked(network, looked)
         with torch.no_grad():
+            drift = drift_of(network, codes)
             if moved is not looked:
                 codes = network.encoded(moved)[0]
-            return Inferred(content, network.state_of(codes), network.random_of(codes))
+            return Inferred(content, network.state_of(codes), network.random_of(codes), heard_of(network, codes), drift)
 
     def _fill(
         self, found: NDArray[np.float32], inferred: Inferred, draws: list[np.random.Generator], request: Request
@@ -235,12 +250,14 @@ class Answering(LatentForecaster):
         for begin in range(0, request.n_samples, at_once):
             count = min(at_once, request.n_samples - begin)
             first = _normal(draws, count, (network.n_state,))
-            later = _normal(draws, count, (steps, network.n_random)) if network.n_random else None
+            events = steps if network.delays is None else network.delays.most(steps)
+            later = _normal(draws, count, (events, network.n_random)) if network.n_random else None
             states = self._sampled(network, inferred, first, later, request)
-            content = Content(
-                None if inferred.content.code is None else inferred.content.code.repeat(count, 1),
-                [one.repeat(count, 1, 1, 1) for one in inferred.content.skips],
-            )
+            content = repeated(inferred.content, count)
+            if inferred.drift is not None:
+                content = drifted(
+                    network, content, inferred.drift, _normal(draws, count, (steps, network.n_content)), request
+                )
             frames = self._drawn(network, content, states)
             found[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
 
@@ -252,6 +269,8 @@ class Answering(LatentForecaster):
         parts = request.substeps or network.substeps
         with torch.no_grad():
             y = Gaussian(*(part.repeat(count, 1) for part in inferred.first)).drawn(first)
+            if inferred.heard is not None and later is not None:
+                return walked_ahead(network, y, inferred.heard, later, request)
             for step in range(past):
                 z = None
                 if inferred.random is not None and later is not None:
@@ -273,7 +292,7 @@ class Answering(LatentForecaster):
         found = []
         with torch.no_grad():
             for start in range(0, states.shape[1], size):
-                frames = network.drawn(content, states[:, start : start + size])
+                frames = network.drawn(during(content, start, start + size), states[:, start : start + size])
                 if not bool(torch.isfinite(frames).all()):
                     raise ArithmeticError(
                         f"a forecast is not finite before step {start + size}: the learned steps have blown up there; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
@@ -20,6 +21,7 @@ from ..chunks import Material
 from ..codecs.naming import Codecs
 from ..latent import LatentForecaster, Output, Schedules, averages
 from .answering import Answering
+from .experimental import ExperimentalEvidence, ExperimentalNetwork, Further, hastes, refuse_together
 from .network import Motion, SRVPNetwork
 from .objective import Evidence
 from .presets import PRESETS
@@ -65,6 +67,16 @@ class SRVP(Answering, LatentForecaster):
         [0, 1], otherwise standardized. None is 1 for pictures in [0, 1], and learned otherwise.
     beta, stillness : float
         Weights of the divergences of z, and of how far the state moves (λ).
+    delays, haste : bool, (float, float)
+        Experimental: z is drawn anew after learned delays instead of at every frame, with the penalty λ₁ Σ 1/τ^λ₂ on
+        short ones (8.1.1). The thesis never made this better than without. Frames in between need no substeps.
+    drift : float
+        Experimental: the deviation by which the content may change from frame to frame, such as 0.05; contents lie
+        about -1 and 1 (8.2.2.3). 0 keeps it still.
+    invariance, autoencoding : float
+        Experimental: weights of `Separation`'s terms, which merge both models (8.2.2.1): how little the content changes
+        from the first window of a chunk to the last, and how well a state of any window and the content of the first
+        give a frame again. 1 is a good beginning for both.
     output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, \
 patience, standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As in `Separation`; schedule="linear" is constant and falls to 0 over the last tenth.
@@ -107,6 +119,11 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
     observed = options.maybe(options.real(above=0))
     beta = options.real(0, role="training")
     stillness = options.real(0, role="training")
+    delays = options.flag()
+    haste: Option[Any] = Option(hastes, "training")
+    drift = options.real(0)
+    invariance = options.real(0, role="training")
+    autoencoding = options.real(0, role="training")
     drawn = options.one_of("torch", "thesis", role="training")
     scale = options.real(above=0)
     betas: Option[Any] = Option(averages, "training")
@@ -139,6 +156,11 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
         observed: float | None = None,
         beta: float = 1.0,
         stillness: float = 0.1,
+        delays: bool = False,
+        haste: tuple[float, float] = (0.1, 1.0),
+        drift: float = 0.0,
+        invariance: float = 0.0,
+        autoencoding: float = 0.0,
         output: Output = "auto",
         scale: float = 1.0,
         drawn: Literal["torch", "thesis"] = "torch",
@@ -168,13 +190,20 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
                 f"substeps={self.substeps}: motion={self.motion!r} moves a whole step at a time, expected 1; "
                 "motion='residual' can be divided"
             )
+        refuse_together(self)
+
+    def _experimental(self) -> bool:
+        return bool(self.delays or self.drift or self.invariance or self.autoencoding)
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("conditioning", "n_state", "n_random", "n_content", "n_code", "layers", "skips", "shortcut", "motion")
         given: dict[str, Any] = {name: getattr(self, name) for name in (*names, "substeps", "gain", "drawn")}
         for name in ("hidden", "filters", "motion_hidden"):
             given[name] = max(1, round(self.scale * getattr(self, name)))
-        return SRVPNetwork(
+        kind: Callable[..., SRVPNetwork] = SRVPNetwork
+        if self._experimental():
+            kind = partial(ExperimentalNetwork, delays=self.delays, drift=self.drift, longest=self.chunk_ - 1)
+        return kind(
             self.cells_.frame if self._pictures() else self.cells_.n_cells,
             codec=self._codec(),
             squash=self.squashed_,
@@ -189,7 +218,11 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
         held_out: Material | None,
         more: Callable[[np.random.Generator], Material] | None,
     ) -> Evidence:
-        return Evidence(
+        kind: Callable[..., Evidence] = Evidence
+        if self._experimental():
+            further = Further(self.haste[0], self.haste[1], self.invariance, self.autoencoding)
+            kind = partial(ExperimentalEvidence, further=further)
+        return kind(
             self.network_,
             material,
             length=length,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,10 @@ from ...sequences.arguments import one_of, whole
 from ..codecs.convolutional import Draw, Look, Shape
 from ..codecs.naming import Codec
 from ..codecs.perceptron import Perceptron, normal, orthogonal
+
+if TYPE_CHECKING:
+    from .delays import Delays
+    from .drifting import Drifting
 
 Motion = Literal["residual", "perceptron", "gru"]
 
@@ -114,6 +118,8 @@ class SRVPNetwork(nn.Module):
             self.move: nn.Module = nn.GRUCell(max(1, n_random), n_state)
         else:
             self.move = orthogonal(Perceptron([n_state + n_random, *inner, n_state]), gain)
+        self.delays: Delays | None = None  # both experimental, see experimental.py
+        self.drifting: Drifting | None = None
         start = torch.tensor(float(scale or _BEGINS)).log()
         self.log_scale = nn.Parameter(start, requires_grad=scale is None)
 
