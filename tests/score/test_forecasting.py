@@ -5,7 +5,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, strategies as st
+from torchmetrics.functional.image import structural_similarity_index_measure
 
 import timelike as tl
 from naive import forecast_scores as naive
@@ -199,17 +201,34 @@ def test_ssim_is_that_of_scikit_image():
     assert score.ssim(truth, answer) == pytest.approx(expected, abs=1e-6)
 
 
-def test_ssim_is_that_of_torchmetrics_where_its_windows_are_inside():
-    """It also counts windows that reach over the border, into a mirror image of the picture (1.9.0)."""
-    pytest.importorskip("torchmetrics")
-    import torch
-    from torchmetrics.functional.image import structural_similarity_index_measure as theirs
+@pytest.mark.parametrize("value_range", [1.0, 255.0])
+@pytest.mark.parametrize("size", [(20, 16), (11, 11), (12, 40)])
+def test_ssim_with_mirrored_edges_is_that_of_torchmetrics(size, value_range):
+    truth = value_range * RNG.random((1, 3, 2, *size))
+    answer = np.clip(truth + 0.1 * value_range * RNG.standard_normal(truth.shape), 0, value_range)
+    options = {"data_range": value_range, "return_full_image": True, "reduction": "none"}
+    theirs, places = structural_similarity_index_measure(torch.tensor(answer[0]), torch.tensor(truth[0]), **options)
+    ours = score.ssim(truth, answer, value_range=value_range, edges="mirror", per="each")
+    np.testing.assert_allclose(ours[0], theirs.numpy(), atol=1e-6)
+    inside = places[..., 5 : size[0] - 5, 5 : size[1] - 5].mean(dim=(1, 2, 3)).numpy()
+    np.testing.assert_allclose(score.ssim(truth, answer, value_range=value_range, per="each")[0], inside, atol=1e-6)
 
-    truth = RNG.random((1, 3, 2, 20, 16))
+
+def test_the_edges_of_pictures_with_nothing_there_make_the_ssim_higher():
+    """A digit in the middle, which is why numbers of the two kinds are not to be compared."""
+    truth, answer = np.zeros((2, 1, 1, 1, 32, 32))
+    truth[..., 12:20, 14:18], answer[..., 13:21, 14:18] = 1.0, 1.0
+    assert score.ssim(truth, answer, edges="mirror") > score.ssim(truth, answer) + 0.05
+    with pytest.raises(ValueError, match="edges='reflect': expected one of"):
+        score.ssim(truth, answer, edges="reflect")
+
+
+def test_masked_cells_are_masked_in_the_mirror_too():
+    truth = RNG.random((1, 1, 1, 9, 9))
     answer = np.clip(truth + 0.1 * RNG.standard_normal(truth.shape), 0, 1)
-    _, places = theirs(torch.tensor(answer[0]), torch.tensor(truth[0]), data_range=1.0, return_full_image=True)
-    inside = places[..., 5:-5, 5:-5].mean(dim=(1, 2, 3)).numpy()
-    np.testing.assert_allclose(score.ssim(truth, answer, per="each")[0], inside, atol=1e-6)
+    truth[..., 1, :4] = np.nan
+    wide = [np.pad(side[0, 0, 0], 2, mode="reflect") for side in (truth, answer)]
+    assert score.ssim(truth, answer, window=5, edges="mirror") == pytest.approx(naive.ssim(*wide, 5))
 
 
 def test_masked_cells_have_no_weight_in_the_ssim():
@@ -256,6 +275,24 @@ def test_the_best_by_one_score_need_not_be_the_best_by_another():
     assert score.best_of(truth, samples, "mae") == 1.5
     assert score.best_of(truth, samples, "mse") == 4.0
     np.testing.assert_array_equal(score.best_of(truth, samples, "mae", per="step"), [3.0, 0.0])  # of one future
+
+
+def test_samples_are_put_in_order_from_the_best_to_the_worst_and_equal_ones_stay():
+    truth = np.zeros((3, 2))
+    samples = np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 3.0], [2.0, 0.0, 1.0]])[..., None] * np.ones(2)
+    np.testing.assert_array_equal(score.best_first(truth, samples, "mae").T, [[1, 2, 0], [2, 0, 1], [2, 0, 1]])
+    np.testing.assert_array_equal(score.best_first(truth, samples, "psnr").T[0], [1, 2, 0])  # more is better
+    # no error at all is as good as it gets, also twice, and infinite nowhere
+    exact = np.stack([truth, truth + 1, truth])
+    np.testing.assert_array_equal(score.best_first(truth, exact, "psnr")[:, 0], [0, 2, 1])
+    assert score.best_of(truth, exact, "psnr") == 100
+
+
+def test_the_best_future_is_followed_through_all_steps_and_not_chosen_anew():
+    truth = np.zeros((2, 3))
+    samples = np.array([[[0.0, 0.0, 9.0], [1.0, 1.0, 1.0]], [[2.0, 2.0, 2.0], [0.0, 0.0, 2.0]]])
+    np.testing.assert_array_equal(score.best_of(truth, samples, "mae", per="each"), [[2, 2, 2], [0, 0, 2]])
+    np.testing.assert_array_equal(score.best_of(truth, samples, "mae", per="step"), [1, 1, 2])
 
 
 def test_a_score_of_ones_own_says_whether_more_is_better():
@@ -321,3 +358,41 @@ def test_samples_have_an_axis_more_than_the_truth():
         score.crps(np.zeros((2, 3)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="per='steps': expected one of"):
         score.mse(np.zeros((2, 3)), np.zeros((2, 3)), per="steps")
+
+
+# --- sequences and forecasts as they are ---------------------------------------------------------------------------------
+
+
+def test_sequences_and_forecasts_are_judged_as_their_arrays_are():
+    X = RNG.standard_normal((6, 30, 2)).cumsum(axis=1)
+    model = tl.forecast.AR(order=2).fit(X)
+    found = model.predict(X[:, :25], 5, n_samples=7, random_state=0)
+    truth, as_sequences = X[:, 25:], tl.Sequences(X).crop(25, 30)
+    for call in (score.mse, score.mae, score.psnr, partial(score.pinball, q=0.3)):
+        assert call(as_sequences, found) == call(truth, found.mean)
+        assert call(truth, tl.Sequences(found.mean)) == call(truth, found.mean)
+    for call in (score.crps, score.energy_score, partial(score.best_of, score="mae")):
+        assert call(as_sequences, found) == call(truth, found.samples)
+    assert score.mase(as_sequences, found, X[:, :25]) == score.mase(truth, found.mean, X[:, :25])
+    assert score.coverage(as_sequences, *found.interval(0.6)) == score.coverage(truth, *found.interval(0.6))
+
+
+def test_numbers_and_frames_of_one_channel_are_the_same():
+    X = RNG.standard_normal((4, 12))
+    found = tl.forecast.Persistence().fit(X).predict(X[:, :8], 4)
+    assert found.shape == (4, 4, 1)
+    assert score.mse(X[:, 8:], found) == score.mse(tl.Sequences(X[:, 8:]), found) == score.mse(X[:, 8:, None], found)
+    assert score.mse(tl.Sequences(X[:, 8:]), found.mean[..., 0]) == score.mse(X[:, 8:], found)
+    assert score.crps(X[:, 8:], found) == score.mae(X[:, 8:], found)
+    for truth, answer in ((np.zeros((1, 4, 2)), np.zeros((1, 4, 2, 1))), (np.zeros((4, 4, 4)), np.zeros((4, 4)))):
+        with pytest.raises(ValueError, match="expected the same"):
+            score.mse(truth, answer)
+
+
+def test_sequences_of_several_lengths_are_refused_with_the_way_out():
+    ragged = tl.Sequences([np.zeros(5), np.zeros(3)])
+    with pytest.raises(
+        ValueError, match=r"truth has sequences of 3 to 5 steps: expected one length; truth\.crop\(0, 3\)"
+    ):
+        score.mse(ragged, np.zeros((2, 3)))
+    assert score.mse(ragged.crop(0, 3), np.zeros((2, 3))) == 0

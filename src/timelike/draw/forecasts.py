@@ -82,11 +82,17 @@ def _above(whole: Figure, words: Sequence[str], handles: Sequence[Any]) -> None:
     whole.legend(handles, words, loc="outside upper center", ncols=min(len(words), 5), frameon=False, fontsize="small")
 
 
-def horizons(scores: Mapping[str, Mapping[str, Curve]], *, marks: Mapping[str, float] | None = None) -> Figure:
+def horizons(
+    scores: Mapping[str, Mapping[str, Curve]],
+    *,
+    marks: Mapping[str, float] | None = None,
+    trained: float | None = None,
+) -> Figure:
     """A panel for every score, in which a line over the horizon and a shade between its bounds stand for every method.
 
     `scores` is {score: {method: (mean, low, high)}}; `marks` are scores that should be met, such as a level of
-    coverage, drawn as a dashed line. Bounds that are not finite are left out.
+    coverage, drawn as a dashed line. Bounds that are not finite are left out. A dark bar is where sequences ended in
+    training, `trained` steps ahead.
     """
     from matplotlib.figure import Figure
 
@@ -104,6 +110,8 @@ def horizons(scores: Mapping[str, Mapping[str, Curve]], *, marks: Mapping[str, f
             _curve(axes, curve, colors[method])
         if marks is not None and name in marks:
             axes.axhline(marks[name], color="black", linewidth=0.8, linestyle="--")
+        if trained is not None:
+            axes.axvline(trained, color="#303030", linewidth=2.5, alpha=0.8, zorder=1.5)
         axes.set_title(literal(name), fontsize="medium")
         plain(axes)
     for axes in grid.flat[max(0, len(scores) - n_columns) : len(scores)]:

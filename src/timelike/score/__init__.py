@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the public names, a line each
     )
     from .clustering import adjusted_rand as adjusted_rand, mutual_information as mutual_information, purity as purity
     from .ensembles import (
+        best_first as best_first,
         best_of as best_of,
         crps as crps,
         crps_quantiles as crps_quantiles,
@@ -39,7 +40,9 @@ if TYPE_CHECKING:  # the public names, a line each
         skill as skill,
         width as width,
     )
+    from .frechet import frechet_distance as frechet_distance, fvd as fvd
     from .futures import at as at, up_to as up_to
+    from .horizons import HorizonScores as HorizonScores, horizon_scores as horizon_scores
     from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval
     from .novelty import (
         OpenSet as OpenSet,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:  # the public names, a line each
         paired_bootstrap as paired_bootstrap,
         permutation as permutation,
     )
+    from .perceptual import lpips as lpips
     from .pictures import psnr as psnr, ssim as ssim
     from .ranking import (
         Friedman as Friedman,

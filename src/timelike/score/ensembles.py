@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..sequences.arguments import flag
 from ..sequences.doors import plain_array
-from . import forecasting, pictures
+from . import forecasting, perceptual, pictures
 from .futures import Numbers, Per, Score, over_cells, read_samples, read_truth, summary
 
 _AT_ONCE = 1 << 22  # numbers that are sorted together, so that many samples of pictures need little memory more
@@ -27,7 +27,7 @@ def crps(truth: Any, samples: Any, *, per: Per = "all") -> Score:
     Parameters
     ----------
     truth : array (item, step, *frame)
-    samples : array (sample, item, step, *frame)
+    samples : array (sample, item, step, *frame) or Forecast
 
     Examples
     --------
@@ -90,7 +90,7 @@ def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
     Parameters
     ----------
     truth : array (item, step, *frame)
-    samples : array (sample, item, step, *frame)
+    samples : array (sample, item, step, *frame) or Forecast
 
     Examples
     --------
@@ -111,7 +111,7 @@ def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
     return summary(found, per)
 
 
-HIGHER: dict[str, bool] = {"mse": False, "mae": False, "psnr": True, "ssim": True}
+HIGHER: dict[str, bool] = {"mse": False, "mae": False, "psnr": True, "ssim": True, "lpips": False}
 """Scores of one future by name, and whether more is better."""
 
 
@@ -121,23 +121,49 @@ def best_of(
     """The score of the best of several futures, chosen for every item and by this score: best-of-N.
 
     The score of each sample is its mean over the steps that are forecast; what the forecast goes on from is no part of
-    them. It says whether the truth is among the futures, not how probable: more samples are always better, so it
-    compares methods with equally many only. To judge a distribution take `crps`.
+    them. With `per="step"` it is one future that is followed through all steps, not the best of each. It says whether
+    the truth is among the futures, not how probable: more samples are always better, so it compares methods with
+    equally many only. To judge a distribution take `crps`.
 
     Parameters
     ----------
     truth : array (item, step, *frame)
-    samples : array (sample, item, step, *frame)
+    samples : array (sample, item, step, *frame) or Forecast
     score : {"mse", "mae", "psnr", "ssim"} or callable
-        A function such as `partial(psnr, value_range=255)`, called as `score(truth, sample, per="each")`.
+        A function such as `partial(psnr, value_range=255)` or `partial(lpips, weights=file)`, called as
+        `score(truth, sample, per="each")`.
     higher : bool, optional
-        Whether more is better; known of the four, needed for others.
+        Whether more is better; known of the library's scores, needed for others.
 
     Examples
     --------
     >>> best_of([[0.0], [0.0]], [[[1.0], [5.0]], [[2.0], [3.0]]], "mae", per="item")
     array([1., 3.])
     """
+    each, order = _judged(truth, samples, score, higher)
+    return summary(each[order[0], np.arange(each.shape[1])], per)
+
+
+def best_first(
+    truth: Any, samples: Any, score: str | Callable[..., Any], *, higher: bool | None = None
+) -> NDArray[np.int64]:
+    """The numbers of the samples of every item, (sample, item), from the best to the worst by this score.
+
+    `best_first(…)[0]` is what `best_of` takes, and `[-1]` the worst; of equally good ones the first comes first.
+
+    Examples
+    --------
+    >>> best_first([[0.0], [0.0]], [[[1.0], [5.0]], [[2.0], [3.0]]], "mae")
+    array([[0, 1],
+           [1, 0]])
+    """
+    return _judged(truth, samples, score, higher)[1]
+
+
+def _judged(
+    truth: Any, samples: Any, score: str | Callable[..., Any], higher: bool | None
+) -> tuple[Numbers, NDArray[np.int64]]:
+    """Scores (sample, item, step), and the samples of every item by their means over all steps, the best first."""
     known = read_truth(truth)
     drawn = read_samples(samples, known)
     call, more = _judge(score, higher)
@@ -145,12 +171,17 @@ def best_of(
     if each.shape != drawn.shape[:3]:
         raise ValueError(f"score gave the shape {each.shape[1:]}: expected (item, step), {known.shape[:2]}")
     totals = np.stack([np.asarray(summary(one, "item")) for one in each])
-    chosen = np.argmax(totals, axis=0) if more else np.argmin(totals, axis=0)
-    return summary(each[chosen, np.arange(each.shape[1])], per)
+    return each, np.argsort(-totals if more else totals, axis=0, kind="stable")
 
 
 def _judge(score: str | Callable[..., Any], higher: bool | None) -> tuple[Callable[..., Any], bool]:
-    plain = {"mse": forecasting.mse, "mae": forecasting.mae, "psnr": pictures.psnr, "ssim": pictures.ssim}
+    plain: dict[str, Callable[..., Any]] = {
+        "mse": forecasting.mse,
+        "mae": forecasting.mae,
+        "psnr": pictures.psnr,
+        "ssim": pictures.ssim,
+        "lpips": perceptual.lpips,
+    }
     if isinstance(score, str):
         if score not in plain:
             raise ValueError(f"score={score!r}: expected one of {', '.join(map(repr, plain))}, or a function")

@@ -1,4 +1,4 @@
-"""Arrays of forecasts for scores: checked at the door, what counts in them, and means per step, item or of all."""
+"""Arrays, sequences and forecasts for scores: checked at the door, and means per step, per item or of all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sequences import Sequences
 from ..sequences.arguments import one_of
 from ..sequences.doors import plain_array
 
@@ -19,8 +20,8 @@ MEANS: dict[str, tuple[int, ...]] = {"all": (0, 1), "step": (0,), "item": (1,), 
 
 
 def read_truth(truth: Any, name: str = "truth") -> Numbers:
-    """What really came, (item, step, *frame); NaN where it is not known."""
-    array = plain_array(truth, name).astype(np.float64, copy=False)
+    """What really came, (item, step, *frame), or sequences of one length; NaN where it is not known."""
+    array = read_array(truth, name).astype(np.float64, copy=False)
     if array.ndim < 2 or 0 in array.shape:
         raise ValueError(f"{name} has shape {array.shape}: expected (item, step, *frame), at least one of each")
     if np.isinf(array).any():
@@ -29,8 +30,8 @@ def read_truth(truth: Any, name: str = "truth") -> Numbers:
 
 
 def read_answer(answer: Any, truth: Numbers, name: str = "forecast") -> Numbers:
-    """A forecast of the truth, of its shape, with a number wherever the truth has one."""
-    array = plain_array(answer, name).astype(np.float64, copy=False)
+    """A forecast of the truth, of its shape, with a number wherever the truth has one; of a `Forecast` its mean."""
+    array = _one_channel(read_array(answer, name).astype(np.float64, copy=False), truth.shape)
     if array.shape != truth.shape:
         raise ValueError(
             f"{name} has shape {array.shape} and truth {truth.shape}: expected the same (item, step, *frame)"
@@ -40,8 +41,12 @@ def read_answer(answer: Any, truth: Numbers, name: str = "forecast") -> Numbers:
 
 
 def read_samples(samples: Any, truth: Numbers, name: str = "samples") -> NDArray[Any]:
-    """Several forecasts of the truth, (sample, item, step, *frame), in the precision that they came in."""
-    array = plain_array(samples, name)
+    """Several forecasts of the truth, (sample, item, step, *frame), in the precision that they came in.
+
+    Of a `Forecast` its samples, known by their name: the room of forecasts comes after this one.
+    """
+    array = plain_array(getattr(samples, "samples", samples), name)
+    array = _one_channel(array, truth.shape, lead=1)
     if array.shape[1:] != truth.shape or not len(array):
         raise ValueError(
             f"{name} has shape {array.shape} and truth {truth.shape}: expected (sample, item, step, *frame) with the "
@@ -50,6 +55,26 @@ def read_samples(samples: Any, truth: Numbers, name: str = "samples") -> NDArray
     for number, sample in enumerate(array):
         _refuse_gap(sample, truth, f"{name}[{number}]")
     return array
+
+
+def read_array(value: Any, name: str) -> NDArray[Any]:
+    """Numbers as they came, of sequences (item, step, *frame), of a `Forecast` its mean."""
+    if not isinstance(value, Sequences):
+        return plain_array(value, name)
+    if not value.equal_length:
+        shortest, longest = int(value.lengths.min()), int(value.lengths.max())
+        raise ValueError(
+            f"{name} has sequences of {shortest} to {longest} steps: expected one length; {name}.crop(0, {shortest}) "
+            "keeps what all have, and what a forecast goes on from is no part of it"
+        )
+    return value.values.reshape(len(value), -1, *value.frame)
+
+
+def _one_channel(array: NDArray[Any], shape: tuple[int, ...], lead: int = 0) -> NDArray[Any]:
+    """Numbers (item, step) and frames of one channel (item, step, 1) are the same: sequences have the second."""
+    short, long = sorted((array.shape[lead:], shape), key=len)
+    same = len(short) == 2 and long == (*short, 1)
+    return array.reshape(*array.shape[:lead], *shape) if same else array
 
 
 def _refuse_gap(answer: NDArray[Any], truth: Numbers, name: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import real, whole
+from ..sequences.arguments import one_of, real, whole
 from ..sequences.callers import outside
 from .futures import Numbers, Per, Score, over_cells, read_answer, read_truth, summary
 
@@ -25,7 +25,7 @@ def psnr(truth: Any, forecast: Any, *, value_range: float = 1.0, most: float = 1
 
     Parameters
     ----------
-    truth, forecast : array (item, step, *frame)
+    truth, forecast : array (item, step, *frame), Sequences of one length, or a Forecast
     value_range : float
         The largest value minus the smallest that there can be: 1 for pictures in [0, 1], 255 for bytes.
     most : float
@@ -43,7 +43,15 @@ def psnr(truth: Any, forecast: Any, *, value_range: float = 1.0, most: float = 1
     return summary(np.minimum(10 * np.log10(span**2 / np.maximum(errors, floor)), cap), per)
 
 
-def ssim(truth: Any, forecast: Any, *, value_range: float = 1.0, window: int = _WINDOW, per: Per = "all") -> Score:
+def ssim(
+    truth: Any,
+    forecast: Any,
+    *,
+    value_range: float = 1.0,
+    window: int = _WINDOW,
+    edges: Literal["inside", "mirror"] = "inside",
+    per: Per = "all",
+) -> Score:
     """The structural similarity of pictures: 1 for equal ones, about 0 for unrelated ones.
 
     The mean over all places of a window with Gaussian weights (11 × 11, σ = 1.5) inside the picture, and over channels,
@@ -61,6 +69,10 @@ def ssim(truth: Any, forecast: Any, *, value_range: float = 1.0, window: int = _
     window : int
         Odd. Of pictures that are smaller it is the largest that fits, and a warning says so: numbers of different
         windows are not to be compared.
+    edges : {"inside", "mirror"}
+        Windows inside the picture, as in the paper and in scikit-image; or also those that reach over its border, into
+        a mirror image of it, as torchmetrics counts them: of pictures with little at their borders the second number
+        is the higher one.
 
     Examples
     --------
@@ -74,11 +86,18 @@ def ssim(truth: Any, forecast: Any, *, value_range: float = 1.0, window: int = _
     if known.ndim < 4:
         raise ValueError(f"truth has frames of shape {known.shape[2:]}: expected pictures, (channel, height, width)")
     weights = _gaussian(_fitting(whole(window, "window", 1), min(known.shape[-2:])))
+    if one_of(edges, "edges", ("inside", "mirror")) == "mirror":
+        known, answer = (_mirrored(side, len(weights) // 2) for side in (known, answer))
     constants = (_LUMINANCE * span) ** 2, (_CONTRAST * span) ** 2
     each = np.stack(
         [over_cells(_similarity(a[None], b[None], weights, *constants))[0] for a, b in zip(known, answer, strict=True)]
     )
     return summary(each, per)
+
+
+def _mirrored(values: Numbers, edge: int) -> Numbers:
+    """With so many rows and columns more on every side, in which the picture is seen as in a mirror at its border."""
+    return np.pad(values, [(0, 0)] * (values.ndim - 2) + [(edge, edge)] * 2, mode="reflect")
 
 
 def _fitting(window: int, side: int) -> int:

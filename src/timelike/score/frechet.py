@@ -1,0 +1,154 @@
+"""How far two sets of videos are apart as distributions: Fréchet distances of their features, FVD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences.arguments import one_of, whole
+from ..sequences.doors import plain_array
+from .futures import Numbers, Score, read_array, read_samples, read_truth
+
+
+def fvd(
+    truth: Any,
+    forecasts: Any,
+    *,
+    features: Callable[..., Any] | None = None,
+    batch_size: int = 16,
+    per: Literal["all", "sample"] = "all",
+) -> Score:
+    """The Fréchet distance of forecast videos to true ones, FVD: 0 for equal sets, less is better.
+
+    ‖μ − μ̂‖² + tr(Σ + Σ̂ − 2 (Σ Σ̂)^½) of the features of all videos (Unterthiner, van Steenkiste, Kurach, Marinier,
+    Michalski and Gelly, "Towards accurate generative models of video", 2018). It compares sets, not pairs: a video need
+    not be near its own truth, but all together must look as the true ones do. It is too high with few videos, so
+    compare numbers of equally many only, and of hundreds. Each sample is a set of its own, and the answer the mean of
+    their distances.
+
+    Parameters
+    ----------
+    truth : array (item, step, *frame) or Sequences of one length
+        Two videos or more. What a forecast goes on from is no part of them: put it in front of both where a table does.
+    forecasts : array (item, step, *frame), or of several samples (sample, item, step, *frame), or Forecast
+    features : callable
+        Videos (n, step, *frame) → (n, size), in the values that you gave. A torch module gets a tensor, and is called
+        without gradients and as in evaluation; any other function gets a NumPy array of float32. Published numbers
+        are of the logits of an I3D network trained on Kinetics-400, whose weights you need to have.
+    batch_size : int
+        How many videos are looked at together.
+    per : {"all", "sample"}
+        The mean over samples, or a number for each, of which `interval` makes one with its ±.
+
+    Examples
+    --------
+    >>> means = lambda videos: videos.mean(axis=(1, 2))[:, None]  # in the place of a network
+    >>> fvd([[[0.0]], [[2.0]]], [[[1.0]], [[3.0]]], features=means)
+    1.0
+    """
+    one_of(per, "per", ("all", "sample"))
+    known = read_truth(truth)
+    if features is None:
+        raise ValueError(
+            "features=None: FVD compares what a trained network sees in videos, and its weights are not part of this "
+            "library, which downloads nothing. Give features=network, a callable from videos (n, step, channel, "
+            "height, width) to (n, size), such as an I3D network trained on Kinetics-400 whose weights you loaded "
+            "from a .safetensors file. psnr, ssim and crps need no weights"
+        )
+    if not callable(features):
+        raise TypeError(f"features is a {type(features).__name__}: expected a callable, videos → (n, size)")
+    if np.isnan(known).any():
+        raise ValueError("truth is masked in places, and a network sees whole videos: fill the cells first")
+    drawn = read_samples(_samples(forecasts, known), known, "forecasts")
+    size = whole(batch_size, "batch_size", 1)
+    real = _seen(features, known, size)
+    found = np.array([frechet_distance(real, _seen(features, sample, size)) for sample in drawn])
+    return found if per == "sample" else float(found.mean())
+
+
+def frechet_distance(x: Any, y: Any) -> float:
+    """The Fréchet distance of the normal distributions with the means and covariances of two sets of vectors.
+
+    ‖μ_x − μ_y‖² + tr(Σ_x + Σ_y − 2 (Σ_x Σ_y)^½), which is the square of their 2-Wasserstein distance (Dowson and
+    Landau, 1982). With Σ = RᵀR the last trace is the sum of the singular values of R_x R_yᵀ: no root of a matrix is
+    taken, so covariances of fewer vectors than they have rows, which have no inverse, are no special case.
+
+    Parameters
+    ----------
+    x : array (n, size)
+        Two vectors or more.
+    y : array (m, size)
+
+    Examples
+    --------
+    >>> frechet_distance([[0.0], [2.0]], [[1.0], [7.0]])  # means 1 and 4, deviations √2 and √18
+    17.0
+    """
+    sides = [_vectors(side, name) for side, name in ((x, "x"), (y, "y"))]
+    if sides[0].shape[1] != sides[1].shape[1]:
+        raise ValueError(
+            f"x has vectors of {sides[0].shape[1]} numbers and y of {sides[1].shape[1]}: expected the same"
+        )
+    means = [side.mean(axis=0) for side in sides]
+    roots = [_root(side - mean) for side, mean in zip(sides, means, strict=True)]
+    shared = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False).sum()
+    apart = float(((means[0] - means[1]) ** 2).sum())
+    spread = float((roots[0] ** 2).sum() + (roots[1] ** 2).sum() - 2 * shared)
+    return apart + max(spread, 0.0)  # of equal sets it is a rounding error, on either side of 0
+
+
+def _root(centred: Numbers) -> Numbers:
+    """R with RᵀR the covariance, of no more rows than it needs."""
+    return np.asarray(np.linalg.qr(centred / np.sqrt(len(centred) - 1), mode="r"))
+
+
+def _vectors(value: Any, name: str) -> Numbers:
+    array = plain_array(value, name).astype(np.float64)
+    if array.ndim != 2 or len(array) < 2 or not array.shape[1]:
+        raise ValueError(f"{name} has shape {array.shape}: expected (n, size), two vectors or more")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}[{int(np.nonzero(~np.isfinite(array))[0][0])}] is not finite: expected numbers")
+    return array
+
+
+def _samples(forecasts: Any, truth: Numbers) -> NDArray[Any]:
+    """With an axis of samples, also of one forecast alone."""
+    array = read_array(getattr(forecasts, "samples", forecasts), "forecasts")
+    return array[None] if array.shape == truth.shape else array
+
+
+def _seen(features: Callable[..., Any], videos: NDArray[Any], size: int) -> Numbers:
+    """The features of all videos, some at a time."""
+    if len(videos) < 2:
+        raise ValueError("truth has one video: a distribution needs two or more, and FVD means something from hundreds")
+    call = _module(features) if hasattr(features, "parameters") and hasattr(features, "eval") else features
+    found = []
+    for begin in range(0, len(videos), size):
+        batch = np.ascontiguousarray(videos[begin : begin + size], np.float32)
+        array = plain_array(call(batch), "what features gave")
+        if array.ndim != 2 or len(array) != len(batch):
+            raise ValueError(
+                f"features gave the shape {array.shape} for {len(batch)} videos: expected ({len(batch)}, size)"
+            )
+        found.append(array.astype(np.float64))
+    return np.concatenate(found)
+
+
+def _module(network: Any) -> Callable[[NDArray[Any]], Any]:
+    """A torch module as a function of arrays."""
+    import torch
+
+    def call(batch: NDArray[Any]) -> Any:
+        device = next((parameter.device for parameter in network.parameters()), None)
+        training = network.training
+        network.eval()
+        try:
+            with torch.no_grad():
+                return network(torch.from_numpy(batch).to(device))
+        finally:
+            network.train(training)
+
+    return call

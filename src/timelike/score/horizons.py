@@ -1,0 +1,177 @@
+"""Scores of several methods at every step of a horizon, with intervals: a table, and curves over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences.arguments import one_of, real, whole
+from . import ensembles, futures
+from .futures import Numbers, read_answer, read_array, read_samples, read_truth
+from .intervals import Interval, interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Scores = str | Sequence[str] | Mapping[str, Callable[..., Any]]
+
+
+class Curve(NamedTuple):
+    """A score at every step with its bounds, each (step,)."""
+
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class HorizonScores:
+    """Scores of several methods over a horizon: see `horizon_scores`.
+
+    `each` is {score: {method: (item, step)}}, `n_samples` how many futures each method had, `trained` as far as
+    sequences went in training, or None.
+    """
+
+    each: dict[str, dict[str, Numbers]]
+    n_samples: dict[str, int]
+    trained: int | None
+    confidence: float
+
+    def per_step(self, score: str, method: str) -> Curve:
+        """A score of a method at every step, with its interval over items."""
+        found = [self._interval(column) for column in self._values(score, method).T]
+        return Curve(*(np.array([getattr(one, part) for one in found]) for part in ("mean", "low", "high")))
+
+    def up_to(self, h: int | None = None) -> dict[str, dict[str, Interval]]:
+        """The mean of every score over the steps 1 to h, all unless told, by score and method: tables' "t+h"."""
+        return {
+            score: {
+                method: self._interval(np.asarray(futures.up_to(values, values.shape[1] if h is None else h)))
+                for method, values in methods.items()
+            }
+            for score, methods in self.each.items()
+        }
+
+    def plot(self) -> Figure:
+        """A panel for every score: a line with its interval for every method, a bar where training sequences ended."""
+        from ..draw.forecasts import horizons
+
+        curves = {
+            score: {method: self.per_step(score, method) for method in methods}
+            for score, methods in self.each.items()
+        }
+        return horizons(curves, trained=self.trained)
+
+    def __repr__(self) -> str:
+        n_items, n_steps = next(iter(next(iter(self.each.values())).values())).shape
+        return f"HorizonScores({', '.join(self.each)} of {', '.join(self.n_samples)}, {n_items} items, {n_steps} steps)"
+
+    def __str__(self) -> str:
+        means = self.up_to()
+        rows = [["", *self.each]]
+        for method, count in self.n_samples.items():
+            name = method if count == 1 else f"{method} (of {count})"
+            rows.append([name, *(str(means[score][method]) for score in self.each)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        n_items, n_steps = next(iter(next(iter(self.each.values())).values())).shape
+        return "\n".join(
+            [f"mean over t+1…t+{n_steps} of {n_items} items, ± {100 * self.confidence:g} % interval", *lines]
+        )
+
+    def _values(self, score: str, method: str) -> Numbers:
+        one_of(score, "score", tuple(self.each))
+        one_of(method, "method", tuple(self.n_samples))
+        return self.each[score][method]
+
+    def _interval(self, values: NDArray[Any]) -> Interval:
+        """nan where no item counts."""
+        if np.isnan(values).all():
+            return Interval(np.nan, np.nan, np.nan)
+        return interval(values, confidence=self.confidence)
+
+
+def horizon_scores(
+    truth: Any,
+    forecasts: Mapping[str, Any],
+    scores: Scores = ("psnr", "ssim"),
+    *,
+    trained: int | None = None,
+    confidence: float = 0.95,
+) -> HorizonScores:
+    """Scores of several methods at every step ahead, with intervals over items: a table, and curves over time.
+
+    A method that gives several futures is judged by the best of them, chosen for every item by the mean of that score
+    over all steps (see `best_of`), and the table says of how many; "crps" judges all of them together. Compare methods
+    with equally many.
+
+    Parameters
+    ----------
+    truth : array (item, step, *frame) or Sequences of one length
+    forecasts : mapping
+        Of each method, by name: a `Forecast`, an array (item, step, *frame), or samples (sample, item, step, *frame).
+    scores : names or mapping
+        Of "mse", "mae", "psnr", "ssim", "crps"; or functions by name, such as {"LPIPS": partial(lpips, weights=file)}.
+    trained : int, optional
+        How many steps ahead training sequences went, which is their length without the conditioning frames.
+    confidence : float
+        Of the intervals, from Student's t over items, which must not depend on each other.
+
+    Examples
+    --------
+    >>> truth = np.zeros((3, 2))
+    >>> answers = {"near": [[0.1, 0.2]] * 3, "far": [[1.0, 2.0], [1.0, 2.0], [1.0, 5.0]]}
+    >>> found = horizon_scores(truth, answers, "mae")
+    >>> found.per_step("mae", "far").mean
+    array([1., 3.])
+    >>> print(found)
+    mean over t+1…t+2 of 3 items, ± 95 % interval
+          mae
+    near  0.15 ± 0
+    far   2 ± 2.2
+    """
+    known = read_truth(truth)
+    share = real(confidence, "confidence", above=0.0)
+    if share >= 1:
+        raise ValueError(f"confidence={confidence}: expected a number between 0 and 1, such as 0.95")
+    if not isinstance(forecasts, Mapping) or not forecasts:
+        raise TypeError(f"forecasts is {forecasts!r:.60}: expected forecasts by name, such as {{'SRVP': forecast}}")
+    drawn = {str(name): _futures(given, known, f"forecasts[{name!r}]") for name, given in forecasts.items()}
+    return HorizonScores(
+        each={
+            name: {method: _each(known, samples, judge) for method, samples in drawn.items()}
+            for name, judge in _judges(scores).items()
+        },
+        n_samples={name: len(samples) for name, samples in drawn.items()},
+        trained=None if trained is None else whole(trained, "trained", 1),
+        confidence=share,
+    )
+
+
+def _futures(given: Any, truth: Numbers, name: str) -> NDArray[Any]:
+    """With an axis of samples; of a forecast with one future its mean, which may be another than the sample."""
+    samples = getattr(given, "samples", None)
+    if samples is not None:
+        return read_samples(given, truth, name) if len(samples) > 1 else read_answer(given, truth, name)[None]
+    array = read_array(given, name)
+    return read_samples(array, truth, name) if array.ndim > truth.ndim else read_answer(array, truth, name)[None]
+
+
+def _judges(scores: Scores) -> dict[str, str | Callable[..., Any]]:
+    if isinstance(scores, Mapping):
+        return dict(scores)
+    names = (scores,) if isinstance(scores, str) else tuple(scores)
+    return {one_of(name, "scores", ("mse", "mae", "psnr", "ssim", "crps")): name for name in names}
+
+
+def _each(truth: Numbers, samples: NDArray[Any], judge: str | Callable[..., Any]) -> Numbers:
+    """The scores of a method, (item, step)."""
+    if judge in ("crps", ensembles.crps):
+        return np.asarray(ensembles.crps(truth, samples, per="each"))
+    # of one future there is nothing to choose, so it need not be known whether more is better
+    higher = True if len(samples) == 1 else None
+    return np.asarray(ensembles.best_of(truth, samples, judge, higher=higher, per="each"))
