@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +14,15 @@ from ...sequences.arguments import whole
 from ...sequences.sampling import RandomState
 from ...train.trained import exact, torch_threads
 from ..drawing import fingerprint
-from ..latent import LatentForecaster
 from ..request import Futures, Request
 from ..result import Forecast
 from .elbo import Elbo
 from .experimental import measured
+from .looking import NUMBERS, Looking
 from .network import Content, Gaussian, SRVPNetwork
-from .paths import drift_of, drifted, during, heard_of, last_of, lasting, repeated, walked, walked_ahead
+from .paths import drift_of, drifted, heard_of, last_of, lasting, repeated, starts_of, walked, walked_ahead
 
-_NUMBERS = 1 << 22  # of a piece that is drawn at once
+_NUMBERS = NUMBERS
 
 
 class Inferred(NamedTuple):
@@ -36,11 +35,8 @@ class Inferred(NamedTuple):
     drift: Gaussian | None = None
 
 
-class Answering(LatentForecaster):
+class Answering(Looking):
     """The verbs of SRVP."""
-
-    network_: SRVPNetwork
-    n_seen: Any
 
     @torch_threads()
     def _continued(self, past: Sequences, request: Request) -> Futures:
@@ -98,6 +94,19 @@ class Answering(LatentForecaster):
             for one in self._one_by_one(sequences)
         ]
         return sequences._with_values(np.concatenate([states[0].numpy() for states in found]).astype(np.float32))
+
+    @torch_threads()
+    def events(self, X: Any) -> list[NDArray[np.float64]]:
+        """When z was drawn anew in each sequence, in frames since its first, by the means of what is inferred.
+
+        Only with `delays=True` (experimental): otherwise it is drawn at every frame.
+        """
+        sequences, network, found = self._long_enough(X), exact(self.network_), []
+        for one in self._one_by_one(sequences):
+            codes, _ = self._looked(network, self._frames_of(one))
+            with torch.no_grad():
+                found.append(starts_of(network, codes))
+        return found
 
     @torch_threads()
     def encode(self, X: Any) -> NDArray[np.float32]:
@@ -174,47 +183,6 @@ class Answering(LatentForecaster):
                 f"substeps={request.frames_per_step * parts}"
             )
 
-    def _one_by_one(self, sequences: Sequences) -> Iterator[Sequences]:
-        for i in range(len(sequences)):
-            yield sequences[i : i + 1]
-
-    def _scales(self) -> NDArray[np.float64]:
-        scale = self.moments_.scale
-        return scale[self.cells_.there] if self._pictures() else scale
-
-    def _frames_of(self, sequences: Sequences) -> Tensor:
-        """Frames of sequences of one length, (item, time, *frame), in double precision."""
-        frames = self._material(sequences, "X").frames.double()
-        return frames.reshape(len(sequences), -1, *frames.shape[1:])
-
-    def _looked(self, network: SRVPNetwork, x: Tensor) -> tuple[Tensor, Content]:
-        """Codes of all frames, and the content of the last of them; of the first, where it drifts from there."""
-        with torch.no_grad():
-            codes, seen = network.encoded(x)
-            begin = x.shape[1] - self._seen() if network.drifting is None else 0
-            chosen = torch.arange(begin, begin + self._seen()).expand(len(x), -1)
-            return codes, network.content_of(codes, chosen, seen, torch.full((len(x),), x.shape[1] - 1))
-
-    def _seen(self) -> int:
-        return min(int(self.n_seen), self._conditioning())
-
-    def _mean_states(self, network: SRVPNetwork, codes: Tensor) -> Tensor:
-        with torch.no_grad():
-            heard, random = heard_of(network, codes), network.random_of(codes)
-            if heard is not None:
-                return walked(network, network.state_of(codes).mean, heard)
-            z = None if random is None else random.mean
-            return self._moved(network, network.state_of(codes).mean, z, codes.shape[1])
-
-    @staticmethod
-    def _moved(network: SRVPNetwork, y: Tensor, z: Tensor | None, n_frames: int) -> Tensor:
-        """States from the first on, with given random steps, at the step of training."""
-        states = [y]
-        for step in range(n_frames - 1):
-            y = network.stepped(y, None if z is None else z[:, step], network.substeps)[0][-1]
-            states.append(y)
-        return torch.stack(states, dim=1)
-
     def _futures_of(self, contents: Sequences, dynamics: Sequences, request: Request) -> NDArray[np.float32]:
         """Samples in rows of cells, (sample, item, frame, cell), a few items at a time."""
         size = self._conditioning()
@@ -249,15 +217,13 @@ class Answering(LatentForecaster):
         steps = self._conditioning() - 1 + request.horizon
         for begin in range(0, request.n_samples, at_once):
             count = min(at_once, request.n_samples - begin)
-            first = _normal(draws, count, (network.n_state,))
             events = steps if network.delays is None else network.delays.most(steps)
-            later = _normal(draws, count, (events, network.n_random)) if network.n_random else None
-            states = self._sampled(network, inferred, first, later, request)
-            content = repeated(inferred.content, count)
+            drift = steps * network.n_content if network.drifting is not None else 0
+            first, later, slow = _normal(draws, count, [network.n_state, events * network.n_random, drift])
+            z = later.reshape(len(first), events, -1) if network.n_random else None
+            states, content = self._sampled(network, inferred, first, z, request), repeated(inferred.content, count)
             if inferred.drift is not None:
-                content = drifted(
-                    network, content, inferred.drift, _normal(draws, count, (steps, network.n_content)), request
-                )
+                content = drifted(network, content, inferred.drift, slow.reshape(len(first), steps, -1), request)
             frames = self._drawn(network, content, states)
             found[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
 
@@ -286,26 +252,16 @@ class Answering(LatentForecaster):
                 y = inner[-1]
         return torch.stack(states, dim=1)
 
-    def _drawn(self, network: SRVPNetwork, content: Content, states: Tensor) -> NDArray[np.float32]:
-        """Frames in rows of cells, (row, time, cell), some times at once."""
-        size = max(1, _NUMBERS // (len(states) * self.cells_.there.size))
-        found = []
-        with torch.no_grad():
-            for start in range(0, states.shape[1], size):
-                frames = network.drawn(during(content, start, start + size), states[:, start : start + size])
-                if not bool(torch.isfinite(frames).all()):
-                    raise ArithmeticError(
-                        f"a forecast is not finite before step {start + size}: the learned steps have blown up there; "
-                        "ask for a shorter horizon, or train for longer or on longer chunks"
-                    )
-                found.append(self._undone(frames.numpy()))
-        return np.concatenate(found, axis=1)
 
+def _normal(draws: list[np.random.Generator], count: int, sizes: list[int]) -> tuple[Tensor, ...]:
+    """Noise of `count` samples of each item, (sample × item, size) for each size.
 
-def _normal(draws: list[np.random.Generator], count: int, shape: tuple[int, ...]) -> Tensor:
-    """Noise of `count` samples of each item, (sample × item, *shape)."""
-    found = np.stack([draw.standard_normal((count, *shape)) for draw in draws], axis=1)
-    return torch.from_numpy(found.reshape(-1, *shape))
+    Drawn sample by sample: the same, however many samples are drawn at once.
+    """
+    found = np.stack([draw.standard_normal((count, sum(sizes))) for draw in draws], axis=1)
+    flat = torch.from_numpy(found.reshape(-1, sum(sizes)))
+    ends = np.cumsum(sizes).tolist()
+    return tuple(flat[:, end - size : end] for size, end in zip(sizes, ends, strict=True))
 
 
 def _between(one: Tensor, other: Tensor, share: Tensor) -> Tensor:

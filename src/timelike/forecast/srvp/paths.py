@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..request import Request
@@ -67,6 +69,16 @@ def walked(network: SRVPNetwork, y: Tensor, heard: Tensor) -> Tensor:
     assert network.delays is not None
     times = torch.arange(heard.shape[1], dtype=y.dtype)
     return network.delays.walked(network, y, heard, times, None).states
+
+
+def starts_of(network: SRVPNetwork, codes: Tensor) -> NDArray[np.float64]:
+    """When z is drawn in one sequence, by means: at the end of every delay, or at every frame."""
+    heard = heard_of(network, codes)
+    if network.delays is None or heard is None:
+        return np.arange(codes.shape[1] - 1 if network.n_random else 0, dtype=np.float64)
+    times = torch.arange(heard.shape[1], dtype=heard.dtype)
+    walk = network.delays.walked(network, network.state_of(codes).mean, heard, times, None)
+    return np.asarray(walk.starts[0].numpy(), np.float64)
 
 
 def walked_ahead(network: SRVPNetwork, y: Tensor, heard: Tensor, noise: Tensor, request: Request) -> Tensor:
