@@ -19,7 +19,7 @@ from ..sequences.callers import outside
 from ..sequences.container import as_sequences, read_sequences
 from .calibrating import Calibrating
 from .cells import Cells, check_known
-from .doors import drawn_from, known_ahead, refuse_huge, refuse_table
+from .doors import drawn_from, known_ahead, refuse_huge, refuse_table, which
 from .drawing import generators
 from .request import Futures, Request
 from .result import Forecast
@@ -236,8 +236,8 @@ class Forecaster(Calibrating):
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
             raise ValueError(
-                f"{name}: sequence {item} has {sequences.lengths[item]} time steps: this {type(self).__name__} needs "
-                f"at least {need} to go on from"
+                f"{name}: {which(sequences, item)} has {sequences.lengths[item]} time steps: this "
+                f"{type(self).__name__} needs at least {need} to go on from"
             )
         self._warn_of_gaps(sequences, name)
         return sequences

@@ -1,18 +1,22 @@
-"""Refusals of a forecaster: tables of one series, huge numbers, odd sources, known channels that do not fit."""
+"""Refusals and warnings of a forecaster: tables of one series, huge numbers, odd sources, known channels, pictures."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences import Sequences, doors
+from ..sequences.callers import outside
 from ..sequences.container import as_sequences
 from ..sequences.moments import RESCALE
 from .cells import Cells, Known
 
 _HUGE = 1e150  # what can be squared, and summed
+_WHITE = 255  # of pictures in bytes
+_NAMED = 5  # sequences that a warning names
 
 
 def refuse_table(given: Any, name: str) -> None:
@@ -21,6 +25,40 @@ def refuse_table(given: Any, name: str) -> None:
         raise TypeError(
             f"{name} is a table whose rows are times: expected sequences; one series is Sequences([table.to_numpy()], "
             "times=[table.index], channel_names=table.columns), and Sequences.from_frame reads long tables"
+        )
+
+
+def which(sequences: Sequences, item: int) -> str:
+    """How a message names a sequence: by its position, and by its id where it has one.
+
+    >>> which(Sequences([[1.0], [2.0]], ids=["walk", "run"]), 1), which(Sequences([[1.0]]), 0)
+    ("sequence 1 ('run')", 'sequence 0')
+    """
+    return f"sequence {item}" + ("" if sequences.ids is None else f" ({sequences.ids[item].item()!r})")
+
+
+def warn_of_short(sequences: Sequences, least: int, who: str) -> None:
+    """A warning of sequences that nothing can be learned from, since nothing follows what is looked at."""
+    short = np.flatnonzero(sequences.lengths < least)
+    if len(short):
+        told = [f"{which(sequences, item)} has {sequences.lengths[item]}" for item in short[:_NAMED].tolist()]
+        told += [f"{len(short) - _NAMED} others"] if len(short) > _NAMED else []
+        warnings.warn(
+            f"{len(short)} of {len(sequences)} sequences of X are not learned from, as {who} needs at least {least} "
+            f"time steps: {', '.join(told)}; leave them out, or choose a smaller conditioning",
+            stacklevel=outside(),
+        )
+
+
+def warn_of_bytes(sequences: Sequences, who: str) -> None:
+    """A warning of pictures in whole numbers up to 255, which is seldom meant: their range is not kept."""
+    frames = sequences.values
+    if 1 < frames.max() <= _WHITE and frames.min() >= 0 and not np.mod(sequences[0], 1).any():
+        warnings.warn(
+            f"X has pictures of whole numbers from {frames.min():g} to {frames.max():g}: {who} takes them by their "
+            f"mean and deviation, and forecasts may lie outside; divide X by {_WHITE}, so that all lies in [0, 1], and "
+            "they cannot; output='linear' says that it is meant so",
+            stacklevel=outside(),
         )
 
 

@@ -18,7 +18,7 @@ from .base import Forecaster
 from .chunks import Chunks, Material, spans_of
 from .codecs.convolutional import SMALLEST
 from .codecs.naming import Codec
-from .doors import drawn_from
+from .doors import drawn_from, warn_of_bytes, warn_of_short, which
 from .ticks import time_steps
 
 Schedules = Literal["cycle", "constant", "linear"]
@@ -108,6 +108,8 @@ class LatentForecaster(Forecaster, Trained):
                 "between 0 and 1: scale X to [0, 1] first, (X − least)/(greatest − least), or use output='linear'"
             )
         self.squashed_ = self.output == "sigmoid" or (self.output == "auto" and within)
+        if self.output == "auto" and self._pictures():
+            warn_of_bytes(self.cells_.frames(sequences), type(self).__name__)
         steps = time_steps(sequences)
         usual = self.interval_ or 1.0
         self.uneven_ = bool(len(steps) and np.abs(steps / usual - 1).max() > _UNEVEN)
@@ -187,6 +189,7 @@ class LatentForecaster(Forecaster, Trained):
                 f"X: the longest sequence has {longest} time steps, and {type(self).__name__}(conditioning="
                 f"{self.conditioning}) needs at least {least} to learn what follows"
             )
+        warn_of_short(sequences, least, type(self).__name__)
         if self.chunk is None:
             usual = int(np.quantile(sequences.lengths, 0.25))  # three of four sequences can give such a chunk
             return max(least, min(self.conditioning + self._ahead_of_them, usual))
@@ -239,7 +242,8 @@ class LatentForecaster(Forecaster, Trained):
         sequences, need = self._asked_whole(X), self._conditioning() if need is None else need
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
-            raise ValueError(f"X: sequence {item} has {sequences.lengths[item]} time steps: expected at least {need}")
+            had = f"{which(sequences, item)} has {sequences.lengths[item]}"
+            raise ValueError(f"X: {had} time steps: expected at least {need}")
         return sequences
 
     def _past(self, past: Any, name: str = "past") -> Sequences:
