@@ -1,0 +1,86 @@
+"""What is experimental in SRVP, number by number: walks with delays, contents that drift, and exact evidence."""
+
+import math
+
+import torch
+
+from .srvp import divergence, softplus_gaussian
+
+
+def drawn(gaussian, noise, like):
+    return torch.tensor([m + s * e for (m, s), e in zip(gaussian, noise.tolist(), strict=True)], dtype=like.dtype)
+
+
+def log_normal(truth, mean, scale):
+    return -0.5 * ((truth - mean) / scale) ** 2 - math.log(scale) - 0.5 * math.log(2 * math.pi)
+
+
+def frame_likelihood(network, x, w, y):
+    mean = network.draw(torch.cat([w, y])[None])[0]
+    return sum(log_normal(a, b, float(network.observed)) for a, b in zip(x.tolist(), mean.tolist(), strict=True))
+
+
+def softplus(number):
+    return math.log1p(math.exp(number))
+
+
+def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
+    """(likelihood, first, random, length, haste) of one sequence (time, channel), event by event: eq. 8.2–8.7."""
+    codes = [network.look(frame) for frame in x]
+    heard = network.filter(torch.stack(codes)[None])[0][0]
+    first = softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))
+    y = drawn(first, noise_first, x)
+    w = network.content(sum(network.parts_of_content(codes[i]) for i in chosen))
+    end = len(x) - 1
+    likelihood, random, length, haste, t, event = frame_likelihood(network, x[0], w, y), 0.0, 0.0, 0.0, 0.0, 0
+    while t < end:
+        place = min(t + 1, end)
+        low = math.floor(place)
+        share = place - low
+        now = heard[low] if share == 0 else (1 - share) * heard[low] + share * heard[low + 1]
+        posterior = softplus_gaussian(network.delays.infer(torch.cat([now, y])))
+        random += divergence(posterior, softplus_gaussian(network.prior(y)))
+        z = drawn(posterior, noise_random[event], x)
+        slope = network.move(torch.cat([y, z])[None])[0]
+        delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
+        for frame in range(1, len(x)):
+            if t < frame <= t + delay:
+                likelihood += frame_likelihood(network, x[frame], w, y + (frame - t) * slope)
+        length += min(delay, end - t) * float(slope.norm())
+        haste += 1 / delay**power
+        y, t, event = y + delay * slope, t + delay, event + 1
+    return likelihood, divergence(first, [(0.0, 1.0)] * len(first)), random, length, haste
+
+
+def bound_with_drift(network, x, chosen, noise_drift, noise_first, noise_random):
+    """(likelihood, first, random, length) of one sequence whose content is a random walk."""
+    codes = [network.look(frame) for frame in x]
+    heard, slow = (part(torch.stack(codes)[None])[0][0] for part in (network.filter, network.drifting.filter))
+    first = softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))
+    y = drawn(first, noise_first, x)
+    w = network.content(sum(network.parts_of_content(codes[i]) for i in chosen))
+    likelihood, random, length = frame_likelihood(network, x[0], w, y), 0.0, 0.0
+    for t in range(1, len(x)):
+        posterior = softplus_gaussian(network.infer_random(heard[t]))
+        random += divergence(posterior, softplus_gaussian(network.prior(y)))
+        update = network.move(torch.cat([y, drawn(posterior, noise_random[t - 1], x)])[None])[0]
+        change = softplus_gaussian(network.drifting.infer(slow[t]))
+        random += divergence(change, [(0.0, 1.0)] * len(change))
+        w = w + network.drifting.deviation * drawn(change, noise_drift[t - 1], x)
+        y, length = y + update, length + float(update.norm())
+        likelihood += frame_likelihood(network, x[t], w, y)
+    return likelihood, divergence(first, [(0.0, 1.0)] * len(first)), random, length
+
+
+def exact_evidence(x, rows, observed):
+    """log p(x) of x = rows ξ + N(0, observed²), ξ ~ N(0, I), by the joint normal distribution of all numbers."""
+    cover = rows @ rows.T + observed**2 * torch.eye(len(rows), dtype=rows.dtype)
+    return float(torch.distributions.MultivariateNormal(torch.zeros_like(rows[:, 0]), cover).log_prob(x))
+
+
+def nearest_posterior(x, rows, observed):
+    """(means, deviations, gap): of independent normals the nearest to the posterior of ξ, and what the bound lacks."""
+    precision = torch.eye(rows.shape[1], dtype=rows.dtype) + rows.T @ rows / observed**2
+    mean = torch.linalg.solve(precision, rows.T @ x / observed**2)
+    gap = 0.5 * float(precision.diagonal().log().sum() - torch.logdet(precision))
+    return mean, precision.diagonal().rsqrt(), gap
