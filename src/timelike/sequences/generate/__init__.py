@@ -10,7 +10,8 @@ from ..._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from .clouds import Clouds as Clouds, densities as densities, eight_gaussians as eight_gaussians, letters as letters
-    from .digits import MovingDigits as MovingDigits, draw_digits as draw_digits, moving_digits as moving_digits
+    from .digits import MovingDigits as MovingDigits, moving_digits as moving_digits
+    from .drawing import draw_digits as draw_digits
     from .fields import Heat as Heat, Waves as Waves, heat as heat, waves as waves
     from .pendulums import Pendulum as Pendulum, pendulum as pendulum
     from .prototypes import Warped as Warped, warped as warped

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Draw = Callable[[int], Array]
 Redraw = Callable[[Array, Array], Array]
 
 
@@ -39,23 +40,37 @@ def bounced(start: Array, velocity: Array, limit: float, times: Array, redraw: R
         point, frame = np.nonzero(flying[:, None] & (times >= clock[:, None]) & (times <= after[:, None]))
         paths[point, frame] = position[point] + velocity[point] * (times[frame] - clock[point])[:, None]
         hit = wait <= until[:, None]
-        position = np.where(hit, wall, position + velocity * until[:, None]).clip(0, limit)
+        flown = np.where(np.isfinite(until), until, 0.0)[:, None]  # what rests arrives nowhere
+        position = np.where(hit, wall, position + velocity * flown).clip(0, limit)
         clock = after
         velocity = redraw(velocity, np.sign(velocity) * hit)
     return paths.clip(0, limit)
 
 
-def inwards(speed: tuple[float, float], rng: np.random.Generator) -> Redraw:
-    """A direction and a speed drawn anew, away from the wall that was hit."""
+def inwards(draw: Draw) -> Redraw:
+    """A velocity drawn anew, turned away from the wall that was hit."""
 
     def redraw(velocity: Array, wall: Array) -> Array:
-        new = random_velocities(len(velocity), speed, rng)
+        new = draw(len(velocity))
         return np.where(wall != 0, -wall * np.abs(new), new)
 
     return redraw
 
 
-def random_velocities(n: int, speed: tuple[float, float], rng: np.random.Generator) -> Array:
-    """Any direction, (n, 2)."""
-    turn = rng.uniform(0, 2 * np.pi, size=n)
-    return np.asarray(rng.uniform(*speed, size=(n, 1)) * np.stack([np.cos(turn), np.sin(turn)], axis=1))
+def any_direction(speed: tuple[float, float], rng: np.random.Generator) -> Draw:
+    """Velocities (n, 2) of any direction and of a speed between two."""
+
+    def draw(n: int) -> Array:
+        turn = rng.uniform(0, 2 * np.pi, size=n)
+        return np.asarray(rng.uniform(*speed, size=(n, 1)) * np.stack([np.cos(turn), np.sin(turn)], axis=1))
+
+    return draw
+
+
+def whole_steps(fastest: int, rng: np.random.Generator) -> Draw:
+    """Velocities (n, 2) of which each coordinate is any whole number up to `fastest`, forwards or backwards, or 0."""
+
+    def draw(n: int) -> Array:
+        return rng.integers(-fastest, fastest + 1, size=(n, 2)).astype(np.float64)
+
+    return draw

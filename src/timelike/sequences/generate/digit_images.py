@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,37 @@ _IDX_FILES = {"train": "train", "test": "t10k"}
 def digit_images(source: Any, split: str) -> tuple[NDArray[Any], NDArray[Any], float]:
     """Images (image, height, width), their labels, and the value that stands for white."""
     if source is None:
-        from sklearn.datasets import load_digits
-
-        known = load_digits()
-        return *_part(known.images, known.target, split), 16.0
+        return *_part(*_known(), split), 16.0
     if isinstance(source, str | Path):
-        path = Path(source)
-        images, labels = _from_folder(path, split) if path.is_dir() else _from_npz(path, split)
+        path = Path(source).absolute()
+        images, labels = _from_file(path, split, _stamp(path))
     else:
         images, labels = _part(*_given(source), split)
     _refuse_mismatch(images, labels)
     return images, labels, 255.0 if images.dtype.kind in "iu" else 1.0
+
+
+# Kept: a training that draws new videos for every batch asks for the same pictures some thousand times.
+
+
+@lru_cache(maxsize=1)
+def _known() -> tuple[NDArray[Any], NDArray[Any]]:
+    from sklearn.datasets import load_digits
+
+    known = load_digits()
+    return known.images, known.target
+
+
+@lru_cache(maxsize=2)  # a training and a test part
+def _from_file(path: Path, split: str, stamp: object) -> tuple[NDArray[Any], NDArray[Any]]:
+    return _from_folder(path, split) if path.is_dir() else _from_npz(path, split)
+
+
+def _stamp(path: Path) -> object:
+    """What changes when a file, or a file of a folder, does."""
+    files = sorted(path.glob("*-ubyte*")) if path.is_dir() else [path]
+    there = [(file.name, file.stat()) for file in files if file.is_file()]
+    return tuple((name, found.st_ino, found.st_mtime_ns, found.st_size) for name, found in there)
 
 
 def _refuse_mismatch(images: NDArray[Any], labels: NDArray[Any]) -> None:
@@ -104,6 +125,8 @@ def _unpacked(path: Path) -> bytes:
 def resized(images: NDArray[Any], size: int) -> NDArray[np.float64]:
     """Linear interpolation between the centres of pixels, (…, size, size)."""
     height, width = images.shape[-2:]
+    if height == width == size:
+        return np.asarray(images, np.float64)
     return np.asarray(_interpolation(height, size) @ images @ _interpolation(width, size).T)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import RandomState, generator, one_of, real, span, whole
+from ..arguments import RandomState, flag, generator, one_of, real, span, whole
 from ..container import Sequences
-from .bouncing import bounced, inwards, random_velocities, reflected
+from .bouncing import Array, any_direction, bounced, inwards, reflected, whole_steps
 from .digit_images import digit_images, resized
+from .drawing import brightness, draw_digits
 
 _MOST_BOUNCES = 100_000  # some seconds
+_MOST_IN_ORDERS = 5  # digits: a sixth would make 720 videos of each
+_FASTEST = 4 / 64  # of the frame, per frame: the authors' data have whole velocities up to 4 in frames of 64 pixels
 
 
 class MovingDigits(NamedTuple):
@@ -20,7 +24,7 @@ class MovingDigits(NamedTuple):
 
     `sequences` of frames (1, size, size); `positions` (n, time, digit, 2) the true row and column of every digit's
     upper left corner, in pixels; `labels` (n, digit) which digits they are; `images` (n, digit) which pictures of the
-    source; `patches` (n, digit, height, width) these pictures, so that `draw_digits` can draw them along other paths.
+    source; `patches` (n, digit, height, width) these pictures; `subpixel`, whether they were drawn between pixels.
     """
 
     sequences: Sequences
@@ -28,6 +32,34 @@ class MovingDigits(NamedTuple):
     labels: NDArray[Any]
     images: NDArray[np.int64]
     patches: NDArray[np.float32]
+    subpixel: bool = True
+
+    def swapped(self, dynamics_of: MovingDigits) -> NDArray[Any]:
+        """The truth of a content swap: frames (order, n, time, 1, size, size) of these digits on the paths of others.
+
+        Of several digits nobody can say which one should take which path, so there is a truth for each order, two for
+        two digits. The one that is closest to a forecast counts, chosen for every item and by the score in question
+        (Franceschi's thesis, 2022, C.4.3), which is what `score.best_of` does. There are as many frames as in
+        `dynamics_of`; those after the conditioning are what `model.swap` forecasts.
+
+        >>> one, other = (moving_digits(4, 15, size=32, random_state=seed) for seed in (0, 1))
+        >>> one.swapped(other)[:, :, 5:].shape
+        (2, 4, 10, 1, 32, 32)
+        """
+        if not isinstance(dynamics_of, MovingDigits):
+            raise TypeError(f"dynamics_of is a {type(dynamics_of).__name__}: expected what moving_digits gives")
+        n_digits, frame = self.patches.shape[1], self.sequences.shape[2:]
+        there = (len(dynamics_of.positions), dynamics_of.positions.shape[2], dynamics_of.sequences.shape[2:])
+        if there != (len(self.patches), n_digits, frame):
+            raise ValueError(
+                f"dynamics_of has {there[0]} videos of {there[1]} digits in frames {there[2]}: expected as many as "
+                f"here, {len(self.patches)} of {n_digits} in {frame}"
+            )
+        if n_digits > _MOST_IN_ORDERS:
+            raise ValueError(f"{n_digits} digits have too many orders: use draw_digits with the order you want")
+        rules: dict[str, Any] = {"size": frame[-1], "subpixel": dynamics_of.subpixel, "dtype": self.sequences.dtype}
+        orders = permutations(range(n_digits))
+        return np.stack([draw_digits(self.patches[:, order], dynamics_of.positions, **rules) for order in orders])
 
 
 def moving_digits(
@@ -37,11 +69,12 @@ def moving_digits(
     n_digits: int = 2,
     size: int = 64,
     digit_size: int | None = None,
-    speed: float | tuple[float, float] = (2.0, 5.0),
+    speed: float | tuple[float, float] | str = (2.0, 5.0),
     stochastic: bool = False,
     interval: float = 1.0,
     split: str = "train",
     digits: Any = None,
+    repeat: bool = True,
     subpixel: bool = True,
     dtype: Any = np.float32,
     random_state: RandomState = None,
@@ -56,14 +89,21 @@ def moving_digits(
     ----------
     size, digit_size : int
         Pixels of a frame and of a digit; a digit has 28/64 of the frame's size unless told.
-    speed : float or (low, high)
-        Pixels per unit of time; a frame is taken every `interval`.
+    speed : float, (low, high) or "integer"
+        Pixels per unit of time, in any direction; a frame is taken every `interval`. "integer" is the data of the
+        thesis, for rows beside its tables: digits start at whole pixels, the velocity along each axis is any whole
+        number from −4 to 4 (in other sizes than 64 up to size/16, rounded, at least 1), and so is a new one after a
+        bounce, turned inwards. Digits may thus stand still, glide along a wall, or be fast along the diagonals. They
+        fly between whole pixels too where bounces are random, exactly as otherwise, but are drawn at the nearest whole
+        ones, which are what `positions` holds.
     split : {"train", "test"}
         Which pictures are used: no picture is in both.
     digits : None, path or (images, labels)
         scikit-learn's digits (8 × 8, interpolated), a `.npz` with `X_train`, `y_train`, `X_test`, `y_test`, a folder
         with MNIST's four idx files, or arrays: integers up to 255 or numbers up to 1. Of the first and the last, the
         final fifth is for testing.
+    repeat : bool
+        Whether a picture may be drawn several times. Those of the thesis's test videos are not.
     subpixel : bool
         Draw between pixels by linear interpolation; `False` rounds positions, as Moving MNIST does.
     dtype : float32, float64 or uint8
@@ -74,99 +114,78 @@ def moving_digits(
     Sequences(2 sequences, length 5, frames (1, 32, 32), float32)
     >>> made.positions.shape, made.labels.shape
     ((2, 5, 2, 2), (2, 2))
+    >>> moving_digits(n=1, length=3, n_digits=1, speed="integer", random_state=1).positions[0, :, 0]
+    array([[18., 27.],
+           [22., 23.],
+           [26., 19.]])
     """
     n, length, n_digits = whole(n, "n", 1), whole(length, "length", 1), whole(n_digits, "n_digits", 1)
-    size, dtype = whole(size, "size", 8), _dtype(dtype)
+    size, dtype = whole(size, "size", 8), brightness(dtype)
     digit_size = max(1, round(size * 28 / 64)) if digit_size is None else whole(digit_size, "digit_size", 1)
     if digit_size >= size:
         raise ValueError(f"digit_size={digit_size}, size={size}: expected digits smaller than the frame")
-    speeds, interval = span(speed, "speed", above=0.0), real(interval, "interval", above=0.0)
+    speeds = None if isinstance(speed, str) and speed == "integer" else _speeds(speed)
+    interval, repeat = real(interval, "interval", above=0.0), flag(repeat, "repeat")
     source, names, white = digit_images(digits, one_of(split, "split", ("train", "test")))
     rng = generator(random_state)
-    images = rng.integers(len(source), size=(n, n_digits))
+    images = _chosen(len(source), n, n_digits, repeat, rng)
     patches = resized(source[images] / white, digit_size).clip(0, 1).astype(np.float32)
-    limit, times = float(size - digit_size), interval * np.arange(length, dtype=np.float64)
-    start = rng.uniform(0, limit, size=(n * n_digits, 2))
-    velocity = random_velocities(n * n_digits, speeds, rng)
-    if stochastic:
-        _refuse_many(speeds[1], interval, length, limit)
-        paths = bounced(start, velocity, limit, times, inwards(speeds, rng))
-    else:
-        paths = reflected(start, velocity, limit, times)
+    times = interval * np.arange(length, dtype=np.float64)
+    paths = _paths(n * n_digits, size - digit_size, speeds, _fastest(size), times, stochastic, rng)
     positions = paths.reshape(n, n_digits, length, 2).swapaxes(1, 2)
     frames = draw_digits(patches, positions, size=size, subpixel=subpixel, dtype=dtype)
-    return MovingDigits(Sequences(frames), positions, names[images], images, patches)
+    return MovingDigits(Sequences(frames), positions, names[images], images, patches, bool(subpixel))
 
 
-def _refuse_many(speed: float, interval: float, length: int, limit: float) -> None:
-    bounces = speed * interval * (length - 1) / limit
+def _speeds(speed: Any) -> tuple[float, float]:
+    if isinstance(speed, str):
+        raise ValueError(f"speed={speed!r}: expected a number, (low, high) or 'integer'")
+    return span(speed, "speed", above=0.0)
+
+
+def _fastest(size: int) -> int:
+    return max(1, round(_FASTEST * size))
+
+
+def _chosen(there: int, n: int, n_digits: int, repeat: bool, rng: np.random.Generator) -> NDArray[np.int64]:
+    if repeat:
+        return rng.integers(there, size=(n, n_digits))
+    if n * n_digits > there:
+        raise ValueError(
+            f"n={n} and n_digits={n_digits} need {n * n_digits} pictures of {there} with repeat=False: use fewer "
+            "videos, or repeat=True"
+        )
+    return rng.permutation(there)[: n * n_digits].reshape(n, n_digits)
+
+
+def _paths(
+    n: int,
+    limit: int,
+    speeds: tuple[float, float] | None,
+    fastest: int,
+    times: Array,
+    stochastic: bool,
+    rng: np.random.Generator,
+) -> Array:
+    """Upper left corners (n, time, 2); in whole numbers if no speeds are given."""
+    if speeds is None:
+        start, draw = rng.integers(limit + 1, size=(n, 2)).astype(np.float64), whole_steps(fastest, rng)
+    else:
+        start, draw = rng.uniform(0, limit, size=(n, 2)), any_direction(speeds, rng)
+    velocity = draw(n)
+    if stochastic:
+        _refuse_many(speeds[1] if speeds else fastest, times[-1], limit)
+        paths = bounced(start, velocity, limit, times, inwards(draw))
+    else:
+        paths = reflected(start, velocity, limit, times)
+    # nine digits first: halves that were computed from thirds are still rounded as halves are
+    return np.round(np.round(paths, 9)) if speeds is None else paths
+
+
+def _refuse_many(speed: float, duration: float, limit: float) -> None:
+    bounces = speed * duration / limit
     if bounces > _MOST_BOUNCES:
         raise ValueError(
-            f"speed={speed:g}, interval={interval:g} and length={length} make {bounces:.2g} bounces: expected at most "
-            f"{_MOST_BOUNCES} with stochastic=True"
+            f"speed={speed:g} for {duration:g} units of time makes {bounces:.2g} bounces: expected at most "
+            f"{_MOST_BOUNCES} with stochastic=True; use fewer frames, a shorter interval or a lower speed"
         )
-
-
-def _dtype(dtype: Any) -> np.dtype[Any]:
-    known = {name: np.dtype(name) for name in ("float32", "float64", "uint8")}
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = f"{dtype!r:.40}"
-    if name not in known:
-        raise ValueError(f"dtype={name}: expected float32, float64 or uint8")
-    return known[name]
-
-
-def draw_digits(
-    patches: Any, positions: Any, *, size: int = 64, subpixel: bool = True, dtype: Any = np.float32
-) -> NDArray[Any]:
-    """Frames (n, time, 1, size, size) of given pictures (n, digit, height, width) at positions (n, time, digit, 2).
-
-    With the pictures of one set and the positions of another it draws the truth of a content swap.
-
-    >>> draw_digits(np.ones((1, 1, 2, 2)), [[[[0.0, 0.5]]]], size=4)[0, 0, 0]
-    array([[0.5, 1. , 0.5, 0. ],
-           [0.5, 1. , 0.5, 0. ],
-           [0. , 0. , 0. , 0. ],
-           [0. , 0. , 0. , 0. ]], dtype=float32)
-    """
-    patches, positions = np.asarray(patches, np.float32), np.asarray(positions, np.float64)
-    size, kind = whole(size, "size", 1), _dtype(dtype)
-    if (
-        patches.ndim != 4
-        or positions.ndim != 4
-        or positions.shape != (len(patches), positions.shape[1], patches.shape[1], 2)
-    ):
-        raise ValueError(
-            f"patches {patches.shape} and positions {positions.shape}: expected (n, digit, height, width) and "
-            "(n, time, digit, 2)"
-        )
-    height, width = patches.shape[2:]
-    if not subpixel:
-        positions = np.round(positions)
-    if positions.size and (positions.min() < 0 or (positions.max((0, 1, 2)) > [size - height, size - width]).any()):
-        raise ValueError(
-            f"positions run from {positions.min()} to {positions.max()}: digits leave a frame of size {size}"
-        )
-    frames = np.empty((*positions.shape[:2], 1, size, size), kind)
-    for i in range(len(patches)):
-        canvas = _drawn(patches[i], positions[i], size)
-        frames[i, :, 0] = np.round(255 * canvas) if kind == np.uint8 else canvas
-    return frames
-
-
-def _drawn(patches: NDArray[np.float32], positions: NDArray[np.float64], size: int) -> NDArray[np.float32]:
-    """One video (time, size, size)."""
-    canvas = np.zeros((len(positions), size + 1, size + 1), np.float32)  # a row and a column for a share of nothing
-    corner = np.floor(positions).astype(np.int64)
-    share = (positions - corner).astype(np.float32)[..., None, None]
-    frame = np.arange(len(positions))[:, None, None]
-    for digit, patch in enumerate(patches):
-        rows = corner[:, digit, 0, None, None] + np.arange(patch.shape[0] + 1)[:, None]
-        columns = corner[:, digit, 1, None, None] + np.arange(patch.shape[1] + 1)
-        down, right = share[:, digit, 0], share[:, digit, 1]
-        tall = (1 - down) * np.pad(patch, ((0, 1), (0, 0))) + down * np.pad(patch, ((1, 0), (0, 0)))
-        wide = (1 - right) * np.pad(tall, ((0, 0), (0, 0), (0, 1))) + right * np.pad(tall, ((0, 0), (0, 0), (1, 0)))
-        canvas[frame, rows, columns] += wide
-    return np.minimum(canvas[:, :size, :size], 1)

@@ -1,30 +1,39 @@
-"""Pendulums that swing: the smallest system whose motion is not a sine."""
+"""Pendulums that swing, alone or pushed by a torque, seen as numbers or as pictures."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from ..arguments import RandomState, generator, one_of, real, span, whole
 from ..container import Sequences
 
+Array = NDArray[np.float64]
+
 _STEP = 0.02  # of the time constant √(l/g): the energy then drifts by a few 1e-8 in a hundred swings
+_DAMPED_STEP = 0.1  # of 1/damping, beyond which the steps themselves would swing
 _MOST_STEPS = 5e6  # some minutes
+_NAMES = {"state": ("angle", "velocity"), "position": ("x", "y"), "picture": None}
+_SPOT = 1 / 16  # of the picture: the bob's standard deviation
+_MARGIN = 3.0  # of them between the bob's centre and the border: 0.1 % of its light is lost at most
 
 
 class Pendulum(NamedTuple):
     """What `pendulum` made.
 
     `sequences` as observed; `states` (n, time, 2) the true angle and angular velocity; `rods` (n,) the lengths of the
-    rods; `energies` (n, time) per mass and squared rod length, ω²/2 + (g/l)(1 − cos θ), constant without damping.
+    rods; `energies` (n, time) per mass and squared rod length, ω²/2 + (g/l)(1 − cos θ), constant without damping and
+    torque; `torques` (n, time − 1) what pushed from each frame to the next.
     """
 
     sequences: Sequences
-    states: NDArray[np.float64]
-    rods: NDArray[np.float64]
-    energies: NDArray[np.float64]
+    states: Array
+    rods: Array
+    energies: Array
+    torques: Array
 
 
 def pendulum(
@@ -34,71 +43,143 @@ def pendulum(
     interval: float = 0.1,
     rod: float | tuple[float, float] = (0.5, 2.0),
     angle: float | tuple[float, float] = (0.5, 2.5),
+    velocity: float | tuple[float, float] = 0.0,
     gravity: float = 9.81,
     damping: float = 0.0,
+    torque: Any = 0.0,
     noise: float = 0.0,
     observe: str = "state",
+    size: int = 16,
     random_state: RandomState = None,
 ) -> Pendulum:
-    """Pendulums θ″ = −(g/l) sin θ − d·θ′ let go at rest from an angle (radians) drawn in ± `angle`.
+    """Pendulums θ″ = −(g/l) sin θ − d·θ′ + u/l² of mass 1, from an angle (radians) drawn in ± `angle`.
 
     A frame is taken every `interval` seconds; between frames the classical Runge–Kutta method of order 4 takes steps of
-    at most 0.02·√(l/g). `observe="state"` shows angle and angular velocity, `"position"` the coordinates of the bob.
+    at most 0.02·√(l/g), in which the fastest turns by about 0.02 at most. Seen as pictures, with a torque u that is not
+    shown, it is the problem of Karl, Soelch, Bayer & van der Smagt ("Deep variational Bayes filters", 2017), taken up
+    in Franceschi's thesis, 2022, B.5, which gives no numbers: how torque and noise are drawn and what a picture looks
+    like are ours, so an ELBO here stands beside table B.4 in kind only.
+
+    Parameters
+    ----------
+    velocity : float or (low, high)
+        Radians per second at the start, drawn in ± `velocity`; 0 lets go at rest.
+    torque : float or array that fits (n, length − 1)
+        Newton metres, the same from one frame to the next. A number: drawn uniformly in ± `torque` for each frame,
+        which makes the motion random. An array: these.
+    noise : float
+        Standard deviation of what is added to each number or pixel; a pixel may so fall below 0.
+    observe : {"state", "position", "picture"}
+        Angle and angular velocity; the coordinates of the bob; or frames (1, size, size) in which the bob is a round
+        spot exp(−r²/2s²), s = size/16, averaged over every pixel, on a circle around the middle of 5/16 of the picture
+        for the longest rod allowed, and below the middle when it hangs.
 
     >>> made = pendulum(n=2, length=50, random_state=0)
     >>> made.sequences.channel_names
     ('angle', 'velocity')
     >>> bool(np.ptp(made.energies, axis=1).max() < 1e-6)
     True
+    >>> torqued = {"rod": 1.0, "angle": (0.0, np.pi), "velocity": (0.0, 4.0), "damping": 0.5, "torque": 2.0}
+    >>> pendulum(n=500, length=15, **torqued, noise=0.1, observe="picture", random_state=0).sequences
+    Sequences(500 sequences, length 15, frames (1, 16, 16), float32)
     """
-    n, length = whole(n, "n", 1), whole(length, "length", 1)
+    n, length, size = whole(n, "n", 1), whole(length, "length", 1), whole(size, "size", 4)
     interval, gravity = real(interval, "interval", above=0.0), real(gravity, "gravity", above=0.0)
     damping, noise = real(damping, "damping", 0.0), real(noise, "noise", 0.0)
     rods_range, angle_range = span(rod, "rod", above=0.0), span(angle, "angle", 0.0)
+    velocity_range = span(velocity, "velocity", 0.0)
     if angle_range[1] > np.pi:
         raise ValueError(f"angle={angle}: expected at most pi, where the pendulum stands upright")
-    one_of(observe, "observe", ("state", "position"))
+    one_of(observe, "observe", tuple(_NAMES))
     rng = generator(random_state)
     rods = rng.uniform(*rods_range, size=n)
-    start = rng.uniform(*angle_range, size=n) * rng.choice([-1.0, 1.0], size=n)
-    pull = gravity / rods
-    _refuse_many(interval, pull.max(), length)
-    states = _swung(start, pull, damping, interval, length)
-    theta, omega = states[..., 0], states[..., 1]
-    energies = omega**2 / 2 + pull[:, None] * (1 - np.cos(theta))
-    seen = states if observe == "state" else rods[:, None, None] * np.stack([np.sin(theta), -np.cos(theta)], -1)
-    names = ("angle", "velocity") if observe == "state" else ("x", "y")
-    seen = seen + noise * rng.normal(size=seen.shape)
-    return Pendulum(Sequences(seen, channel_names=names), states, rods, energies)
+    start = np.zeros((2, n))
+    start[0] = _either_way(angle_range, n, rng)
+    if velocity_range[1]:
+        start[1] = _either_way(velocity_range, n, rng)
+    torques = _torques(torque, (n, length - 1), rng)
+    pull, push = gravity / rods, torques / rods[:, None] ** 2
+    substeps = _substeps(start[1], pull, push, damping, interval, length)
+    states = _swung(start, pull, push, damping, interval / substeps, substeps)
+    energies = states[..., 1] ** 2 / 2 + pull[:, None] * (1 - np.cos(states[..., 0]))
+    seen = _seen(states, rods, rods_range[1], observe, size)
+    seen = (seen + noise * rng.normal(size=seen.shape)).astype(np.float32 if observe == "picture" else np.float64)
+    return Pendulum(Sequences(seen, channel_names=_NAMES[observe]), states, rods, energies, torques)
 
 
-def _refuse_many(interval: float, pull: float, length: int) -> None:
-    steps = interval * np.sqrt(pull) / _STEP * (length - 1)
-    if steps > _MOST_STEPS:
+def _either_way(bounds: tuple[float, float], n: int, rng: np.random.Generator) -> Array:
+    return np.asarray(rng.uniform(*bounds, size=n) * rng.choice([-1.0, 1.0], size=n))
+
+
+def _torques(torque: Any, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    if np.ndim(torque) == 0:
+        most = real(torque, "torque", 0.0)
+        return rng.uniform(-most, most, size=shape) if most else np.zeros(shape)
+    given = np.asarray(torque)
+    if given.dtype.kind not in "iuf" or not np.isfinite(given).all():
+        raise ValueError(f"torque has dtype {given.dtype} or gaps: expected a number, or finite numbers")
+    try:
+        return np.broadcast_to(given, shape).astype(np.float64)
+    except ValueError:
         raise ValueError(
-            f"interval={interval:g} and length={length} take {steps:.2g} steps of {_STEP}·√(l/g): expected at most "
-            f"{_MOST_STEPS:.0g}; use a shorter interval, fewer frames or a longer rod"
+            f"torque has shape {given.shape}: expected a number or what fits (n, length - 1) = {shape}"
+        ) from None
+
+
+def _substeps(start: Array, pull: Array, push: Array, damping: float, interval: float, length: int) -> int:
+    """Steps between two frames, short enough for the fastest pendulum at its fastest."""
+    pushed = np.abs(np.cumsum(push, axis=1)).max(axis=1, initial=0.0) * interval
+    rate = np.hypot(np.sqrt(pull), np.abs(start) + pushed).max()  # radians per second
+    steps = interval * max(rate / _STEP, damping / _DAMPED_STEP)
+    if steps * (length - 1) > _MOST_STEPS:
+        raise ValueError(
+            f"interval={interval:g} and length={length} take {steps * (length - 1):.2g} steps of {_STEP}·√(l/g) or "
+            f"less: expected at most {_MOST_STEPS:.0g}; use a shorter interval, fewer frames, a longer rod or a "
+            "weaker torque"
         )
+    return int(np.ceil(steps))
 
 
-def _swung(
-    angle: NDArray[np.float64], pull: NDArray[np.float64], damping: float, interval: float, length: int
-) -> NDArray[np.float64]:
-    """Angles and velocities (n, length, 2), every pendulum at once."""
-    substeps = int(np.ceil(interval * np.sqrt(pull.max()) / _STEP))
-    h = interval / substeps
-    state = np.stack([angle, np.zeros_like(angle)])
-    states = np.empty((len(angle), length, 2))
+def _swung(start: Array, pull: Array, push: Array, damping: float, h: float, substeps: int) -> Array:
+    """Angles and velocities (n, time, 2), every pendulum at once."""
+    states = np.empty((len(pull), push.shape[1] + 1, 2))
+    states[:, 0] = start.T
+    theta, omega = start
+    for frame in range(1, states.shape[1]):
+        pushed = push[:, frame - 1]
 
-    def slope(s: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.stack([s[1], -pull * np.sin(s[0]) - damping * s[1]])
+        def rate(theta: Array, omega: Array, pushed: Array = pushed) -> Array:
+            return np.asarray(-pull * np.sin(theta) - damping * omega + pushed)
 
-    for frame in range(length):
-        states[:, frame] = state.T
-        for _ in range(substeps if frame < length - 1 else 0):
-            a = slope(state)
-            b = slope(state + h / 2 * a)
-            c = slope(state + h / 2 * b)
-            d = slope(state + h * c)
-            state = state + h / 6 * (a + 2 * b + 2 * c + d)
+        for _ in range(substeps):
+            a, a_rate = omega, rate(theta, omega)
+            b = omega + h / 2 * a_rate
+            b_rate = rate(theta + h / 2 * a, b)
+            c = omega + h / 2 * b_rate
+            c_rate = rate(theta + h / 2 * b, c)
+            d = omega + h * c_rate
+            d_rate = rate(theta + h * c, d)
+            theta = theta + h / 6 * (a + 2 * b + 2 * c + d)
+            omega = omega + h / 6 * (a_rate + 2 * b_rate + 2 * c_rate + d_rate)
+        states[:, frame, 0], states[:, frame, 1] = theta, omega
     return states
+
+
+def _seen(states: Array, rods: Array, longest: float, observe: str, size: int) -> Array:
+    if observe == "state":
+        return states
+    theta = states[..., 0]
+    if observe == "position":
+        return np.asarray(rods[:, None, None] * np.stack([np.sin(theta), -np.cos(theta)], -1))
+    pixels = (size / 2 - _MARGIN * _SPOT * size) * rods[:, None] / longest
+    return (
+        _light(pixels * np.cos(theta), size)[..., None, :, None]
+        * _light(pixels * np.sin(theta), size)[..., None, None, :]
+    )
+
+
+def _light(place: Array, size: int) -> Array:
+    """exp(−x²/2s²) around a place, counted from the middle in pixels, averaged over each of `size` pixels."""
+    spread = _SPOT * size
+    edges = np.arange(size + 1) - size / 2
+    return np.asarray(np.sqrt(2 * np.pi) * spread * np.diff(ndtr((edges - place[..., None]) / spread)))
