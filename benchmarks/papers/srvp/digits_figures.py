@@ -1,0 +1,32 @@
+"""The figure of the page about moving digits: PSNR at every step, with a bar where clips of the training end (4.4)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.papers.canvas import blank
+from benchmarks.papers.results import Rows, having
+from benchmarks.papers.srvp.digits_report import FIGURE, JUDGED, TITLES
+
+ENDS = 10  # steps after the past, in a clip of the training
+SHOWN = ("black", "persistence", "analog, k = 50", "ConvLSTM", "Separation", "SRVP")
+
+
+def draw(rows: Rows, folder: Path) -> None:
+    """One panel for each version with a network."""
+    versions = [name for name in TITLES if any(having(rows, dataset=name, method=one) for one in SHOWN[3:])]
+    if not versions:
+        return
+    figure, panels = blank(4.2 * len(versions), 3.2, len(versions))
+    for axes, version in zip(panels, versions, strict=True):
+        for method in SHOWN:
+            for row in having(rows, dataset=version, method=method, seed=0):
+                reading = JUDGED["stochastic" in version][0] if len(row["steps"]) > 1 else "forecast"
+                values = row["steps"][reading]["psnr"]
+                label = method if reading == "forecast" else f"{method}, {reading}"
+                axes.plot(range(1, len(values) + 1), values, label=label, linewidth=2 if method == "SRVP" else 1)
+        axes.axvline(ENDS, color="0.3", linewidth=3, alpha=0.4)
+        axes.set(title=TITLES[version], xlabel="frames ahead", ylabel="PSNR (dB)")
+    panels[-1].legend(frameon=False, fontsize=7)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / FIGURE)

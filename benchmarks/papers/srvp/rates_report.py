@@ -1,0 +1,117 @@
+"""The page about frame rates: scores by the step at test, frames at half steps, and what the thesis has found."""
+
+from __future__ import annotations
+
+from benchmarks.papers.markdown import table
+from benchmarks.papers.results import Found, Rows, having, told
+from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, took
+
+VERSIONS = {"one digit": "One digit", "two digits": "Two digits"}
+TRAINED = {"SRVP": "trained at Δt = 1", "SRVP, two substeps": "trained at Δt = 1/2"}
+PARTS = (1, 2, 3, 4, 5)
+HORIZON = "20"
+THESIS = {  # tables B.2 and B.3, KTH at 64 × 64: PSNR and SSIM by the step at test
+    "SRVP": [(29.77, 0.8681), (29.18, 0.8539), (29.05, 0.8509), (28.98, 0.8496), (28.95, 0.8490)],
+    "SRVP, two substeps": [(28.80, 0.8495), (29.69, 0.8697), (29.52, 0.8656), (29.43, 0.8633), (29.35, 0.8615)],
+}
+BAIR = [(18.95, 0.8139), (19.59, 0.8196), (19.49, 0.8201), (19.45, 0.8196), (19.46, 0.8197)]  # B.1, trained at 1/2
+
+
+def body(rows: Rows) -> str:
+    """The whole page."""
+    if not rows:
+        return "No row is finished yet."
+    return "\n\n".join([_intro(rows), *(_version(rows, name) for name in VERSIONS if having(rows, dataset=name))])
+
+
+def _intro(rows: Rows) -> str:
+    return f"""{told(rows)} The machine was shared.
+
+A step of SRVP is one of Euler's method, and can be divided when it is asked. Digits of MNIST in 32 × 32 with
+mirror-like bounces, 5 frames seen, scores of one sample over t+1…t+{HORIZON}, 200 clips of test pictures, 95 %
+intervals when these are drawn anew. The thesis has 64 × 64 videos of people (KTH, tables B.2 and B.3) and of a
+robot's arm (BAIR, table B.1), networks of some 200 000 and 1 500 000 steps on a GPU, and the best of 100 samples: its numbers say how much
+is lost by another step, not how much there is. In it a network trained at Δt = 1 loses by smaller steps, and one
+trained at 1/2 hardly does."""
+
+
+def _version(rows: Rows, version: str) -> str:
+    found = having(rows, dataset=version)
+    lines = [line for row in found for line in _lines(row)]
+    head = ["method", "Δt at test", *(f"{score.upper()} t+{HORIZON}" for score in SCORES), "the thesis's KTH"]
+    between = [line for row in found for line in _halves(row)]
+    return f"""## {VERSIONS[version]}
+
+{table([*head, "minutes", "processor", "steps"], lines)}
+
+{_finding(rows, version)}
+
+At half steps, against where the digits truly were:
+
+{table(["method", "frames", *(f"{score.upper()} t+{HORIZON}" for score in SCORES)], between)}
+
+{_drawn(rows, version)}""".rstrip()
+
+
+def _name(row: Found) -> str:
+    seed = f", seed {row['seed']}" if row["seed"] else ""
+    return (f"SRVP, {TRAINED[row['method']]}" if row["method"] in TRAINED else str(row["method"])) + seed
+
+
+def _lines(row: Found) -> list[list[str]]:
+    lines = []
+    for parts, scores in row["tested"].items():
+        known = THESIS.get(row["method"], [])
+        thesis = "{:.2f}, {:.4f}".format(*known[int(parts) - 1]) if known else "–"
+        step = "1" if parts == "1" else f"1/{parts}"
+        lines.append([_name(row), step if known else "–", *_numbers(scores), thesis, *took(row)])
+    return lines
+
+
+def _halves(row: Found) -> list[list[str]]:
+    return [[_name(row), "–" if how == "forecast" else how, *_numbers(one)] for how, one in row["between"].items()]
+
+
+def _numbers(scores: Found) -> list[str]:
+    return [number(scores[score][HORIZON], form) for score, form in SCORES.items()]
+
+
+def _finding(rows: Rows, version: str) -> str:
+    """What smaller steps cost, beside the thesis."""
+    said = []
+    for method, own in (("SRVP", "1"), ("SRVP, two substeps", "2")):
+        for row in having(rows, dataset=version, method=method, seed=0):
+            psnr = {parts: one["psnr"][HORIZON][0] for parts, one in row["tested"].items()}
+            known = THESIS[method]
+            lost = psnr[own] - psnr["4"]
+            theirs = known[int(own) - 1][0] - known[3][0]
+            said.append(f"{TRAINED[method]}, Δt = 1/4 loses {lost:.2f} dB here and {theirs:.2f} dB in the thesis (KTH)")
+    if len(said) < 2:
+        return f"{said[0][0].upper()}{said[0][1:]}." if said else ""
+    losses = [
+        row["tested"][own]["psnr"][HORIZON][0] - row["tested"]["4"]["psnr"][HORIZON][0]
+        for method, own in (("SRVP", "1"), ("SRVP, two substeps", "2"))
+        for row in having(rows, dataset=version, method=method, seed=0)
+    ]
+    holds = losses[1] < losses[0]
+    verdict = (
+        "as in the thesis, smaller steps in training make it lose less"
+        if holds
+        else ("smaller steps in training do **not** make it lose less, which contradicts the thesis")
+    )
+    return f"{said[0][0].upper()}{said[0][1:]}; {said[1]}: {verdict}."
+
+
+def _drawn(rows: Rows, version: str) -> str:
+    said = []
+    for method in TRAINED:
+        for row in having(rows, dataset=version, method=method, seed=0):
+            drawn, faded = (
+                row["between"][how]["psnr"][HORIZON][0] for how in ("drawn at half steps", "mean of both neighbours")
+            )
+            how = "better" if drawn > faded else "**worse**"
+            said.append(
+                f"{_name(row)}: frames drawn at half steps are {how} than the mean of their neighbours "
+                f"({drawn:.2f} and {faded:.2f} dB)"
+            )
+    return "\n".join(f"- {one}" for one in said)

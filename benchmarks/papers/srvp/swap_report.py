@@ -1,0 +1,89 @@
+"""The page about swaps: table 5.2's columns beside the thesis's, and which of its differences are found."""
+
+from __future__ import annotations
+
+from benchmarks.papers.markdown import table
+from benchmarks.papers.results import Found, Rows, having, told
+from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, took
+
+HORIZONS = (10, 95)
+Four = tuple[float, float, float, float]
+THESIS: dict[str, tuple[Four, Four | None]] = {  # PSNR and SSIM at t+10, at t+95; of predictions, and of swaps
+    "SRVP": ((22.55, 0.9201, 18.25, 0.8300), (17.81, 0.8193, 16.17, 0.7736)),
+    "Separation": ((21.70, 0.9088, 17.50, 0.7990), (18.42, 0.8368, 16.50, 0.7713)),
+    "Separation, without w": ((20.46, 0.8867, 14.95, 0.6707), None),
+    "Separation, without autoencoding": ((21.61, 0.9058, 16.58, 0.7611), (18.21, 0.8309, 15.79, 0.7399)),
+    "Separation, without invariance": ((15.99, 0.6900, 12.31, 0.5702), (13.73, 0.5476, 12.07, 0.5556)),
+    "Separation, without smallness": ((15.63, 0.7369, 14.02, 0.7253), (14.91, 0.7154, 13.95, 0.7234)),
+    "Separation, GRU": ((21.66, 0.9088, 15.45, 0.4888), (17.70, 0.8178, 14.77, 0.4718)),
+}
+PARTS = {"prediction": "Predictions", "swap": "Swaps"}
+
+
+def body(rows: Rows) -> str:
+    """The whole page."""
+    if not rows:
+        return "No row is finished yet."
+    parts = [_part(rows, part) for part in PARTS if any(part in row for row in rows.values())]
+    return "\n\n".join([_intro(rows), *parts, _findings(rows)]).rstrip()
+
+
+def _intro(rows: Rows) -> str:
+    return f"""{told(rows)} The machine was shared.
+
+Two digits of MNIST with mirror-like bounces in 32 × 32 (the thesis: 64 × 64, networks of four times the filters,
+1 250 000 steps of Separation and 900 000 of SRVP on a GPU), 5 frames seen, clips of 15 frames in training, each network
+in one thread for the minutes in the table. 200 clips of test pictures; "t+10" and "t+95" are means over t+1…t+10 and
+t+1…t+95, of one sample. A swap has the content of one clip and the motion of another; its truth is drawn, once for
+either way in which two digits can take two paths, and the nearer one counts, as in the thesis. What learns nothing goes
+on from the clip that moves. Brackets: 95 % intervals when clips are drawn anew."""
+
+
+def _part(rows: Rows, part: str) -> str:
+    columns = [(score, h) for h in _horizons(rows, part) for score in SCORES]
+    head = [
+        "method",
+        *(f"{score.upper()} t+{h}" for score, h in columns),
+        "the thesis",
+        "minutes",
+        "processor",
+        "steps",
+    ]
+    lines = [_line(row, part, columns) for row in rows.values() if part in row]
+    return f"## {PARTS[part]}\n\n{table(head, lines)}"
+
+
+def _horizons(rows: Rows, part: str) -> list[str]:
+    return sorted({h for row in rows.values() if part in row for h in row[part]["psnr"]}, key=int)
+
+
+def _line(row: Found, part: str, columns: list[tuple[str, str]]) -> list[str]:
+    numbers = [number(row[part][score].get(h), SCORES[score]) for score, h in columns]
+    known = THESIS.get(row["method"], (None, None))[list(PARTS).index(part)]
+    thesis = "–" if known is None else "{:.2f}, {:.4f} · {:.2f}, {:.4f}".format(*known)
+    seed = f", seed {row['seed']}" if row["seed"] else ""
+    return [row["method"] + seed, *numbers, thesis, *took(row)]
+
+
+def _findings(rows: Rows) -> str:
+    """The thesis's differences to Separation, here, of seed 0."""
+    said = [one for part in PARTS for name in THESIS if (one := _difference(rows, part, name))]
+    if not said:
+        return ""
+    return "\n".join(
+        ["## Beside the thesis", "", "PSNR at the longest horizon, whole Separation minus another:", "", *said]
+    )
+
+
+def _difference(rows: Rows, part: str, name: str) -> str:
+    place = list(PARTS).index(part)
+    known, base = THESIS[name][place], THESIS["Separation"][place]
+    pair = [having(rows, method=one, seed=0) for one in ("Separation", name)]
+    if name == "Separation" or known is None or base is None or not all(one and part in one[0] for one in pair):
+        return ""
+    longest = _horizons(rows, part)[-1]
+    ours, other = (one[0][part]["psnr"][longest] for one in pair)
+    here, there = ours[0] - other[0], base[2] - known[2]
+    apart = "" if ours[1] > other[2] or other[1] > ours[2] else " (intervals overlap)"
+    verdict = "as in the thesis" if (here > 0) == (there > 0) else "which **contradicts** the thesis"
+    return f"- {part}, {name}: {here:+.2f} dB{apart}, {there:+.2f} dB in the thesis: {verdict}."

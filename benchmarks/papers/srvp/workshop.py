@@ -1,0 +1,78 @@
+"""What the tables about digits have in common: rows of a version, a method and a seed, and how each is worked out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, ClassVar
+
+import numpy as np
+from benchmarks.papers.results import Found, Trial
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.srvp import methods
+from benchmarks.papers.srvp.clips import DRAWN, FILE, TESTED, Clips, Part, asked, library, source
+from benchmarks.papers.srvp.judging import judged
+
+FEW = 4  # clips that are asked about where a program only shows that it runs
+Horizons = tuple[int, ...]
+
+
+class DigitsProgram(Program[Trial]):
+    """Baselines and networks on one version of the digits."""
+
+    paper, holds, seeds = "srvp", FILE, 1
+    usual_minutes: ClassVar[float]
+    after: ClassVar[float] = 60.0  # seconds that a network answers after its training
+
+    @classmethod
+    def options(cls, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--minutes", type=float, default=cls.usual_minutes, help="of the training of a network, by the clock"
+        )
+
+    def lacks(self, row: Trial) -> str:
+        return "" if (self.data / FILE).exists() else f"{self.data / FILE} is missing"
+
+    def seconds(self, row: Trial) -> float:
+        if row.method in methods.BASELINES:
+            return 60.0 if row.method in methods.REACHES else 15.0
+        return 60.0 * float(self.given.minutes) + self.after
+
+    def kind(self, row: Trial) -> str:
+        return row.method
+
+    def asked(self, version: str, horizon: int, part: Part = "test", frames_per_step: int = 1) -> Clips:
+        """The clips that are asked about."""
+        return asked(self.data, version, horizon, FEW if self.quick else TESTED, part, frames_per_step)
+
+    def trained(
+        self, row: Trial, setting: str | None = None, minutes: float | None = None, part: Part = "train"
+    ) -> tuple[Any, Found]:
+        """The network of a row, and what its training took."""
+        kind, options = methods.network(row.method, setting)
+        given = float(self.given.minutes if minutes is None else minutes)
+        clips = source(self.data, row.dataset, part, 64 if self.quick else DRAWN)
+        folder = self.scratch / part / row.dataset
+        model, took = methods.trained(kind, options, clips, given, row.seed, folder, self.quick)
+        return model, {"minutes": 0.0 if self.quick else given, **took}
+
+    def simple(self, row: Trial, horizons: Horizons) -> Found:
+        """The scores of what learns nothing, as far as it reaches."""
+        some = tuple(h for h in horizons if h <= methods.REACHES.get(row.method, max(horizons)))
+        test = self.asked(row.dataset, max(horizons))
+        futures = self.continued(row, test, some[-1])
+        return judged(lambda rows: futures[None, rows], test.truth[:, : some[-1]], some)
+
+    def continued(self, row: Trial, test: Clips, horizon: int) -> Any:
+        """Frames (clip, horizon, *frame) by what learns nothing."""
+        if row.method == "black":
+            return np.zeros_like(test.truth[:, :horizon])
+        known = library(self.data, row.dataset, 200 if self.quick else methods.LIBRARY, max(methods.REACHES.values()))
+        return np.asarray(methods.baseline(row.method).fit(known).predict(test.past, horizon).mean)
+
+    def of_network(self, row: Trial, model: Any, test: Clips, horizons: Horizons, n_samples: int) -> Found:
+        """The scores of a network's futures."""
+
+        def draw(rows: slice) -> Any:
+            return methods.futures(model, test.past[rows], horizons[-1], n_samples, row.seed)
+
+        return judged(draw, test.truth, horizons)
