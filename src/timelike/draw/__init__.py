@@ -10,10 +10,12 @@ if TYPE_CHECKING:  # the public names, a line each
         comparisons as comparisons,
         curves as curves,
         decisions as decisions,
+        films as films,
         forecasts as forecasts,
         html as html,
         maps as maps,
         moving as moving,
+        pictures as pictures,
         signals as signals,
     )
 

@@ -21,7 +21,7 @@ _PIXELS = 600  # a cost image need not be finer than this
 _FRAMES = 10  # in a strip
 _WIDEST = 11.0  # inches that the frames of a row take together
 _PAST = 3  # of which at most so many are of the past
-_MASKED = "#9a9a9a"
+MASKED = "#9a9a9a"
 
 
 def cost_image(axes: Axes, x: NDArray[Any], y: NDArray[Any]) -> None:
@@ -72,14 +72,14 @@ def field(
     low, high = limits if limits is not None else spread([values], difference=difference)
     image = axes.imshow(
         np.asarray(values, np.float64),
-        cmap=colormaps[PALETTES[difference]].with_extremes(bad=_MASKED),
+        cmap=colormaps[PALETTES[difference]].with_extremes(bad=MASKED),
         vmin=low,
         vmax=high,
         origin="lower" if upwards else "upper",
         interpolation="nearest",
     )
     axes.set(xticks=[], yticks=[])
-    axes.spines[:].set(linewidth=0.5, color=_MASKED)
+    axes.spines[:].set(linewidth=0.5, color=MASKED)
     if bar:
         color_bar([axes], image, unit)
     return image
@@ -118,7 +118,7 @@ def strips(
     shape = _checked(rows, past)
     before = np.zeros((0, *shape[1:])) if past is None else np.asarray(past)[-_PAST:]
     leader = next((name for name in rows if name != DIFFERENCE), None)
-    steps = _steps(shape[0], _FRAMES - len(before), every)
+    steps = chosen_steps(shape[0], _FRAMES - len(before), every)
     n_columns = len(before) + len(steps)
     width, height = _panel(shape[1:], 0.95, most=max(_WIDEST / n_columns, 0.5))
     size = (n_columns * width + 1.9, len(rows) * height + 0.45)
@@ -164,8 +164,8 @@ def _checked(rows: Mapping[str, NDArray[Any]], past: NDArray[Any] | None) -> tup
     return first
 
 
-def _steps(length: int, most: int, every: int | None) -> NDArray[np.int64]:
-    """Positions of the frames that are shown."""
+def chosen_steps(length: int, most: int, every: int | None) -> NDArray[np.int64]:
+    """Positions of the frames that are shown: at most so many, evenly, or `every` so many."""
     if every is not None:
         if every < 1 or every > length:
             raise ValueError(f"every={every}: expected 1 to {length}, the number of frames")
@@ -196,9 +196,13 @@ def spread(fields: Sequence[NDArray[Any]], *, difference: bool = False) -> tuple
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
-def offset(step: int) -> str:
-    """How a step is called that far after the last one that is known: t−1, t, t+1."""
-    return "t" if step == 0 else f"t+{step}" if step > 0 else f"t−{-step}"
+def offset(step: float) -> str:
+    """How a step is called that far after the last one that is known.
+
+    >>> offset(-1), offset(0), offset(2), offset(0.5)
+    ('t−1', 't', 't+2', 't+0.5')
+    """
+    return "t" if step == 0 else f"t+{step:.3g}" if step > 0 else f"t−{-step:.3g}"
 
 
 def color_bar(panels: Sequence[Axes], image: AxesImage, unit: str) -> None:

@@ -41,10 +41,10 @@ def animation(
     With a `truth` (step, height, width) it moves at the left, and what the future is more than it at the right. The
     frame is grey in the past and has a colour in the future. The file appears whole or not at all.
     """
-    target = _target(path, rate)
+    target = file_for(path, rate)
     panels = _panels(np.asarray(past), np.asarray(future), None if truth is None else np.asarray(truth))
     figure, draw = _stage(panels, len(past))
-    _write(figure, range(len(past) + len(future)), draw, target, rate)
+    write(figure, range(len(past) + len(future)), draw, target, rate)
     return target
 
 
@@ -61,7 +61,7 @@ def growing(
     A future of more than 200 steps grows by several at a time; of a long past the end is shown. The file appears whole
     or not at all.
     """
-    target = _target(path, rate)
+    target = file_for(path, rate)
     past, future = np.asarray(past, np.float64), np.asarray(future, np.float64)
     known = None if truth is None else np.asarray(truth, np.float64)
     if past.ndim != 1 or future.ndim != 1 or not len(future):
@@ -70,7 +70,7 @@ def growing(
     past = past[-_LONG * len(future) :]
     figure, draw = _lines(past, future, known)
     shown = np.unique(np.linspace(0, len(future), min(len(future), _PICTURES) + 1).round().astype(int))
-    _write(figure, shown.tolist(), draw, target, rate)
+    write(figure, shown.tolist(), draw, target, rate)
     return target
 
 
@@ -152,7 +152,7 @@ def _lines(
     return figure, draw
 
 
-def _target(path: str | Path, rate: float) -> Path:
+def file_for(path: str | Path, rate: float) -> Path:
     """Where the picture goes, if it can go there."""
     target = Path(path).expanduser()
     if target.suffix.lower() not in _ENDINGS:
@@ -175,14 +175,27 @@ def _refuse_without_ffmpeg(target: Path) -> None:
         )
 
 
-def _write(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], target: Path, rate: float) -> None:
-    """Draw step after step into a file that takes its place at the end."""
+def write(
+    figure: Figure,
+    steps: Sequence[int],
+    draw: Callable[[int], None],
+    target: Path,
+    rate: float,
+    colors: NDArray[Any] | None = None,
+) -> None:
+    """Draw step after step into a file that takes its place at the end; a .gif has these `colors` (n, 3) and no others.
+
+    They are from 0 to 1, at most 256, and those of fields and lines unless given.
+    """
     draw(steps[-1])
     figure.dpi = _RESOLUTION
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # laid out once: nothing jumps when a heading gets longer
     with _replacing(target) as temporary:
-        (_write_gif if target.suffix.lower() == ".gif" else _write_mp4)(figure, steps, draw, temporary, rate)
+        if target.suffix.lower() == ".gif":
+            _write_gif(figure, steps, draw, temporary, rate, _field_colors() if colors is None else colors)
+        else:
+            _write_mp4(figure, steps, draw, temporary, rate)
 
 
 def _write_mp4(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
@@ -200,38 +213,62 @@ def _write_mp4(figure: Figure, steps: Sequence[int], draw: Callable[[int], None]
         ) from error
 
 
-def _write_gif(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
+def _write_gif(
+    figure: Figure,
+    steps: Sequence[int],
+    draw: Callable[[int], None],
+    path: Path,
+    rate: float,
+    colors: NDArray[Any],
+) -> None:
     """By Pillow, which comes with matplotlib, and with one palette: with one for each frame, colours would waver."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
 
-    canvas, palette = FigureCanvasAgg(figure), _palette()
+    canvas, painted = FigureCanvasAgg(figure), _palette(colors)
 
     def pictures() -> Iterator[Image.Image]:
         for step in steps:
             draw(step)
             canvas.draw()  # type: ignore[no-untyped-call]
-            picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
-            yield picture.quantize(palette=palette, dither=Image.Dither.NONE)
+            yield painted(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
 
     drawn = pictures()
     first, pause = next(drawn), max(round(1000 / rate), _SHORTEST)
     first.save(path, save_all=True, append_images=drawn, duration=pause, loop=0, optimize=False)
 
 
-def _palette() -> Image.Image:
-    """The colours of fields and of differences, greys, and every line's colour as it fades into white."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_rgb
+def _palette(colors: NDArray[Any]) -> Callable[[NDArray[Any]], Image.Image]:
+    """What paints pixels (height, width, 3) in the nearest of these colours: Pillow's own nearest is a rough one."""
     from PIL import Image
+    from scipy.spatial import cKDTree
 
-    greys = np.linspace([0.0] * 3, [1.0] * 3, 20)
-    lines = [np.linspace(to_rgb(color), [1.0] * 3, 10)[:-1] for color in COLORS]
-    maps = [colormaps[name](np.linspace(0, 1, 86))[:, :3] for name in PALETTES]
-    colors = np.concatenate([greys, *lines, *maps])
-    palette = Image.new("P", (1, 1))
-    palette.putpalette((255 * colors).round().astype(np.uint8).ravel().tolist())
-    return palette
+    numbers = (255 * colors).round().astype(np.uint8)
+    tree = cKDTree(numbers.astype(np.float64))
+
+    def painted(pixels: NDArray[Any]) -> Image.Image:
+        packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+        met, where = np.unique(packed, return_inverse=True)
+        nearest = np.asarray(tree.query(np.stack([met >> 16, met >> 8 & 255, met & 255], axis=1))[1])
+        picture = Image.fromarray(nearest[where].reshape(packed.shape).astype(np.uint8))
+        picture.putpalette(numbers.ravel().tolist())
+        return picture
+
+    return painted
+
+
+def _field_colors() -> NDArray[Any]:
+    """The colours of fields and of differences, and those of lines and words."""
+    from matplotlib import colormaps
+
+    return np.concatenate([line_colors(), *(colormaps[name](np.linspace(0, 1, 86))[:, :3] for name in PALETTES)])
+
+
+def line_colors(n_greys: int = 20, n_shades: int = 9) -> NDArray[Any]:
+    """Greys, and every line's colour as it fades into white."""
+    from matplotlib.colors import to_rgb
+
+    greys = np.linspace([0.0] * 3, [1.0] * 3, n_greys)
+    return np.concatenate([greys, *(np.linspace(to_rgb(color), [1.0] * 3, n_shades + 1)[:-1] for color in COLORS)])
 
 
 @contextmanager

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .baselines.ridge import Ridge as Ridge
     from .baselines.seasonal import SeasonalNaive as SeasonalNaive
     from .calibration import Calibration as Calibration
+    from .exhibits import Passage as Passage, Swaps as Swaps, passage as passage, swaps as swaps
     from .result import Forecast as Forecast
     from .separation.estimator import Separation as Separation
     from .separation.network import SeparationNetwork as SeparationNetwork
@@ -38,11 +39,15 @@ if not TYPE_CHECKING:
             "Forecast",
             "Forecaster",
             "Mean",
+            "Passage",
             "Persistence",
             "Ridge",
             "SRVPNetwork",
             "SeasonalNaive",
             "SeparationNetwork",
+            "Swaps",
             "backtest",
+            "passage",
+            "swaps",
         ),
     )

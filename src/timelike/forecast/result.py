@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,10 +111,11 @@ class Forecast:
     def plot(self, item: int = 0, *, channel: int = 0, level: float | None = 0.8, truth: Any = None) -> Figure:
         """The end of a past and its future: lines with an interval for numbers, a strip of pictures for images.
 
-        `truth` (step, *frame), what really came, is drawn beside it. `level=None` draws no interval, and so does a
-        forecast that has none.
+        `truth` (step, *frame), what really came, or that of all items, is drawn beside it. `level=None` draws no
+        interval, and so does a forecast that has none.
         """
-        item, known = self._item(item), self._truth(truth, channel)
+        item = self._item(item)
+        known = self._truth(truth, channel, item)
         if len(self.samples.shape) > 4:
             from ..draw.maps import strips
 
@@ -140,20 +142,66 @@ class Forecast:
         """A moving picture of the past and the future, a `.gif` or `.mp4`; the file appears whole or not at all."""
         from ..draw.moving import animation, growing
 
-        item, known = self._item(item), self._truth(truth, channel)
+        item = self._item(item)
+        known = self._truth(truth, channel, item)
         past, future = self.past[item][:, channel], self.mean[item][:, channel]
         if len(self.samples.shape) > 4:
             return animation(past, future, path, truth=known, rate=rate)
         return growing(past, future, path, truth=known, rate=rate)
 
-    def _truth(self, truth: Any, channel: int) -> NDArray[Any] | None:
+    def strip(
+        self,
+        item: int = 0,
+        *,
+        truth: Any = None,
+        score: str | Callable[..., Any] = "psnr",
+        higher: bool | None = None,
+        beside: Mapping[str, Forecast] | None = None,
+        value_range: float = 1.0,
+        channel: int | None = None,
+        every: int | None = None,
+    ) -> Figure:
+        """The futures of one past as pictures over time: truth, best and worst sample, frames in between marked.
+
+        For pictures, grey or of three colours, from 0 to `value_range`; fields are drawn by `plot`. With a `truth`, of
+        the item or of all, at whole steps, best and worst are by the mean of this `score` over all steps (see
+        `score.best_of`); without one the first samples are shown. `beside` has other forecasts of the same pasts, of
+        which the best is shown too. `film` is the same, moving.
+        """
+        from ..draw import pictures
+        from .screening import rows_of
+
+        rows, past = rows_of(self, self._item(item), truth, (score, higher), beside or {}, value_range, channel)
+        return pictures.strip(rows, past=past, between=self.frames_per_step, every=every)
+
+    def film(
+        self,
+        path: str | Path,
+        item: int = 0,
+        *,
+        truth: Any = None,
+        score: str | Callable[..., Any] = "psnr",
+        higher: bool | None = None,
+        beside: Mapping[str, Forecast] | None = None,
+        value_range: float = 1.0,
+        channel: int | None = None,
+        rate: float = 8,
+    ) -> Path:
+        """What `strip` shows, as videos side by side in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        from ..draw import films
+        from .screening import rows_of
+
+        rows, past = rows_of(self, self._item(item), truth, (score, higher), beside or {}, value_range, channel)
+        return films.strip(rows, path, past=past, between=self.frames_per_step, rate=rate)
+
+    def _truth(self, truth: Any, channel: int, item: int) -> NDArray[Any] | None:
         """One channel of what really came, (step, …)."""
         n_steps, *frame = self.samples.shape[2:]
         if not -frame[0] <= whole(channel, "channel") < frame[0]:
             raise IndexError(f"channel={channel}: there are {frame[0]} channels")
         if truth is None:
             return None
-        found = np.asarray(truth)
+        found = np.asarray(truth[item] if np.ndim(truth) > 1 + len(frame) else truth)
         if found.shape != (n_steps, *frame):
             raise ValueError(f"truth has shape {found.shape}: expected {(n_steps, *frame)}, as the forecast of an item")
         return np.asarray(found[:, channel])

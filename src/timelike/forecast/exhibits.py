@@ -1,0 +1,166 @@
+"""What models of pictures can do, to be looked at: contents with other motions, and what lies between two videos."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..score.futures import read_truth
+from ..sequences import Sequences
+from ..sequences.arguments import RandomState, generator
+from ..sequences.container import as_sequences
+from .screening import cut_off, pictures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SHOWN = 3  # steps of every motion in a grid
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Swaps:
+    """Futures with the contents of some pasts and the motions of others: see `swaps`.
+
+    `futures` (content, motion, step, *frame) are they, `contents` and `motions` the pasts, `truth` (motion, step,
+    *frame) what came after the motions, or what the model says would come.
+    """
+
+    contents: Sequences
+    motions: Sequences
+    futures: NDArray[Any]
+    truth: NDArray[Any]
+
+    def __repr__(self) -> str:
+        n, m, length = self.futures.shape[:3]
+        return f"Swaps({n} contents × {m} motions, {length} steps, frames {self.futures.shape[3:]})"
+
+    def plot(self, *, at: Sequence[int] | None = None, value_range: float = 1.0, channel: int | None = None) -> Figure:
+        """Contents at the left, motions above, and the futures that have both, `at` some steps (the first is 1)."""
+        from ..draw import pictures as drawn
+
+        length = self.futures.shape[2]
+        steps = (
+            np.unique(np.linspace(1, length, min(_SHOWN, length)).round()).astype(int).tolist() if at is None else at
+        )
+        return drawn.swaps(*self._drawn(value_range, channel), at=steps)
+
+    def animate(
+        self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
+    ) -> Path:
+        """The same, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        from ..draw import films
+
+        return films.swaps(*self._drawn(value_range, channel), path, rate=rate)
+
+    def _drawn(self, value_range: float, channel: int | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        stills = np.stack([pictures(one[-1:], value_range, channel, "contents")[0] for one in self.contents])
+        above = np.stack([cut_off(one, value_range, channel) for one in self.truth])
+        inside = np.stack([[cut_off(one, value_range, channel) for one in row] for row in self.futures])
+        return stills, above, inside
+
+
+def swaps(
+    model: Any, contents: Any, motions: Any, horizon: int, *, truth: Any = None, random_state: RandomState = None
+) -> Swaps:
+    """Every content of some pasts with every motion of others, as a grid: fig. 4.9 of Franceschi's thesis.
+
+    A motion is drawn once: a column of the grid differs by its contents alone.
+
+    Parameters
+    ----------
+    model : fitted SRVP or Separation
+    contents, motions : sequences
+        Pasts, as `model.predict` takes them.
+    horizon : int
+    truth : array (motion, step, *frame) or Sequences, optional
+        What came after the motions. Without it, what the model says would come with their own contents.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
+    >>> model = tl.Separation(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
+    >>> tl.forecast.swaps(model, X[:2], X[2:5], horizon=4)
+    Swaps(2 contents × 3 motions, 4 steps, frames (1, 16, 16))
+    """
+    looks, moves = (
+        given if isinstance(given, Sequences) else as_sequences(given, name)
+        for given, name in ((contents, "contents"), (motions, "motions"))
+    )
+    seed = int(generator(random_state).integers(2**31))
+    rows = [
+        model.swap(looks[np.full(len(moves), i)], moves, horizon, random_state=seed).samples[0]
+        for i in range(len(looks))
+    ]
+    futures = np.stack(rows)
+    if truth is None:
+        above = model.predict(moves, horizon, random_state=seed).samples[0]
+    else:
+        above = read_truth(truth)[:, : futures.shape[2]]
+        if above.shape != futures.shape[1:]:
+            raise ValueError(f"truth has shape {above.shape}: expected {futures.shape[1:]}, a future of each motion")
+    return Swaps(contents=looks, motions=moves, futures=futures, truth=above)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Passage:
+    """Sequences that lead from one to another: see `passage`. `sequences` are they, `ends` the two."""
+
+    sequences: Sequences
+    ends: Sequences
+
+    def __repr__(self) -> str:
+        length, frame = self.sequences.lengths[0], self.sequences.frame
+        return f"Passage({len(self.sequences)} sequences of {length} steps, frames {frame})"
+
+    def plot(self, *, value_range: float = 1.0, channel: int | None = None) -> Figure:
+        """Every sequence as one picture with the path of what moves in it, from a at the left to b at the right."""
+        from ..draw import pictures as drawn
+
+        return drawn.trails(self._named(value_range, channel))
+
+    def animate(
+        self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
+    ) -> Path:
+        """All sequences side by side, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        from ..draw import films
+
+        return films.side_by_side(self._named(value_range, channel), path, rate=rate)
+
+    def _named(self, value_range: float, channel: int | None) -> dict[str, NDArray[Any]]:
+        count = len(self.sequences)
+        middle = [f"{100 * i / (count - 1):.0f} %" for i in range(1, count - 1)]
+        names = ["a", "a redrawn", *middle, "b redrawn", "b"]
+        first, last = (pictures(end, value_range, channel, name) for end, name in zip(self.ends, "ab", strict=True))
+        inner = [cut_off(one, value_range, channel) for one in self.sequences]
+        return dict(zip(names, [first, *inner, last], strict=True))
+
+
+def passage(model: Any, a: Any, b: Any, steps: int = 6) -> Passage:
+    """What lies between two sequences in the states of a model, to be looked at: fig. 4.10 of Franceschi's thesis.
+
+    Parameters
+    ----------
+    model : fitted SRVP
+    a, b : sequences of one length
+        Single ones, such as `X[0]`.
+    steps : int
+        How many, with the reconstructions of a and b as the first and the last.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
+    >>> model = tl.SRVP(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
+    >>> tl.forecast.passage(model, X[0], X[1], steps=3)
+    Passage(3 sequences of 8 steps, frames (1, 16, 16))
+    """
+    if not hasattr(model, "interpolate"):
+        raise TypeError(f"model is a {type(model).__name__}, which does not interpolate: expected a fitted SRVP")
+    ends = Sequences([one[0] if isinstance(one, Sequences) else one for one in (a, b)])
+    return Passage(sequences=model.interpolate(ends[0], ends[1], steps), ends=ends)
