@@ -108,13 +108,11 @@ def _tell(failed: dict[Path, Exception], total: int) -> None:
     if not failed:
         return
     reasons = [str(error).removeprefix(f"{path.name}: ") for path, error in failed.items()]
-    told = [f"{path} ({reason})" for path, reason in zip(failed, reasons, strict=True)][:_TOLD]
-    more = [f"{len(failed) - _TOLD} others"] if len(failed) > _TOLD else []
+    told = [f"\n  {path}: {reason}" for path, reason in zip(failed, reasons, strict=True)][:_TOLD]
+    told += [f"\n  and {len(failed) - _TOLD} others"] if len(failed) > _TOLD else []
     if len(failed) == total:
-        raise FormatError(f"none of {total} files can be read: {'; '.join(told + more)}")
-    warnings.warn(
-        f"{len(failed)} of {total} files are left out: {'; '.join(told + more)}", UserWarning, stacklevel=outside()
-    )
+        raise FormatError(f"none of {total} files can be read:{''.join(told)}")
+    warnings.warn(f"{len(failed)} of {total} files are left out:{''.join(told)}", UserWarning, stacklevel=outside())
 
 
 def kinds(looks: list[Look], kind: Callable[[Look], str]) -> list[str]:

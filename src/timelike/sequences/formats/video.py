@@ -215,8 +215,8 @@ def _refuse_cut(path: Path, container: Any, stream: Any, clock: NDArray[np.float
             whole_file = file.read().rstrip(b"\0").endswith(b";")
         if not whole_file:
             raise text.wrong(path, f"ends within or after frame {len(clock)} without the mark of an end: get it again")
-    if container.format.name.startswith("matroska"):
-        declared, step = _declared(container, stream), np.diff(clock).max(initial=0)  # so long a frame may be shown
+    if container.format.name.startswith("matroska") and len(clock) > 1:
+        declared, step = _declared(container, stream), np.diff(clock).max()  # so long the last frame may be shown
         if declared is not None and clock[-1] + 1.5 * step < declared:
             raise text.wrong(
                 path, f"says that it lasts {declared:.2f} s and ends after {clock[-1] + step:.2f} s: get it again"
