@@ -1,0 +1,192 @@
+"""What is experimental in SRVP beside SRVP: learned delays, a content that drifts, and the terms of Separation.
+
+    python -m benchmarks.papers.srvp.experimental
+
+Three small worlds, each made for one of the options (thesis, 8.1.1, 8.2.2.3 and 8.2.2.1), series of 40 frames, 400 to
+learn from and 60 others asked about: 5 frames are seen and 35 forecast, with chunks of 17 frames in training.
+
+- turns: a point of constant speed that turns into any direction, on average every eighth frame, for `delays`;
+- fading: a spot that goes round a ring of 12 cells, while its brightness wanders, for `drift`;
+- strings: 8 channels of one wave, each with an amplitude of its own, which is the content, for the merged model.
+
+Forms of SRVP have the same sizes, seeds and number of training steps.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from benchmarks.papers.results import Found, Trial
+from benchmarks.papers.resumable import Program
+from benchmarks.papers.srvp import experimental_report as report
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
+
+import timelike as tl
+from timelike.forecast import Persistence, Ridge
+
+N_TRAIN, N_TEST, LENGTH, PAST, CHUNK, STEPS, SAMPLES = 400, 60, 40, 5, 17, 800, 50
+SIZES: dict[str, Any] = {
+    "hidden": 64,
+    "motion_hidden": 64,
+    "n_state": 16,
+    "n_code": 32,
+    "n_content": 16,
+    "batch_size": 32,
+}
+FORMS: dict[str, dict[str, Any]] = {
+    "SRVP": {},
+    "SRVP, delays": {"delays": True},
+    "SRVP, delays, dear haste": {"delays": True, "haste": (3.0, 1.0)},
+    "SRVP, drift 0.1": {"drift": 0.1},
+    "SRVP, drift 0.03": {"drift": 0.03},
+    "SRVP, merged": {"invariance": 1.0, "autoencoding": 1.0},
+}
+PLAN = {
+    "turns": ("Persistence", "Ridge", "SRVP", "SRVP, delays", "SRVP, delays, dear haste"),
+    "fading": ("Persistence", "Ridge", "SRVP", "SRVP, drift 0.03", "SRVP, drift 0.1"),
+    "strings": ("Persistence", "Ridge", "SRVP", "SRVP, merged", "Separation"),
+}
+Rows = NDArray[np.float64]
+
+
+class World(NamedTuple):
+    """Series (item, time, channel), and what is known about them: turns, brightness, or amplitudes and waves."""
+
+    series: Rows
+    known: dict[str, NDArray[Any]]
+
+
+def turns(n: int, rng: np.random.Generator) -> World:
+    """Steps of length 1; the origin is the last frame of the past, so that persistence is a fair rival."""
+    anew = rng.random((n, LENGTH)) < 1 / 8
+    anew[:, 0] = True
+    angle = rng.uniform(0, 2 * np.pi, (n, LENGTH))
+    for t in range(1, LENGTH):
+        angle[:, t] = np.where(anew[:, t], angle[:, t], angle[:, t - 1])
+    steps = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    places = np.cumsum(steps, axis=1) + 0.05 * rng.standard_normal((n, LENGTH, 2))
+    return World(places - places[:, PAST - 1 : PAST], {"turned": anew})
+
+
+def fading(n: int, rng: np.random.Generator) -> World:
+    """The logarithm of the brightness is a random walk of deviation 0.08; speeds are constant."""
+    walk = np.cumsum(0.08 * rng.standard_normal((n, LENGTH)), axis=1)
+    bright = np.exp(walk + 0.3 * rng.standard_normal((n, 1)))
+    place = rng.uniform(0, 2 * np.pi, (n, 1)) + rng.uniform(0.2, 0.5, (n, 1)) * np.arange(LENGTH)
+    cells = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    return World(bright[..., None] * np.exp(3 * (np.cos(place[..., None] - cells) - 1)), {"bright": bright})
+
+
+def strings(n: int, rng: np.random.Generator) -> World:
+    """Amplitudes times a wave: the truth of a swap is the product of another's amplitudes and this wave."""
+    high = rng.uniform(0.2, 1.8, (n, 1, 8))
+    speed, phase = rng.uniform(0.2, 0.6, (n, 1, 1)), rng.uniform(0, 2 * np.pi, (n, 1, 1))
+    wave = np.sin(speed * np.arange(LENGTH)[:, None] + phase + np.arange(8) / 2)
+    return World(high * wave, {"high": high, "wave": wave})
+
+
+WORLDS: dict[str, Callable[[int, np.random.Generator], World]] = {"turns": turns, "fading": fading, "strings": strings}
+
+
+class Experimental(Program[Trial]):
+    """Forecasts of every form, and what its option is for."""
+
+    paper, table, holds, without_data = "srvp", "experimental", "nothing: series are drawn", True
+    title = "SRVP: what is experimental"
+
+    def planned(self) -> Iterator[Trial]:
+        for seed in range(self.given.seeds):
+            yield from (Trial(world, name, seed) for world, names in PLAN.items() for name in names)
+
+    def work(self, row: Trial) -> Found:
+        learned, asked = (WORLDS[row.dataset](n, np.random.default_rng([7, row.seed, n])) for n in (N_TRAIN, N_TEST))
+        began, model = time.process_time(), self._model(row)
+        model.fit(learned.series)
+        took = {"processor seconds": time.process_time() - began}
+        past, truth = asked.series[:, :PAST], asked.series[:, PAST:]
+        forms: dict[str, Any] = {"n_samples": SAMPLES, "random_state": 0} if row.method in FORMS else {}
+        forecast = model.predict(past, LENGTH - PAST, **forms)
+        samples = np.asarray(forecast.samples)
+        found: Found = {}
+        for name, span in (("within", slice(0, CHUNK - PAST)), ("after", slice(CHUNK - PAST, None))):
+            found[f"mse {name}"] = float(tl.score.mse(truth[:, span], np.asarray(forecast.mean)[:, span]))
+            found[f"crps {name}"] = float(tl.score.crps(truth[:, span], samples[:, :, span]))
+        if row.method in FORMS:
+            found["elbo"] = float(model.elbo(asked.series[:, :CHUNK], n_samples=2, random_state=0).elbo.mean())
+        return found | self._particular(row, model, learned, asked) | took
+
+    def _model(self, row: Trial) -> Any:
+        given: dict[str, Any] = {
+            "max_steps": 3 if self.quick else STEPS,
+            "progress": False,
+            "random_state": row.seed,
+            "chunk": CHUNK,
+        }
+        if row.method in FORMS:
+            return tl.SRVP(**SIZES, **FORMS[row.method], **given)
+        if row.method == "Separation":
+            return tl.Separation(**given)
+        return Persistence() if row.method == "Persistence" else Ridge(lags=PAST)
+
+    def _particular(self, row: Trial, model: Any, learned: World, asked: World) -> Found:
+        """What the option of a world is for."""
+        if row.dataset == "turns" and row.method in FORMS:
+            return event_scores(model.events(asked.series[:, :CHUNK]), asked.known["turned"])
+        if row.dataset == "fading" and row.method in FORMS:
+            return {"content": brightness_known(model, learned, asked)}
+        if row.dataset == "strings" and row.method in (*FORMS, "Separation"):
+            return {"swap": swap_error(model, asked)}
+        return {}
+
+    def seconds(self, row: Trial) -> float:
+        return 90.0 if "delays" in row.method else 30.0 if row.method in FORMS else 10.0
+
+    def kind(self, row: Trial) -> str:
+        return row.method
+
+    def said(self, found: Found) -> str:
+        return f"CRPS {found['crps within']:.4f} within the trained length, {found['crps after']:.4f} after it"
+
+    def body(self) -> str:
+        return report.body(self.rows)
+
+
+def event_scores(events: list[Rows], turned: NDArray[np.bool_]) -> Found:
+    """How many draws of z a chunk has, and how far the nearest is from a turn, and from any frame.
+
+    A turn at frame t changes the step from t − 1 to t, so that it begins at t − 1.
+    """
+    n_frames = CHUNK - 1
+    at_turns, anywhere = [], []
+    for starts, anew in zip(events, turned, strict=True):
+        apart = np.abs(np.arange(n_frames)[:, None] - starts).min(axis=1)
+        at_turns += apart[anew[1:CHUNK]].tolist()
+        anywhere += apart.tolist()
+    found = {"events": np.mean([len(starts) for starts in events]), "turn": np.mean(at_turns), "any": np.mean(anywhere)}
+    return {name: float(value) for name, value in found.items()}
+
+
+def brightness_known(model: Any, learned: World, asked: World) -> float:
+    """The share of variance of the last brightness that a linear map of the content explains on series asked about."""
+    some = [World(world.series[:150], {"bright": world.known["bright"][:150]}) for world in (learned, asked)]
+    code = [model.encode(world.series)[:, : model.n_content] for world in some]
+    late = [world.known["bright"][:, -1] for world in some]
+    return float(LinearRegression().fit(code[0], late[0]).score(code[1], late[1]))
+
+
+def swap_error(model: Any, asked: World) -> float:
+    """The squared error, over what was trained for, of the amplitudes of one series with the wave of another."""
+    past, ahead = asked.series[:, :PAST], CHUNK - PAST
+    truth = asked.known["high"][::-1] * asked.known["wave"][:, PAST:CHUNK]
+    more: dict[str, Any] = {"n_samples": SAMPLES, "random_state": 0} if isinstance(model, tl.SRVP) else {}
+    swapped = model.swap(past[::-1], past, ahead, **more).mean
+    return float(tl.score.mse(truth, np.asarray(swapped)))
+
+
+if __name__ == "__main__":
+    sys.exit(Experimental.main())
