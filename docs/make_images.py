@@ -111,11 +111,49 @@ def forecast() -> Path:
     return _saved(future.plot(0, truth=X[60, 40:]), "forecast.png")
 
 
-def _saved(figure: Any, name: str) -> Path:
+def shapes(n: int, length: int, random_state: int) -> Any:
+    """Discs, squares, crosses and rings of 8 × 8 that bounce at random in pictures of 16 × 16."""
+    import numpy as np
+
+    from timelike.sequences.generate import moving_digits
+
+    y, x = np.mgrid[-3.5:4.5, -3.5:4.5]
+    disc, square = x**2 + y**2 < 11, np.maximum(abs(x), abs(y)) < 3
+    cross, ring = (np.minimum(abs(x), abs(y)) < 1) & square, (x**2 + y**2 < 14) & (x**2 + y**2 > 4)
+    images = np.tile(np.stack([disc, square, cross, ring]).astype(float), (5, 1, 1))
+    how: dict[str, Any] = {"n_digits": 1, "size": 16, "digit_size": 8, "speed": (0.5, 1.5), "stochastic": True}
+    return moving_digits(n, length, digits=(images, np.arange(20) % 4), random_state=random_state, **how).sequences
+
+
+def pictures() -> list[Path]:
+    """What SRVP learns of shapes that bounce, in a few minutes: the pictures of docs/forecast.md."""
+    import timelike as tl
+
+    train, test = shapes(3000, 15, 0), shapes(40, 25, 1)
+    how: dict[str, Any] = {"codec": "perceptron", "hidden": 256, "observed": 0.3, "learning_rate": 2e-3}
+    model = tl.SRVP(conditioning=5, max_steps=1500, random_state=0, **how).fit(train)
+    past, truth = test.crop(0, 5), test.crop(5, 25)
+    futures = model.predict(past, 20, n_samples=20, random_state=0)
+    fine = model.predict(past, 5, frames_per_step=2, substeps=2, random_state=0)
+    same = tl.forecast.Persistence().fit(train).predict(past, 20)
+    found = tl.score.horizon_scores(truth, {"SRVP, best of 20": futures, "Persistence": same}, trained=10)
+    grid = tl.forecast.swaps(model, past[:3], past[3:5], 10, truth=truth[3:5].crop(0, 10), random_state=0)
+    way = tl.forecast.passage(model, test[0][:12], test[1][:12])
+    return [
+        _saved(futures.strip(3, truth=truth), "srvp_strip.png", 80),
+        _saved(fine.strip(3), "srvp_rate.png", 80),
+        _saved(grid.plot(), "srvp_swaps.png", 80),
+        _saved(way.plot(), "srvp_passage.png", 80),
+        _saved(found.plot(), "srvp_horizon.png", 80),
+        futures.film(IMAGES / "srvp_film.gif", 3, truth=truth, rate=6),
+    ]
+
+
+def _saved(figure: Any, name: str, resolution: int = 120) -> Path:
     path = IMAGES / name
-    figure.savefig(path, dpi=120, metadata={"Software": None})
+    figure.savefig(path, dpi=resolution, metadata={"Software": None})
     return path
 
 
 if __name__ == "__main__":
-    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast())
+    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast(), *pictures())

@@ -39,6 +39,11 @@ def test_videos_move_in_step_after_the_same_past(tmp_path):
         assert picture.info["duration"] == 100
 
 
+def test_of_a_long_past_the_last_ten_frames_are_shown(tmp_path):
+    path = films.strip({"a": flat([1.0])}, tmp_path / "a.gif", past=flat(np.arange(20) / 20))
+    np.testing.assert_allclose(middles(path, 0.5)[:, 0, 0], [*(np.arange(10, 20) / 20), 1.0], atol=0.01)
+
+
 def test_frames_in_between_come_where_others_wait(tmp_path):
     """Of the truth there are frames at whole steps only: it shows the last one that was there."""
     truth, fine = flat([0.4, 0.8]), flat([0.2, 0.4, 0.6, 0.8])

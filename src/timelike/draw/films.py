@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LARGE, _SMALL = 1.6, 1.0  # inches: pictures of a few videos, and of many
+_PAST = 10  # of the past no more than so many are shown
 _LOOKED_AT = 1 << 16  # pixels whose colours stand for those of all
 _COLORS = 256 - 20 - 7 * 4  # in a .gif, without those of words and frames
 
@@ -26,12 +27,12 @@ _COLORS = 256 - 20 - 7 * 4  # in a .gif, without those of words and frames
 def strip(rows: Mapping[str, Any], path: str | Path, *, past: Any = None, between: int = 1, rate: float = 8) -> Path:
     """The rows of `pictures.strip` as videos side by side, each after the same past, `rate` frames a second.
 
-    Their frame is grey in the past and has a colour in the future, a paler one at frames in between; a row that has
-    only frames at whole steps waits there.
+    Of a long past the last ten frames are shown. The frame is grey in the past and has a colour in the future, a paler
+    one at frames in between; a row that has only frames at whole steps waits there.
     """
     target = file_for(path, rate)
     shown = {str(name): rgb(frames, f"rows[{name!r}]") for name, frames in rows.items()}
-    before = rgb(past, "past") if past is not None and len(past) else None
+    before = rgb(past, "past")[-_PAST:] if past is not None and len(past) else None
     n_frames, size = pictures.frames_and_size(shown, before, between)
     n_past = 0 if before is None else len(before)
     start = np.repeat(before, between, axis=0) if before is not None else np.zeros((0, *size, 3))
