@@ -80,9 +80,9 @@ def source(data: Path, version: str, part: Part = "train", n: int = DRAWN) -> Ca
     return draw
 
 
-def library(data: Path, version: str, n: int, horizon: int) -> tl.Sequences:
-    """Clips to look pasts up in: each as long as a past and what follows it."""
-    found: tl.Sequences = _made(data, version, "train", n, CONDITIONING + horizon, 1.0, 7).sequences
+def library(data: Path, version: str, n: int, length: int) -> tl.Sequences:
+    """Clips to look pasts up in, or to take the mean of."""
+    found: tl.Sequences = _made(data, version, "train", n, length, 1.0, 7).sequences
     return found
 
 

@@ -19,7 +19,6 @@ from timelike.forecast import Analog, Forecaster, Mean, Persistence
 
 BASELINES = ("black", "persistence", "mean picture", "nearest past", "analog, k = 50")
 REACHES = {"nearest past": 20, "analog, k = 50": 20}  # steps that the clips have in which pasts are looked up
-LIBRARY = 10_000  # clips
 QUICK = 2  # steps of a training that only shows that a program runs
 _ENDLESS = 10_000_000  # steps: the clock ends a training
 

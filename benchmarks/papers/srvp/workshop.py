@@ -13,6 +13,7 @@ from benchmarks.papers.srvp.clips import DRAWN, FILE, TESTED, Clips, Part, asked
 from benchmarks.papers.srvp.judging import judged
 
 FEW = 4  # clips that are asked about where a program only shows that it runs
+LIBRARY, SMALL = (1000, 45), (50, 30)  # clips to look pasts up in, and frames: 21 windows of each with 20 more frames
 Horizons = tuple[int, ...]
 
 
@@ -66,7 +67,7 @@ class DigitsProgram(Program[Trial]):
         """Frames (clip, horizon, *frame) by what learns nothing."""
         if row.method == "black":
             return np.zeros_like(test.truth[:, :horizon])
-        known = library(self.data, row.dataset, 200 if self.quick else methods.LIBRARY, max(methods.REACHES.values()))
+        known = library(self.data, row.dataset, *(SMALL if self.quick else LIBRARY))
         return np.asarray(methods.baseline(row.method).fit(known).predict(test.past, horizon).mean)
 
     def of_network(self, row: Trial, model: Any, test: Clips, horizons: Horizons, n_samples: int) -> Found:
