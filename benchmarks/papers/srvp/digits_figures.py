@@ -17,16 +17,17 @@ def draw(rows: Rows, folder: Path) -> None:
     versions = [name for name in TITLES if any(having(rows, dataset=name, method=one) for one in SHOWN[3:])]
     if not versions:
         return
-    figure, panels = blank(4.2 * len(versions), 3.2, len(versions))
+    figure, panels = blank(3.4 * len(versions), 3.4, len(versions))
     for axes, version in zip(panels, versions, strict=True):
-        for method in SHOWN:
+        for place, method in enumerate(SHOWN):
             for row in having(rows, dataset=version, method=method, seed=0):
                 reading = JUDGED["stochastic" in version][0] if len(row["steps"]) > 1 else "forecast"
-                values = row["steps"][reading]["psnr"]
-                label = method if reading == "forecast" else f"{method}, {reading}"
-                axes.plot(range(1, len(values) + 1), values, label=label, linewidth=2 if method == "SRVP" else 1)
+                values, width = row["steps"][reading]["psnr"], 2 if method == "SRVP" else 1
+                axes.plot(range(1, len(values) + 1), values, f"C{place}", label=method, linewidth=width)
         axes.axvline(ENDS, color="0.3", linewidth=3, alpha=0.4)
-        axes.set(title=TITLES[version], xlabel="frames ahead", ylabel="PSNR (dB)")
-    panels[-1].legend(frameon=False, fontsize=7)
+        axes.set(title=TITLES[version], xlabel="frames ahead")
+    panels[0].set_ylabel("PSNR (dB)")
+    known = {name: line for axes in panels for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(known.values(), known, loc="outside lower center", ncols=len(known), frameon=False, fontsize=8)
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / FIGURE)

@@ -21,7 +21,7 @@ THESIS = {  # table 4.1: over t+1…t+95 and t+1…t+20
     "two digits": [("SVG", 12.85, 0.6185), ("SRVP", 18.25, 0.8300)],
     "two digits, stochastic": [("SVG", 14.50, 0.7090), ("SRVP", 16.93, 0.7799)],
 }
-FIGURE = "srvp_digits.svg"
+FIGURE = "srvp_digits.png"
 
 
 def body(rows: Rows) -> str:
@@ -165,6 +165,7 @@ def _figure() -> str:
         return ""
     return f"""## Over time
 
-Means at every step; the bar is where clips of the training end (`--figures docs/images` draws it).
+Means at every step, of SRVP by the best of N where bounces are random and by one sample where they are not; the bar is
+where clips of the training end (`--figures docs/images` draws it).
 
 ![PSNR over time](../images/{FIGURE})"""
