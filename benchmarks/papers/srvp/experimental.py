@@ -5,7 +5,7 @@
 Three small worlds, each made for one of the options (thesis, 8.1.1, 8.2.2.3 and 8.2.2.1), series of 40 frames, 400 to
 learn from and 60 others asked about: 5 frames are seen and 35 forecast, with chunks of 17 frames in training.
 
-- turns: a point of constant speed that turns into any direction, on average every eighth frame, for `delays`;
+- bounces: a point in a box, straight from wall to wall, where a speed is drawn anew, for `delays`;
 - fading: a spot that goes round a ring of 12 cells, while its brightness wanders, for `drift`;
 - strings: 8 channels of one wave, each with an amplitude of its own, which is the content, for the merged model.
 
@@ -41,13 +41,13 @@ SIZES: dict[str, Any] = {
 FORMS: dict[str, dict[str, Any]] = {
     "SRVP": {},
     "SRVP, delays": {"delays": True},
-    "SRVP, delays, dear haste": {"delays": True, "haste": (3.0, 1.0)},
+    "SRVP, delays, haste 5": {"delays": True, "haste": (5.0, 1.0)},
     "SRVP, drift 0.1": {"drift": 0.1},
     "SRVP, drift 0.03": {"drift": 0.03},
     "SRVP, merged": {"invariance": 1.0, "autoencoding": 1.0},
 }
 PLAN = {
-    "turns": ("Persistence", "Ridge", "SRVP", "SRVP, delays", "SRVP, delays, dear haste"),
+    "bounces": ("Persistence", "Ridge", "SRVP", "SRVP, delays", "SRVP, delays, haste 5"),
     "fading": ("Persistence", "Ridge", "SRVP", "SRVP, drift 0.03", "SRVP, drift 0.1"),
     "strings": ("Persistence", "Ridge", "SRVP", "SRVP, merged", "Separation"),
 }
@@ -55,22 +55,27 @@ Rows = NDArray[np.float64]
 
 
 class World(NamedTuple):
-    """Series (item, time, channel), and what is known about them: turns, brightness, or amplitudes and waves."""
+    """Series (item, time, channel), and what is known about them, such as the times of bounces."""
 
     series: Rows
     known: dict[str, NDArray[Any]]
 
 
-def turns(n: int, rng: np.random.Generator) -> World:
-    """Steps of length 1; the origin is the last frame of the past, so that persistence is a fair rival."""
-    anew = rng.random((n, LENGTH)) < 1 / 8
-    anew[:, 0] = True
-    angle = rng.uniform(0, 2 * np.pi, (n, LENGTH))
-    for t in range(1, LENGTH):
-        angle[:, t] = np.where(anew[:, t], angle[:, t], angle[:, t - 1])
-    steps = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-    places = np.cumsum(steps, axis=1) + 0.05 * rng.standard_normal((n, LENGTH, 2))
-    return World(places - places[:, PAST - 1 : PAST], {"turned": anew})
+def bounces(n: int, rng: np.random.Generator) -> World:
+    """On each axis a speed of its own, drawn anew at every wall; walls are met between frames too."""
+    place, times = rng.random((n, 2)), np.full((n, LENGTH, 2), np.nan)
+    speed = rng.uniform(0.05, 0.15, (n, 2)) * rng.choice([-1, 1], (n, 2))
+    found = [place]
+    for t in range(LENGTH - 1):
+        wall = (speed > 0).astype(float)
+        until = (wall - place) / speed  # frames to the wall ahead
+        fresh = -np.sign(speed) * rng.uniform(0.05, 0.15, (n, 2))
+        hit = until < 1
+        times[:, t] = np.where(hit, t + until, np.nan)
+        place = np.where(hit, wall + (1 - until) * fresh, place + speed)
+        speed = np.where(hit, fresh, speed)
+        found.append(place)
+    return World(np.stack(found, axis=1) + 0.01 * rng.standard_normal((n, LENGTH, 2)), {"times": times})
 
 
 def fading(n: int, rng: np.random.Generator) -> World:
@@ -90,7 +95,11 @@ def strings(n: int, rng: np.random.Generator) -> World:
     return World(high * wave, {"high": high, "wave": wave})
 
 
-WORLDS: dict[str, Callable[[int, np.random.Generator], World]] = {"turns": turns, "fading": fading, "strings": strings}
+WORLDS: dict[str, Callable[[int, np.random.Generator], World]] = {
+    "bounces": bounces,
+    "fading": fading,
+    "strings": strings,
+}
 
 
 class Experimental(Program[Trial]):
@@ -135,8 +144,8 @@ class Experimental(Program[Trial]):
 
     def _particular(self, row: Trial, model: Any, learned: World, asked: World) -> Found:
         """What the option of a world is for."""
-        if row.dataset == "turns" and row.method in FORMS:
-            return event_scores(model.events(asked.series[:, :CHUNK]), asked.known["turned"])
+        if row.dataset == "bounces" and row.method in FORMS:
+            return event_scores(model.events(asked.series[:, :CHUNK]), asked.known["times"])
         if row.dataset == "fading" and row.method in FORMS:
             return {"content": brightness_known(model, learned, asked)}
         if row.dataset == "strings" and row.method in (*FORMS, "Separation"):
@@ -156,18 +165,16 @@ class Experimental(Program[Trial]):
         return report.body(self.rows)
 
 
-def event_scores(events: list[Rows], turned: NDArray[np.bool_]) -> Found:
-    """How many draws of z a chunk has, and how far the nearest is from a turn, and from any frame.
-
-    A turn at frame t changes the step from t − 1 to t, so that it begins at t − 1.
-    """
-    n_frames = CHUNK - 1
-    at_turns, anywhere = [], []
-    for starts, anew in zip(events, turned, strict=True):
-        apart = np.abs(np.arange(n_frames)[:, None] - starts).min(axis=1)
-        at_turns += apart[anew[1:CHUNK]].tolist()
-        anywhere += apart.tolist()
-    found = {"events": np.mean([len(starts) for starts in events]), "turn": np.mean(at_turns), "any": np.mean(anywhere)}
+def event_scores(events: list[Rows], times: Rows) -> Found:
+    """How many draws of z a chunk has, and how far the nearest is from a bounce, and from any time."""
+    grid = np.linspace(0, CHUNK - 1, 321)
+    at_bounces, anywhere = [], []
+    for starts, hits in zip(events, times, strict=True):
+        some = hits[hits < CHUNK - 1]  # NaN, where there is none, is not less
+        at_bounces += np.abs(some[:, None] - starts).min(axis=1).tolist()
+        anywhere += np.abs(grid[:, None] - starts).min(axis=1).tolist()
+    counts = [len(starts) for starts in events]
+    found = {"events": np.mean(counts), "bounce": np.mean(at_bounces), "any": np.mean(anywhere)}
     return {name: float(value) for name, value in found.items()}
 
 

@@ -12,19 +12,20 @@ COMMON = {
     "elbo": "ELBO",
 }
 WORLDS = {
-    "turns": "Learned delays: a point that turns rarely",
+    "bounces": "Learned delays: a point in a box",
     "fading": "A content that drifts: a spot whose brightness wanders",
     "strings": "The merged model: amplitudes times a wave",
 }
 PARTICULAR = {
-    "turns": {"events": "draws of z", "turn": "from a turn", "any": "from any frame"},
+    "bounces": {"events": "draws of z", "bounce": "from a bounce", "any": "from any time"},
     "fading": {"content": "w knows the brightness"},
     "strings": {"swap": "MSE of swaps"},
 }
 WORDS = {
-    "turns": """Steps of length 1, a new direction on average every eighth frame, observed with a deviation of 0.05.
-`draws of z` is how often z is drawn in 16 steps; `from a turn` how many frames the nearest draw is from a true turn, on
-average, and `from any frame` from a frame whatever happens there: delays find turns where the first is the smaller.""",
+    "bounces": """Two axes, each with a speed of 0.05 to 0.15 per frame that is drawn anew at every wall of a box of size
+1, observed with a deviation of 0.01. `draws of z` is how often z is drawn in 16 steps; `from a bounce` how many frames
+the nearest draw is from a true bounce, on average, and `from any time` from any time: delays find bounces where the
+first is the smaller.""",
     "fading": """A spot goes round a ring of 12 cells at a constant speed, and the logarithm of its brightness is a
 random walk of deviation 0.08. `w knows the brightness` is the share of variance of the last brightness that a linear
 map of the content, fitted on 150 of the series learned from, explains on the others.""",
@@ -66,7 +67,7 @@ def _world(rows: Rows, world: str) -> str:
 
 
 def _line(name: str, found: list[Found], columns: list[str]) -> list[str]:
-    forms = {"elbo": ".1f", "events": ".1f", "turn": ".2f", "any": ".2f", "content": ".2f"}
+    forms = {"elbo": ".1f", "events": ".1f", "bounce": ".2f", "any": ".2f", "content": ".2f"}
     numbers = [spread([row[key] for row in found if key in row], forms.get(key, ".4f")) for key in columns]
     return [name, *numbers, spread([row["processor seconds"] for row in found], ".0f")]
 

@@ -157,7 +157,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
         beta: float = 1.0,
         stillness: float = 0.1,
         delays: bool = False,
-        haste: tuple[float, float] = (0.1, 1.0),
+        haste: tuple[float, float] = (1.0, 1.0),
         drift: float = 0.0,
         invariance: float = 0.0,
         autoencoding: float = 0.0,

@@ -32,7 +32,7 @@ def hastes(value: Any, name: str) -> tuple[float, float]:
     """λ₁ and λ₂ of eq. 8.7."""
     numbers = isinstance(value, tuple | list) and all(isinstance(one, int | float) for one in value)
     if not numbers or len(value) != 2 or not (0 <= value[0] < math.inf and 0 < value[1] < math.inf):
-        raise ValueError(f"{name}={value!r}: expected a weight of at least 0 and a power above 0, such as (0.1, 1.0)")
+        raise ValueError(f"{name}={value!r}: expected a weight of at least 0 and a power above 0, such as (1.0, 1.0)")
     return float(value[0]), float(value[1])
 
 
