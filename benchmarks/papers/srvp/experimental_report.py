@@ -22,10 +22,10 @@ PARTICULAR = {
     "strings": {"swap": "MSE of swaps"},
 }
 WORDS = {
-    "bounces": """Two axes, each with a speed of 0.05 to 0.15 per frame that is drawn anew at every wall of a box of size
-1, observed with a deviation of 0.01. `draws of z` is how often z is drawn in 16 steps; `from a bounce` how many frames
-the nearest draw is from a true bounce, on average, and `from any time` from any time: delays find bounces where the
-first is the smaller.""",
+    "bounces": """Two axes, each with a speed of 0.05 to 0.15 per frame that is drawn anew at every wall of a box of
+size 1, observed with a deviation of 0.01. `draws of z` is how often z is drawn in 16 steps; `from a bounce` how many
+frames the nearest draw is from a true bounce, on average, and `from any time` from any time: delays find bounces where
+the first is the smaller.""",
     "fading": """A spot goes round a ring of 12 cells at a constant speed, and the logarithm of its brightness is a
 random walk of deviation 0.08. `w knows the brightness` is the share of variance of the last brightness that a linear
 map of the content, fitted on 150 of the series learned from, explains on the others.""",
