@@ -8,10 +8,12 @@ from sklearn.base import clone
 import timelike as tl
 from naive import srvp_experimental as naive
 from timelike.forecast import SRVPNetwork
+from timelike.forecast.request import Request
 from timelike.forecast.srvp.delays import SHORTEST
 from timelike.forecast.srvp.experimental import ExperimentalEvidence, ExperimentalNetwork, Further, measured
 from timelike.forecast.srvp.network import Content, Gaussian
 from timelike.forecast.srvp.objective import Evidence
+from timelike.forecast.srvp.paths import drift_of, drifted, heard_of, repeated, walked_ahead
 from timelike.train import Batch
 
 SMALL = {
@@ -323,6 +325,43 @@ def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_wh
     assert best == pytest.approx(exact - gap, abs=slack)
     worse, slack = bound(0.3, 1.5)
     assert worse < exact - gap - slack
+
+
+# --- futures -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+def test_futures_with_delays_are_those_of_loops(frames):
+    """Two pasts, three samples each: through the past by q, behind its last frame by the prior."""
+    network = network_of(delays=True, longest=5.0)
+    past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 5
+    first, random = (
+        torch.randn(6, 3, dtype=torch.float64),
+        torch.randn(6, network.delays.most(8), 2, dtype=torch.float64),
+    )
+    times = [3 + (i + 1) / frames for i in range(frames * horizon)]
+    request = Request(horizon, 3, frames, None, None, np.random.default_rng(0))
+    with torch.no_grad():
+        codes = network.encoded(past)[0]
+        y = Gaussian(*(part.repeat(3, 1) for part in network.state_of(codes))).drawn(first)
+        found = walked_ahead(network, y, heard_of(network, codes), random, request)
+        for row in range(6):
+            expected = naive.states_ahead_with_delays(network, past[row % 2], first[row], random[row], times)
+            torch.testing.assert_close(found[row], expected)
+
+
+@pytest.mark.parametrize("frames", [1, 2])
+def test_contents_of_futures_are_those_of_loops(frames):
+    network = network_of(drift=0.3)
+    past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 3
+    noise = torch.randn(6, 3 + horizon, 3, dtype=torch.float64)
+    request = Request(horizon, 3, frames, None, None, np.random.default_rng(0))
+    with torch.no_grad():
+        codes, content = seen_by(network, past, CHOSEN[:2])
+        found = drifted(network, repeated(content, 3), drift_of(network, codes), noise, request).code
+        for row in range(6):
+            expected = naive.contents_ahead(network, past[row % 2], CHOSEN[row % 2].tolist(), noise[row], frames)
+            torch.testing.assert_close(found[row], expected)
 
 
 # --- the merged model --------------------------------------------------------------------------------------------------

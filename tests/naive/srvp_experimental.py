@@ -84,3 +84,44 @@ def nearest_posterior(x, rows, observed):
     mean = torch.linalg.solve(precision, rows.T @ x / observed**2)
     gap = 0.5 * float(precision.diagonal().log().sum() - torch.logdet(precision))
     return mean, precision.diagonal().rsqrt(), gap
+
+
+def states_ahead_with_delays(network, past, noise_first, noise_random, times):
+    """States of one future at times after the first frame: z is inferred while t is before the last frame known."""
+    codes = [network.look(frame) for frame in past]
+    heard = network.filter(torch.stack(codes)[None])[0][0]
+    y = drawn(softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning]))), noise_first, past)
+    last, t, event, found = len(past) - 1, 0.0, 0, {}
+    while t < times[-1]:
+        if t < last:
+            place = min(t + 1, last)
+            low = math.floor(place)
+            share = place - low
+            now = heard[low] if share == 0 else (1 - share) * heard[low] + share * heard[low + 1]
+            source = softplus_gaussian(network.delays.infer(torch.cat([now, y])))
+        else:
+            source = softplus_gaussian(network.prior(y))
+        z = drawn(source, noise_random[event], past)
+        slope = network.move(torch.cat([y, z])[None])[0]
+        delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
+        for time in times:
+            if t < time <= t + delay:
+                found[time] = y + (time - t) * slope
+        y, t, event = y + delay * slope, t + delay, event + 1
+    return torch.stack([found[time] for time in times])
+
+
+def contents_ahead(network, past, chosen, noise, n_frames):
+    """Contents of one future, `n_frames` of every step: as inferred through the past, then a walk of its own."""
+    codes = [network.look(frame) for frame in past]
+    slow = network.drifting.filter(torch.stack(codes)[None])[0][0]
+    w = network.content(sum(network.parts_of_content(codes[i]) for i in chosen))
+    for t in range(1, len(past)):
+        w = w + network.drifting.deviation * drawn(
+            softplus_gaussian(network.drifting.infer(slow[t])), noise[t - 1], past
+        )
+    found = []
+    for step in noise[len(past) - 1 :]:
+        found += [w + network.drifting.deviation * step * (part + 1) / n_frames for part in range(n_frames)]
+        w = found[-1]
+    return torch.stack(found)
