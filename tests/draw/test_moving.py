@@ -9,6 +9,7 @@ import pytest
 from matplotlib import colormaps
 from PIL import Image
 
+import timelike as tl
 from timelike.draw import moving
 
 RNG = np.random.default_rng(0)
@@ -117,9 +118,20 @@ def test_a_picture_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monk
 
 def test_without_ffmpeg_an_mp4_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match=r"a\.mp4 needs the program ffmpeg.*save a \.gif"):
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(RuntimeError, match=r"a\.mp4 needs the program ffmpeg.*timelike\[video\].*save a \.gif"):
         moving.animation(PAST, FUTURE, tmp_path / "a.mp4")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_ffmpeg_an_mp4_is_written_by_pyav(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    film, gif = (moving.animation(PAST, FUTURE, tmp_path / f"a{ending}", rate=12.5) for ending in (".mp4", ".gif"))
+    X, same = tl.load(film), tl.load(gif)
+    assert X.lengths.tolist() == [len(PAST) + len(FUTURE)]
+    np.testing.assert_allclose(X.times, np.arange(len(PAST) + len(FUTURE)) / 12.5, rtol=1e-9)
+    height, width = X.frame[1:]
+    assert np.abs(X[0] - same[0][..., :height, :width]).mean() < 0.03
 
 
 FFMPEG = """#!{python}

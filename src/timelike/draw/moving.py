@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import secrets
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,9 +171,10 @@ def file_for(path: str | Path, rate: float) -> Path:
 def _refuse_without_ffmpeg(target: Path) -> None:
     from matplotlib.animation import FFMpegWriter
 
-    if not FFMpegWriter.isAvailable():
+    if not FFMpegWriter.isAvailable() and importlib.util.find_spec("av") is None:
         raise RuntimeError(
-            f"{target.name} needs the program ffmpeg, which is not found: install it, or save a .gif, which needs none"
+            f"{target.name} needs the program ffmpeg, which is not found: install it, or PyAV (pip install "
+            '"timelike[video]"), or save a .gif, which needs none'
         )
 
 
@@ -201,6 +204,9 @@ def write(
 def _write_mp4(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
     from matplotlib.animation import FFMpegWriter
 
+    if not FFMpegWriter.isAvailable():
+        _write_by_av(figure, steps, draw, path, rate)
+        return
     writer = FFMpegWriter(fps=rate)  # type: ignore[arg-type]  # ffmpeg takes any number
     try:
         with writer.saving(figure, str(path), _RESOLUTION):
@@ -213,6 +219,31 @@ def _write_mp4(figure: Figure, steps: Sequence[int], draw: Callable[[int], None]
         ) from error
 
 
+def _write_by_av(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
+    """By PyAV, which brings what ffmpeg is made of."""
+    import av
+
+    with av.open(str(path), "w") as film:
+        stream = film.add_stream("libx264", rate=Fraction(float(rate)).limit_denominator(1000))
+        width, height = (int(_RESOLUTION * side) // 2 * 2 for side in figure.get_size_inches())  # it needs even sides
+        stream.height, stream.width, stream.pix_fmt = height, width, "yuv420p"
+        for picture in _rendered(figure, steps, draw):
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture[:height, :width]), format="rgb24")
+            film.mux(stream.encode(frame))
+        film.mux(stream.encode())
+
+
+def _rendered(figure: Figure, steps: Sequence[int], draw: Callable[[int], None]) -> Iterator[NDArray[np.uint8]]:
+    """The figure at every step, (height, width, 3)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    for step in steps:
+        draw(step)
+        canvas.draw()  # type: ignore[no-untyped-call]
+        yield np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
+
+
 def _write_gif(
     figure: Figure,
     steps: Sequence[int],
@@ -222,17 +253,7 @@ def _write_gif(
     colors: NDArray[Any],
 ) -> None:
     """By Pillow, which comes with matplotlib, and with one palette: with one for each frame, colours would waver."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas, painted = FigureCanvasAgg(figure), _palette(colors)
-
-    def pictures() -> Iterator[Image.Image]:
-        for step in steps:
-            draw(step)
-            canvas.draw()  # type: ignore[no-untyped-call]
-            yield painted(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
-
-    drawn = pictures()
+    drawn = map(_palette(colors), _rendered(figure, steps, draw))
     first, pause = next(drawn), max(round(1000 / rate), _SHORTEST)
     first.save(path, save_all=True, append_images=drawn, duration=pause, loop=0, optimize=False)
 

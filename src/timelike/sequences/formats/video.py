@@ -134,12 +134,9 @@ class Videos:
             picture = picture[..., None] if picture.ndim == 2 else picture
             if n_channels == 1 and not shot.grey:
                 picture = (picture @ _LUMA)[..., None]
-            elif n_channels == 3 and shot.grey:
-                picture = np.repeat(picture, 3, axis=2)
             picture = resized(np.ascontiguousarray(np.rot90(picture, shot.turns)), (size[0], size[1]))
-            return np.minimum(picture / np.float32(white), 1).transpose(
-                2, 0, 1
-            )  # weights of 1/3 and the like may sum to a little more
+            # weights of 1/3 and the like may sum to a little more than 1
+            return np.asarray(np.minimum(picture / np.float32(white), 1).transpose(2, 0, 1))
 
         return picture_of
 
