@@ -145,6 +145,18 @@ def test_what_came_is_where_the_positions_say(data):
     np.testing.assert_array_equal(generate.draw_digits(test.patches, test.positions, size=32), test.truth)
 
 
+def test_analogs_are_those_of_a_loop():
+    rng = np.random.default_rng(0)
+    known, past = (rng.random(shape).astype(np.float32) for shape in ((6, 9, 1, 4, 4), (5, 3, 1, 4, 4)))
+    past[0] = known[2, 1:4]  # found again
+    found = methods.analogs(known, past, 4, 3)
+    windows = [(known[i, s : s + 3], known[i, s + 3 : s + 7]) for i in range(6) for s in range(3)]
+    for one, forecast in zip(past, found, strict=True):
+        near = sorted(windows, key=lambda pair, one=one: float(np.square(pair[0] - one).sum()))[:3]
+        np.testing.assert_allclose(forecast, np.mean([after for _, after in near], axis=0), rtol=1e-5)
+    np.testing.assert_array_equal(methods.analogs(known, past[:1], 4, 1)[0], known[2, 4:8])
+
+
 # --- scores
 
 

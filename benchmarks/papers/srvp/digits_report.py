@@ -44,8 +44,8 @@ decibels. `one sample` is one future, as the thesis judges deterministic digits;
 each clip and score (100 where bounces are random, as in the thesis, otherwise 10); `mean of N` their mean picture.
 Networks are trained in one thread for the minutes in the table; `processor` is what they had of it. The thesis trains
 a network of four times the filters for 900 000 steps of 128 clips on a GPU. `mean picture`, `black` and what else
-learns nothing need no more than seconds: PSNR rewards them where nobody can know. Pasts are looked up in 1000 clips of
-45 frames, 21 000 windows, and analogs end at t+20. The ConvLSTM is ours (Shi et al., 2015, on patches of 4 × 4)."""
+learns nothing need no more than seconds: PSNR rewards them where nobody can know. Pasts are looked up in 3000 clips of
+45 frames, 63 000 windows, and analogs end at t+20. The ConvLSTM is ours (Shi et al., 2015, on patches of 4 × 4)."""
 
 
 # --- a version

@@ -13,7 +13,7 @@ from benchmarks.papers.srvp.clips import DRAWN, FILE, TESTED, Clips, Part, asked
 from benchmarks.papers.srvp.judging import judged
 
 FEW = 4  # clips that are asked about where a program only shows that it runs
-LIBRARY, SMALL = (1000, 45), (50, 30)  # clips to look pasts up in, and frames: 21 windows of each with 20 more frames
+LIBRARY, SMALL = (3000, 45), (50, 30)  # clips to look pasts up in, and frames: 21 windows of each with 20 more frames
 Horizons = tuple[int, ...]
 
 
@@ -35,7 +35,7 @@ class DigitsProgram(Program[Trial]):
 
     def seconds(self, row: Trial) -> float:
         if row.method in methods.BASELINES:
-            return 60.0 if row.method in methods.REACHES else 15.0
+            return 15.0
         return 60.0 * float(self.given.minutes) + self.after
 
     def kind(self, row: Trial) -> str:
@@ -58,7 +58,8 @@ class DigitsProgram(Program[Trial]):
 
     def simple(self, row: Trial, horizons: Horizons) -> Found:
         """The scores of what learns nothing, as far as it reaches."""
-        some = tuple(h for h in horizons if h <= methods.REACHES.get(row.method, max(horizons)))
+        reach = methods.REACH if row.method in methods.NEIGHBOURS else max(horizons)
+        some = tuple(h for h in horizons if h <= reach)
         test = self.asked(row.dataset, max(horizons))
         futures = self.continued(row, test, some[-1])
         return judged(lambda rows: futures[None, rows], test.truth[:, : some[-1]], some)
@@ -68,6 +69,8 @@ class DigitsProgram(Program[Trial]):
         if row.method == "black":
             return np.zeros_like(test.truth[:, :horizon])
         known = library(self.data, row.dataset, *(SMALL if self.quick else LIBRARY))
+        if row.method in methods.NEIGHBOURS:
+            return methods.analogs(np.stack(list(known)), test.past, horizon, methods.NEIGHBOURS[row.method])
         return np.asarray(methods.baseline(row.method).fit(known).predict(test.past, horizon).mean)
 
     def of_network(self, row: Trial, model: Any, test: Clips, horizons: Horizons, n_samples: int) -> Found:
