@@ -582,6 +582,20 @@ def test_states_between_two_events_are_on_a_line():
     assert bends.any(0).sum() == 3
 
 
+def test_no_frame_falls_between_two_steps_by_rounding():
+    """In single precision t + τ may round to a frame although τ is less than what is left to it."""
+    torch.manual_seed(0)
+    network = ExperimentalNetwork(2, **SIZES, delays=True, longest=20.0)
+    t = torch.rand(100000) / 2 + 0.25
+    left = torch.nextafter(3 - t, torch.zeros(()))
+    bad = (t + left == 3).nonzero()[0]  # although left < 3 − t
+    given = iter([t[bad], left[bad], torch.ones(1), torch.ones(1)])
+    network.delays.delay_of = lambda y, z: next(given)
+    with torch.no_grad():
+        states = network.delays.walked(network, torch.randn(1, 3), torch.randn(1, 6, 5), torch.arange(6.0), None).states
+    assert bool(states.isfinite().all())
+
+
 def test_events_are_when_z_is_drawn_anew(fitted, swings):
     found = fitted("delays").events(swings[:3])
     assert len(found) == 3

@@ -96,15 +96,16 @@ class Delays(nn.Module):
             z = source.mean if noise is None else source.drawn(noise[:, event])
             slope: Tensor = network.move(torch.cat([y, z], dim=1))
             delay = self.delay_of(y, z)
-            after = times - t[:, None]
-            here = (after > 0) & (after <= delay[:, None]) & going[:, None]
-            states = torch.where(here[..., None], y[:, None] + after[..., None] * slope[:, None], states)
+            until = t + delay  # the same number as the next t: no frame falls between two steps by rounding
+            here = (times > t[:, None]) & (times <= until[:, None]) & going[:, None]
+            after = (times - t[:, None])[..., None]
+            states = torch.where(here[..., None], y[:, None] + after * slope[:, None], states)
             divergence = divergence + torch.where(going, posterior.divergence(prior), nothing)
             within = torch.minimum(delay, end - t)  # of a step that outlasts the frames
             length = length + torch.where(going, within * slope.norm(dim=1), nothing)
             haste = haste + torch.where(going, delay.pow(-power), nothing)
             starts.append(torch.where(going, t, torch.nan).detach())
             y = torch.where(going[:, None], y + delay[:, None] * slope, y)
-            t = torch.where(going, t + delay, t)
+            t = torch.where(going, until, t)
         found = torch.stack(starts, dim=1) if starts else y.new_zeros(len(y), 0)
         return Walk(states, divergence, length, haste, found)
