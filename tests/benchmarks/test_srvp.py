@@ -368,7 +368,7 @@ def scored(method, dataset="one digit", **readings):
         }
         for reading, (psnr, ssim) in readings.items()
     }
-    took = {"minutes": 3.0, "processor seconds": 120.0, "training steps": 7}
+    took = {"minutes": 3.0, "processor seconds": 120.0, "training steps": 7, "options": {"filters": 16}}
     steps = {reading: {"psnr": [1.0, 2.0], "ssim": [0.1, 0.2]} for reading in scores}
     return {"dataset": dataset, "method": method, "scores": scores, "steps": steps, "n_samples": 10} | took
 
@@ -385,6 +385,9 @@ def test_targets_of_digits_are_met_score_by_score(tmp_path):
     assert "| One digit | one sample | SSIM | 0.6000 | black, 0.7000 | apart | NOT MET |" in body
     assert "| One digit | mean of N | PSNR | 19.05 | ConvLSTM, 19.00 | not apart | met |" in body
     assert "| SRVP, best of 10 | 22.00 [21.90, 22.10] |" in body
+    assert "- SRVP: `filters=16`" in body
+    other = scored("SRVP", "two digits", **ours) | {"options": {"filters": 8}}
+    assert "- SRVP (two digits): `filters=8`" in digits_report.settings(rows_of([*found, other]))
     digits_figures.draw(rows_of(found), tmp_path)
     assert (tmp_path / digits_report.FIGURE).stat().st_size > 1000
 

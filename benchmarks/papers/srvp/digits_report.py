@@ -30,7 +30,7 @@ def body(rows: Rows) -> str:
         return "No row is finished yet."
     versions = [name for name in TITLES if _judged(rows, name)]
     parts = [_intro(rows), *(_version(rows, name) for name in versions), _targets(rows, versions), _tried(rows)]
-    return "\n\n".join(part for part in [*parts, _figure()] if part)
+    return "\n\n".join(part for part in [*parts, _figure(), settings(rows)] if part)
 
 
 def _intro(rows: Rows) -> str:
@@ -43,9 +43,10 @@ after t+10 is longer than what was learned. 200 clips of test pictures are asked
 decibels. `one sample` is one future, as the thesis judges deterministic digits; `best of N` the best of N futures for
 each clip and score (100 where bounces are random, as in the thesis, otherwise 10); `mean of N` their mean picture.
 Networks are trained in one thread for the minutes in the table; `processor` is what they had of it. The thesis trains
-a network of four times the filters for 900 000 steps of 128 clips on a GPU. `mean picture`, `black` and what else
-learns nothing need no more than seconds: PSNR rewards them where nobody can know. Pasts are looked up in 3000 clips of
-45 frames, 63 000 windows, and analogs end at t+20. The ConvLSTM is ours (Shi et al., 2015, on patches of 4 × 4)."""
+a network with 64 filters in the first stage for 900 000 steps of 128 clips on a GPU; ours are listed at the end. `mean
+picture`, `black` and what else learns nothing need no more than seconds: PSNR rewards them where nobody can know. Pasts
+are looked up in 3000 clips of 45 frames, 63 000 windows, and analogs end at t+20. The ConvLSTM is ours (Shi et al.,
+2015, on patches of 4 × 4)."""
 
 
 # --- a version
@@ -158,6 +159,21 @@ ConvLSTM of all tables above. The test pictures were not looked at.
 def _plain(row: Found, columns: list[tuple[str, str]]) -> list[str]:
     scores = row["scores"]["forecast"]
     return [row["method"], *(number(scores[score][h], FORMS[score]) for score, h in columns), *took(row)]
+
+
+def settings(rows: Rows) -> str:
+    """The options of every network, as they were; where rows of one differ, of each."""
+    forms: dict[tuple[str, str], list[str]] = {}
+    for row in rows.values():
+        if "options" in row and not row["method"].startswith(HELD_OUT):
+            words = ", ".join(f"{name}={value!r}" for name, value in row["options"].items())
+            forms.setdefault((row["method"], words), []).append(row["dataset"])
+    methods = [method for method, _ in forms]
+    lines = []
+    for (method, words), sets in forms.items():
+        where = f" ({', '.join(dict.fromkeys(sets))})" if methods.count(method) > 1 else ""
+        lines.append(f"- {method}{where}: `{words}`")
+    return "\n".join(["## Settings", "", *lines]) if lines else ""
 
 
 def _figure() -> str:

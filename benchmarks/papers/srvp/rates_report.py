@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import Found, Rows, having, told
-from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, took
+from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, settings, took
 
 VERSIONS = {"one digit": "One digit", "two digits": "Two digits"}
 TRAINED = {"SRVP": "trained at Δt = 1", "SRVP, two substeps": "trained at Δt = 1/2"}
@@ -21,7 +21,8 @@ def body(rows: Rows) -> str:
     """The whole page."""
     if not rows:
         return "No row is finished yet."
-    return "\n\n".join([_intro(rows), *(_version(rows, name) for name in VERSIONS if having(rows, dataset=name))])
+    parts = [_version(rows, name) for name in VERSIONS if having(rows, dataset=name)]
+    return "\n\n".join(part for part in [_intro(rows), *parts, settings(rows)] if part)
 
 
 def _intro(rows: Rows) -> str:

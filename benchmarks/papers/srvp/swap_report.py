@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import Found, Rows, having, told
-from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, took
+from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, settings, took
 
 HORIZONS = (10, 95)
 Four = tuple[float, float, float, float]
@@ -25,13 +25,13 @@ def body(rows: Rows) -> str:
     if not rows:
         return "No row is finished yet."
     parts = [_part(rows, part) for part in PARTS if any(part in row for row in rows.values())]
-    return "\n\n".join([_intro(rows), *parts, _findings(rows)]).rstrip()
+    return "\n\n".join(part for part in [_intro(rows), *parts, _findings(rows), settings(rows)] if part)
 
 
 def _intro(rows: Rows) -> str:
     return f"""{told(rows)} The machine was shared.
 
-Two digits of MNIST with mirror-like bounces in 32 × 32 (the thesis: 64 × 64, networks of four times the filters,
+Two digits of MNIST with mirror-like bounces in 32 × 32 (the thesis: 64 × 64, 64 filters in the first stage,
 1 250 000 steps of Separation and 900 000 of SRVP on a GPU), 5 frames seen, clips of 15 frames in training, each network
 in one thread for the minutes in the table. 200 clips of test pictures; "t+10" and "t+95" are means over t+1…t+10 and
 t+1…t+95, of one sample. A swap has the content of one clip and the motion of another; its truth is drawn, once for

@@ -54,7 +54,7 @@ class DigitsProgram(Program[Trial]):
         clips = source(self.data, row.dataset, part, 64 if self.quick else DRAWN)
         folder = self.scratch / part / row.dataset
         model, took = methods.trained(kind, options, clips, given, row.seed, folder, self.quick)
-        return model, {"minutes": 0.0 if self.quick else given, **took}
+        return model, {"minutes": 0.0 if self.quick else given, "options": options, **took}
 
     def simple(self, row: Trial, horizons: Horizons) -> Found:
         """The scores of what learns nothing, as far as it reaches."""
