@@ -35,11 +35,12 @@ def body(rows: Rows) -> str:
 def _intro(rows: Rows) -> str:
     return f"""{told(rows)} The machine was shared.
 
-Two digits of MNIST in 32 × 32 (the thesis: 64 × 64, 64 filters in the first stage, 900 000 steps on a GPU): each form of
-SRVP is trained in one thread for the minutes in the table, on clips of 15 frames, and judged on 200 clips of test
-pictures by one sample over t+1…t+95, or by the best of 100 over t+1…t+20 where bounces are random, as in the thesis.
-Without z the first state alone is drawn. So short a training is not the thesis's: orders may change with time, and the
-table says what they are here. Brackets: 95 % intervals when clips are drawn anew. What needs no training stands beside."""
+Two digits of MNIST in 32 × 32 (the thesis: 64 × 64, 64 filters in the first stage, 900 000 steps on a GPU): each
+form of SRVP is trained in one thread for the minutes in the table, on clips of 15 frames, and judged on 200 clips
+of test pictures by one sample over t+1…t+95, or by the best of 100 over t+1…t+20 where bounces are random, as in
+the thesis. Without z the first state alone is drawn. So short a training is not the thesis's: orders may change
+with time, and the table says what they are here. Brackets: 95 % intervals when clips are drawn anew. What needs no
+training stands beside."""
 
 
 def _version(rows: Rows, version: str) -> str:
