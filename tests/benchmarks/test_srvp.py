@@ -356,6 +356,24 @@ def test_a_quick_run_of_digits_makes_a_page(data, tmp_path, capsys):
     assert "NOT MET" in page  # after two steps of training
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "shown"),
+    [
+        ("ablations", "two digits/black/0", "| black |"),
+        ("gate", "noisy sines/Ridge/0", "| Ridge |"),
+        ("kalman", "turning/regression on 1 frame/0", "| regression on 1 frame | 0 |"),
+        ("pendulum", "pendulum/independent pictures/0", "| independent pictures | 0 |"),
+        ("rates", "one digit/SRVP/0", "| SRVP, trained at Δt = 1 | 1/5 |"),
+        ("swap", "two digits/Separation/0", "## Swaps"),
+    ],
+)
+def test_a_quick_run_makes_a_page(name, key, shown, data, tmp_path):
+    kind = type(program(name))
+    asked = ["--data", str(data), "--quick", "--results", str(tmp_path / "rows.json"), "--scratch", str(tmp_path)]
+    assert kind.main([*asked, "--only", key]) == 0
+    assert shown in (tmp_path / "rows.md").read_text("utf-8")
+
+
 # --- pages
 
 
