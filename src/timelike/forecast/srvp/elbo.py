@@ -13,7 +13,8 @@ class Elbo:
     """The evidence lower bound of every sequence and its parts, each (item,), in nats: a bound of log p(x).
 
     `likelihood` − `first` − `random` = `elbo`: of the frames given the states, and what the first state and the random
-    steps cost. In the units of the data, so that it can be compared with another model's.
+    steps cost, with `drift` those of the content too. In the units of the data, so that it can be compared with another
+    model's.
     """
 
     elbo: NDArray[np.float64]

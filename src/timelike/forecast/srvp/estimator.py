@@ -69,7 +69,8 @@ class SRVP(Answering, LatentForecaster):
         Weights of the divergences of z, and of how far the state moves (λ).
     delays, haste : bool, (float, float)
         Experimental: z is drawn anew after learned delays instead of at every frame, with the penalty λ₁ Σ 1/τ^λ₂ on
-        short ones (8.1.1). The thesis never made this better than without. Frames in between need no substeps.
+        short ones (8.1.1); `events(X)` says when. The thesis never made this better than without. Frames in between
+        need no substeps.
     drift : float
         Experimental: the deviation by which the content may change from frame to frame, such as 0.05; contents lie
         about -1 and 1 (8.2.2.3). 0 keeps it still.
