@@ -26,10 +26,12 @@ def body(rows: Rows) -> str:
 A pendulum (rod 1, damping 0.5) that starts anywhere with up to 4 rad/s, pushed by a torque drawn in ± 2 for every
 picture and not shown; 16 × 16 pixels with noise of deviation 0.1; 500 sequences of 15 pictures to learn from, 200
 others asked about, brackets 95 % intervals of their mean. SRVP has no w and perceptrons, as in the thesis, and 3000
-steps of training; its nats are evidence lower bounds by the mean of 20 draws. Those of independent normal pictures and
-of normal regressions on the pictures before are exact. `{KNOWN}` is for one who knows every picture without its noise:
-nothing can be above it but by luck. The thesis's numbers (table B.4) stand beside in kind only: neither it nor the
-papers it follows say how strong the noise is and how the torque is drawn, on which nats depend.
+steps of training; its nats are evidence lower bounds by the mean of 20 draws. Those of independent normal pictures
+and of normal regressions on the pictures before are exact. `{KNOWN}` is for one who knows every picture without its
+noise: nothing can be above it but by luck. A tenth of the sequences is held out, and the weights are those that are
+best on it: a first run without that learned noise by heart (a deviation of 0.072, where 0.1 is true) and came to
+2641.1 nats. The thesis's numbers (table B.4) stand beside in kind only: neither it nor the papers it follows say how
+strong the noise is and how the torque is drawn, on which nats depend.
 
 {table([*head, "− first", "− random", "processor seconds"], lines)}
 
