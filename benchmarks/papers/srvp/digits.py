@@ -27,7 +27,7 @@ from benchmarks.papers.srvp.workshop import DigitsProgram, Horizons
 
 SAMPLES = {False: 10, True: 100}  # futures, of deterministic and stochastic clips
 TRIED_ON = "two digits"
-NETWORKS = ("SRVP", "ConvLSTM", "Separation")
+NETWORKS = ("SRVP", "ConvLSTM", "SRVP, DCGAN", "Separation")
 
 
 class Digits(DigitsProgram):

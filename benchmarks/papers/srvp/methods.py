@@ -26,18 +26,16 @@ _ENDLESS = 10_000_000  # steps: the clock ends a training
 
 _DIGITS: dict[str, Any] = {"conditioning": CONDITIONING, "chunk": SHOWN, "batch_size": 32}
 SRVP: dict[str, Any] = _DIGITS | {
-    "n_state": 20,
-    "n_random": 20,
+    "n_state": 48,
+    "n_random": 8,
     "n_content": 64,
-    "n_code": 64,
+    "n_code": 128,
     "filters": 16,
     "hidden": 128,
     "motion_hidden": 128,
-    "learning_rate": 2e-3,
-    "beta": 2.0,
-    "observed": 1.0,
-    "standardize": False,
+    "learning_rate": 5e-3,
     "output": "sigmoid",
+    "codec": "sprites",
 }
 SEPARATION: dict[str, Any] = _DIGITS | {
     "n_content": 64,
@@ -53,6 +51,7 @@ CONVLSTM: dict[str, Any] = {"conditioning": CONDITIONING, "batch_size": 32}
 
 TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "SRVP": ("SRVP", SRVP),
+    "SRVP, DCGAN": ("SRVP", SRVP | {"codec": "dcgan"}),
     "SRVP, two substeps": ("SRVP", SRVP | {"substeps": 2}),
     "SRVP, MLP": ("SRVP", SRVP | {"motion": "perceptron"}),
     "SRVP, GRU": ("SRVP", SRVP | {"motion": "gru"}),

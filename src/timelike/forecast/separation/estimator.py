@@ -20,7 +20,7 @@ from ...train import Objective
 from ...train.processes import Accelerator, Precision
 from ..cells import Known, check_known
 from ..chunks import Material
-from ..codecs.naming import Codec, Codecs
+from ..codecs.naming import PLAIN, Codec, Codecs
 from ..dynamics import SOLVERS
 from ..latent import LatentForecaster, Output, Schedules, averages
 from .answering import Answering
@@ -126,6 +126,7 @@ class Separation(Answering, LatentForecaster):
     (10, 20, 2)
     """
 
+    codec = options.one_of(*PLAIN)
     n_content = options.whole(1)
     n_state = options.whole(1)
     content = options.flag()

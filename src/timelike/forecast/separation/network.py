@@ -88,6 +88,7 @@ class SeparationNetwork(nn.Module):
         else:
             channels, height, width = self.frame
             shape = Shape(height, width, maps=maps)
+            assert codec != "sprites"  # not among its options
             pictures: Pictures = codec
             inputs = self.conditioning * (channels + n_known) + n_clock
             given: dict[str, Any] = {"filters": filters, "maps": maps}

@@ -50,12 +50,14 @@ class SRVP(Answering, LatentForecaster):
         Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out (one future), n_content=0 leaves w out.
     n_seen : int
         How many frames w is made of, drawn from the chunk in training, the last of the past afterwards.
-    codec : {"auto", "perceptron", "dcgan", "vgg", "resnet"}
-        Which networks; "auto" is the perceptron for vectors and "dcgan" for images.
-    hidden, layers, filters, skips, shortcut
-        Units and layers of perceptrons (and of the LSTM), channels of the first stage of convolutions, whether the
-        decoder is given what the encoder's stages saw of one frame, and whether perceptrons have a linear map beside
-        them.
+    codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"}
+        Which networks; "auto" is the perceptron for vectors and "dcgan" for images. "sprites" draws `n_sprites` things
+        that keep their look at the places that the state gives, in front of a background: much quicker to learn where
+        pictures are of things that move whole.
+    hidden, layers, filters, n_sprites, skips, shortcut
+        Units and layers of perceptrons (and of the LSTM), channels of the first stage of convolutions, things that
+        "sprites" draws, whether the decoder is given what the encoder's stages saw of one frame, and whether
+        perceptrons have a linear map beside them.
     motion : {"residual", "perceptron", "gru"}
         How the state moves; the last two are the thesis's ablations.
     motion_hidden, gain : int, float
@@ -64,7 +66,8 @@ class SRVP(Answering, LatentForecaster):
         Into how many of Euler's steps a step is divided in training.
     observed : float, optional
         √ν, the deviation of frames from what is drawn, in the units that are compared: of the data if all of it lies in
-        [0, 1], otherwise standardized. None is 1 for pictures in [0, 1], and learned otherwise.
+        [0, 1], otherwise standardized. None is learned. The thesis has 1 for digits: then a frame tells the states
+        little, and a short training leaves them where the prior has them.
     beta, stillness : float
         Weights of the divergences of z, and of how far the state moves (λ).
     delays, haste : bool, (float, float)
@@ -111,6 +114,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
     hidden = options.whole(1)
     layers = options.whole(0)
     filters = options.whole(1)
+    n_sprites = options.whole(1)
     skips = options.flag()
     shortcut = options.flag()
     motion = options.one_of(*get_args(Motion))
@@ -148,6 +152,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
         hidden: int = 128,
         layers: int = 2,
         filters: int = 16,
+        n_sprites: int = 2,
         skips: bool = False,
         shortcut: bool = True,
         motion: Motion = "residual",
@@ -191,6 +196,8 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
                 f"substeps={self.substeps}: motion={self.motion!r} moves a whole step at a time, expected 1; "
                 "motion='residual' can be divided"
             )
+        if self.codec == "sprites" and self.skips:
+            raise ValueError("skips=True: codec='sprites' draws from the content and the state alone, use skips=False")
         refuse_together(self)
 
     def _experimental(self) -> bool:
@@ -198,7 +205,9 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
 
     def _network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("conditioning", "n_state", "n_random", "n_content", "n_code", "layers", "skips", "shortcut", "motion")
-        given: dict[str, Any] = {name: getattr(self, name) for name in (*names, "substeps", "gain", "drawn")}
+        given: dict[str, Any] = {
+            name: getattr(self, name) for name in (*names, "n_sprites", "substeps", "gain", "drawn")
+        }
         for name in ("hidden", "filters", "motion_hidden"):
             given[name] = max(1, round(self.scale * getattr(self, name)))
         kind: Callable[..., SRVPNetwork] = SRVPNetwork
@@ -208,7 +217,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
             self.cells_.frame if self._pictures() else self.cells_.n_cells,
             codec=self._codec(),
             squash=self.squashed_,
-            scale=(1.0 if self.squashed_ and self._pictures() else None) if self.observed is None else self.observed,
+            scale=self.observed,
             **given,
         )
 

@@ -10,9 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ...sequences.arguments import one_of, whole
-from ..codecs.convolutional import Draw, Look, Shape
+from ..codecs.convolutional import Draw, Look, Pictures, Shape
 from ..codecs.naming import Codec
 from ..codecs.perceptron import Perceptron, normal, orthogonal
+from ..unrolling import suits, unrolled
+from ..codecs.sprites import Sprites
 
 if TYPE_CHECKING:
     from .delays import Delays
@@ -79,6 +81,7 @@ class SRVPNetwork(nn.Module):
         hidden: int = 256,
         layers: int = 2,
         filters: int = 64,
+        n_sprites: int = 2,
         skips: bool = False,
         shortcut: bool = True,
         motion: Motion = "residual",
@@ -92,7 +95,7 @@ class SRVPNetwork(nn.Module):
         super().__init__()
         self.frame = (frame,) if isinstance(frame, int) else tuple(frame)
         self.conditioning, self.substeps = whole(conditioning, "conditioning", 1), whole(substeps, "substeps", 1)
-        self.codec, self.squash, self.skips = codec, squash, skips and n_content > 0
+        self.codec, self.squash, self.skips = codec, squash, skips and n_content > 0 and codec != "sprites"
         self.n_state, self.n_random, self.n_content = n_state, n_random, n_content
         self.motion = one_of(motion, "motion", ("residual", "perceptron", "gru"))
         if codec == "perceptron":
@@ -101,9 +104,14 @@ class SRVPNetwork(nn.Module):
             self.draw: nn.Module = Perceptron([n_state + n_content, *[hidden] * layers, size], shortcut=shortcut)
         else:
             channels, height, width = self.frame
-            shape, pictures = Shape(height, width, maps=False), codec
+            shape = Shape(height, width, maps=False)
+            pictures: Pictures = "dcgan" if codec == "sprites" else codec
             self.look = Look(pictures, channels, shape, n_code, filters=filters)
-            self.draw = Draw(pictures, channels, shape, n_state + n_content, filters=filters, skips=self.skips)
+            if codec == "sprites":
+                sizes = {"n_content": n_content, "n_state": n_state, "n_sprites": n_sprites, "hidden": hidden}
+                self.draw = Sprites(channels, height, width, squash=squash, **sizes)
+            else:
+                self.draw = Draw(pictures, channels, shape, n_state + n_content, filters=filters, skips=self.skips)
         if drawn == "thesis":
             normal(self.look)
             normal(self.draw)
@@ -167,6 +175,17 @@ class SRVPNetwork(nn.Module):
             if (part + 1) % (parts // frames) == 0:
                 found.append(y)
         return found, length
+
+    def moves(self, y: Tensor, z: Tensor | None, n_steps: int) -> Tensor:
+        """The states after every part of steps with given z (batch, step, size): (batch, step × substeps, size)."""
+        if n_steps and self.motion == "residual" and suits([self.move], y):
+            spans, parts = y.new_ones(len(y), n_steps), self.substeps
+            return unrolled([self.move], y, spans, z, parts, 1, parts)
+        found: list[Tensor] = []
+        for step in range(n_steps):
+            inner = self.stepped(y, None if z is None else z[:, step], self.substeps, self.substeps)[0]
+            found, y = found + inner, inner[-1]
+        return torch.stack(found, dim=1) if found else y[:, None][:, :0]
 
     def _moved(self, y: Tensor, z: Tensor | None, parts: int) -> Tensor:
         if self.motion == "gru":
