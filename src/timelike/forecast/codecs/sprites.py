@@ -62,9 +62,9 @@ class Sprites(nn.Module):
 
 
 def _laid(weights: Tensor, length: int) -> Tensor:
-    """Weights of places of the middle (…, place) to what line p of a patch gives to line h: weights[h − p + length // 2].
+    """Weights of places of the middle, (…, place), to what line p of a patch gives to line h of the picture.
 
-    Weights beyond the ends are 0: of a patch near the border a part is cut off.
+    That is weights[h − p + length // 2]. Weights beyond the ends are 0: of a patch near the border a part is cut off.
     """
     after = length // 2
     return F.pad(weights, (length - 1 - after, after)).unfold(-1, length, 1).flip(-1)

@@ -13,8 +13,8 @@ from ...sequences.arguments import one_of, whole
 from ..codecs.convolutional import Draw, Look, Pictures, Shape
 from ..codecs.naming import Codec
 from ..codecs.perceptron import Perceptron, normal, orthogonal
-from ..unrolling import suits, unrolled
 from ..codecs.sprites import Sprites
+from ..unrolling import suits, unrolled
 
 if TYPE_CHECKING:
     from .delays import Delays
