@@ -216,14 +216,16 @@ class LatentForecaster(Forecaster, Trained):
     def _limits(self, objective: Objective) -> dict[str, Any]:
         assert isinstance(objective, Chunks)
         batches = max(1, len(objective.material.places(objective.length)) // self.batch_size)
-        steps = int(np.clip(_PASSES * batches, *_USUAL)) if self.max_steps is None else self.max_steps
-        seconds = _SECONDS if self.max_steps is None and self.max_time is None else self.max_time
+        usual = int(np.clip(_PASSES * batches, *_USUAL))
+        steps, seconds = self.max_steps, self.max_time
+        if steps is None and seconds is None:
+            steps, seconds = usual, _SECONDS
         found: dict[str, Any] = {"max_steps": steps, "max_time": seconds}
         if self.schedule != "constant":
             found["schedule"] = OneCycle() if self.schedule == "cycle" else Linear()
         if objective.validates:
-            every = max(1, steps // _LOOKS)
-            found |= {"validate_every": every, "patience": -(-(self.patience or steps) // every)}
+            every = max(1, (steps or usual) // _LOOKS)
+            found |= {"validate_every": every, "patience": self.patience and -(-self.patience // every)}
         return found
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:

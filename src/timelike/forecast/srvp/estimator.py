@@ -47,7 +47,8 @@ class SRVP(Answering, LatentForecaster):
         Frames shown at a time in training: 20 more than the conditioning ones unless given, or fewer where sequences
         are short.
     n_state, n_random, n_content, n_code : int
-        Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out (one future), n_content=0 leaves w out.
+        Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out, so that futures differ by their first state
+        alone, and n_content=0 leaves w out.
     n_seen : int
         How many frames w is made of, drawn from the chunk in training, the last of the past afterwards.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"}
