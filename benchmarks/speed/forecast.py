@@ -76,7 +76,7 @@ def plain() -> AbstractContextManager[Any]:
     """Training as torch alone would do it."""
     stack = ExitStack()
     stack.enter_context(mock.patch.object(dynamics, "suits", return_value=False))
-    stack.enter_context(mock.patch.object(convolutional, "laid_out", lambda x: x))
+    stack.enter_context(mock.patch.object(convolutional, "by_pixel", return_value=False))
     return stack
 
 

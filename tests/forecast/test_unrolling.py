@@ -24,13 +24,13 @@ def made(n_blocks, tied, n_known, steps, *, layers=(7, 6), n_state=3, n_items=4)
     y = torch.randn(n_items, n_state, dtype=torch.float64, requires_grad=True)
     spans = torch.rand(n_items, steps, dtype=torch.float64) * 2
     spans[0] = 1.0
-    forcing = torch.randn(n_items, steps, n_known, dtype=torch.float64) if n_known else None
+    forcing = torch.randn(n_items, steps, n_known, dtype=torch.float64, requires_grad=True) if n_known else None
     return move, y, spans, forcing
 
 
-def gradients(states, move, y):
+def gradients(states, move, y, *forcing):
     weights = torch.linspace(-1, 1, states.numel(), dtype=torch.float64).reshape(states.shape)
-    return torch.autograd.grad((states * weights).sum(), [y, *move.parameters()])
+    return torch.autograd.grad((states * weights).sum(), [*forcing, y, *move.parameters()])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -41,14 +41,15 @@ def test_states_and_gradients_are_those_of_the_plain_loop(case):
     plain = Dynamics.forward(move, y, spans, forcing, frames=frames, parts=parts)
     assert "_Unrolled" in type(ours.grad_fn).__name__
     torch.testing.assert_close(ours, plain, rtol=1e-13, atol=1e-13)
-    for one, other in zip(gradients(ours, move, y), gradients(plain, move, y), strict=True):
+    known = [] if forcing is None else [forcing]
+    for one, other in zip(gradients(ours, move, y, *known), gradients(plain, move, y, *known), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
 def test_gradients_are_finite_differences():
     move, y, spans, forcing = made(2, False, 1, 3, layers=(4,), n_state=2, n_items=2)
     weights = list(move.parameters())
-    assert torch.autograd.gradcheck(lambda y, *_: move(y, spans, forcing), (y, *weights))
+    assert torch.autograd.gradcheck(lambda y, forcing, *_: move(y, spans, forcing), (y, forcing, *weights))
 
 
 def test_units_that_are_exactly_closed_have_no_gradient_either_way():

@@ -90,6 +90,9 @@ class _Unrolled(torch.autograd.Function):
         weights, seen = kept[: -walk.layers], kept[-walk.layers :]
         back, shares = given[0].transpose(0, 1).unbind(0), _shares(walk, spans)
         n_state, y = back[0].shape[1], torch.zeros_like(back[0])
+        forces: Tensor | None = spans.new_zeros(spans.shape[1], len(y), seen[0].shape[2] - n_state)
+        if not ctx.needs_input_grad[3]:
+            forces = None
         moved = [one.new_empty(*seen[0].shape[:2], len(one)) for one in weights[walk.weights(0)]]
         inputs, outputs = [one.unbind(0) for one in seen], [one.unbind(0) for one in moved]
         for part in reversed(range(len(shares))):
@@ -99,13 +102,16 @@ class _Unrolled(torch.autograd.Function):
             grad = torch.mul(shares[part], y, out=outputs[-1][part])
             for layer in reversed(range(1, walk.layers)):
                 grad = _open(grad @ own[layer], inputs[layer][part], 0, grad_input=outputs[layer - 1][part])
-            y = y + (grad @ own[0])[:, :n_state]
+            first = grad @ own[0]
+            y = y + first[:, :n_state]
+            if forces is not None:
+                forces[part // walk.parts] += first[:, n_state:]
         grads: list[Tensor] = []
         for block in range(walk.n_blocks):
             for before, after in zip(seen, moved, strict=True):
                 rows = walk.own(after, block)
                 grads += [rows.t() @ walk.own(before, block), rows.sum(dim=0)]
-        return None, y, None, None, *grads
+        return None, y, None, None if forces is None else forces.transpose(0, 1), *grads
 
 
 def _shares(walk: Walk, spans: Tensor) -> tuple[Tensor, ...]:

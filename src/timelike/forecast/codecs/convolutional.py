@@ -13,6 +13,7 @@ _STAGES = 4  # that halve a picture, of 64 × 64 to 4 × 4
 SMALLEST = 4  # pixels of a side at the end, and at least
 _UNPOOLED = 2  # stages without halving where codes are maps (C.5.2)
 _VGG = (2, 2, 3, 3)  # convolutions of each stage
+_FEW = 3  # channels of a picture, up to which `Doubling` is quicker than the transposed convolution of torch
 
 
 class Shape:
@@ -50,7 +51,7 @@ class Look(nn.Module):
             for stage, (before, after) in enumerate(zip([n_channels, *widths], widths, strict=False))
         )
         if maps:
-            self.last: nn.Module = nn.Conv2d(widths[-1], n_code, 3, padding=1)
+            self.last: nn.Conv2d | nn.Linear = nn.Conv2d(widths[-1], n_code, 3, padding=1)
         else:
             self.last = nn.Linear(widths[-1] * shape.code[0] * shape.code[1], n_code)
 
@@ -64,7 +65,18 @@ class Look(nn.Module):
             seen.append(x)
             if self.kind == "vgg" and stage < self.shape.halvings:
                 x = F.max_pool2d(x, 2)
-        return self.last(x if self.maps else x.flatten(1)), seen
+        return self._coded(x), seen
+
+    def _coded(self, x: Tensor) -> Tensor:
+        if self.maps or not _is_laid_out(x):
+            coded: Tensor = self.last(x if self.maps else x.flatten(1))
+            return coded
+        weight, bias = (
+            self.last.weight,
+            self.last.bias,
+        )  # for numbers in the order in which they lie, not plane by plane
+        turned = weight.reshape(-1, *x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
+        return F.linear(x.permute(0, 2, 3, 1).flatten(1), turned, bias)
 
 
 class Draw(nn.Module):
@@ -84,12 +96,12 @@ class Draw(nn.Module):
         super().__init__()
         self.shape, self.kind, self.maps, self.skips = shape, kind, maps, skips
         widths = [filters * 2**stage for stage in range(shape.stages)]
-        self.first: nn.Module
+        self.first: nn.Conv2d | nn.Linear
         if maps:
             self.first = nn.Conv2d(n_code, widths[-1], 3, padding=1)
         else:
             self.first = nn.Linear(n_code, widths[-1] * shape.code[0] * shape.code[1])
-        self.begin = nn.Sequential(nn.BatchNorm2d(widths[-1]), nn.LeakyReLU(0.2))
+        self.begin = nn.Sequential(nn.BatchNorm2d(widths[-1]), nn.LeakyReLU(0.2, inplace=True))
         ends = [n_channels, *widths[:-1]]
         self.stages = nn.ModuleList(
             _up(
@@ -105,24 +117,86 @@ class Draw(nn.Module):
 
     def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
         """Pictures, before any squashing."""
-        x = self.first(code)
-        x = self.begin(laid_out(x if self.maps else x.reshape(len(x), -1, *self.shape.code)))
+        x = self.begin(laid_out(self.first(code) if self.maps else self._decoded(code)))
         for stage, layers in zip(reversed(range(self.shape.stages)), self.stages, strict=True):
             if self.kind == "vgg" and stage < self.shape.halvings:
                 x = F.interpolate(x, scale_factor=2)
             x = layers(torch.cat([x, seen[stage]], dim=1) if self.skips else x)
         return self.shape.crop(x)
 
+    def _decoded(self, code: Tensor) -> Tensor:
+        height, width = self.shape.code
+        weight, bias = self.first.weight, self.first.bias
+        assert bias is not None
+        if not by_pixel(code.dtype):
+            return F.linear(code, weight, bias).reshape(len(code), -1, height, width)
+        weight, bias = (
+            one.reshape(-1, height * width, *one.shape[1:]).transpose(0, 1).flatten(0, 1) for one in (weight, bias)
+        )
+        return F.linear(code, weight, bias).reshape(len(code), height, width, -1).permute(0, 3, 1, 2)
+
+
+def by_pixel(dtype: torch.dtype) -> bool:
+    """Whether pictures of a precision lie pixel by pixel, with their channels side by side: in double ones do not.
+
+    Convolutions in single and half precision are faster so.
+    """
+    return dtype != torch.float64
+
 
 def laid_out(x: Tensor) -> Tensor:
-    """The same pictures with the channels of a pixel side by side: convolutions in single precision are faster so."""
-    return x if x.dtype == torch.float64 else x.contiguous(memory_format=torch.channels_last)
+    """The same pictures in the order in which convolutions are fast."""
+    return x.contiguous(memory_format=torch.channels_last) if by_pixel(x.dtype) else x
+
+
+def _is_laid_out(x: Tensor) -> bool:
+    return by_pixel(x.dtype) and x.is_contiguous(memory_format=torch.channels_last)
+
+
+class Convolution(nn.Conv2d):
+    """A convolution that keeps the channels of a pixel side by side, also where there is only one.
+
+    Of pictures of one channel nobody can say in which order they lie, torch takes them for planes, and all that follow
+    are planes too. A second channel of zeros changes no number.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The pictures convolved."""
+        if self.in_channels > 1 or not _is_laid_out(input):
+            return super().forward(input)
+        two, weight = (F.pad(one, (0, 0, 0, 0, 0, 1)) for one in (input, self.weight))
+        return F.conv2d(laid_out(two), weight, self.bias, self.stride, self.padding)
+
+
+class Doubling(nn.ConvTranspose2d):
+    """A transposed convolution of 4 × 4 with stride 2; where it ends in few channels, by a convolution of 2 × 2.
+
+    A pixel of the doubled picture is a sum over 2 × 2 pixels, by one of four kernels as its row and column are even or
+    odd: a convolution gives the four as channels, which are then put in their places. The weights are those of
+    `nn.ConvTranspose2d`.
+    """
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__(before, after, 4, 2, 1)
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """Pictures of twice the size."""
+        if self.out_channels > _FEW or output_size is not None or not _is_laid_out(input):
+            return super().forward(input, output_size)
+        before, after = self.weight.shape[:2]
+        # row 2i + p, counted from one above the picture on, is w[p] x[i] + w[2 + p] x[i − 1], and so are columns
+        taps = self.weight.reshape(before, after, 2, 2, 2, 2).flip(2, 4).permute(3, 5, 1, 0, 2, 4)
+        bias = None if self.bias is None else self.bias.repeat(4)
+        four = F.conv2d(input, taps.reshape(4 * after, before, 2, 2), bias, padding=1).permute(0, 2, 3, 1)
+        n, height, width, _ = four.shape
+        pairs = four.reshape(n, height, width, 2, 2, after).transpose(2, 3)
+        return pairs.reshape(n, 2 * height, 2 * width, after)[:, 1:-1, 1:-1].permute(0, 3, 1, 2)
 
 
 def _block(before: int, after: int, stride: int = 1) -> nn.Sequential:
     size = 4 if stride == 2 else 3
     return nn.Sequential(
-        nn.Conv2d(before, after, size, stride, 1), nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True)
+        Convolution(before, after, size, stride, 1), nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True)
     )
 
 
@@ -139,10 +213,11 @@ def _up(kind: Pictures, before: int, after: int, stage: int, *, double: bool, la
     if kind == "vgg":
         middle = max(1, before // 2)
         inner = [_block(before, middle), *(_block(middle, middle) for _ in range(_VGG[stage] - 2))]
-        end = nn.Conv2d(middle, after, 3, 1, 1)
-        return nn.Sequential(*inner, end, *([] if last else [nn.BatchNorm2d(after), nn.LeakyReLU(0.2)]))
-    turned: nn.Module = nn.ConvTranspose2d(before, after, 4, 2, 1) if double else nn.Conv2d(before, after, 3, 1, 1)
-    return turned if last else nn.Sequential(turned, nn.BatchNorm2d(after), nn.LeakyReLU(0.2))
+        if not last:
+            return nn.Sequential(*inner, *_block(middle, after))
+        return nn.Sequential(*inner, nn.Conv2d(middle, after, 3, 1, 1))
+    turned: nn.Module = Doubling(before, after) if double else nn.Conv2d(before, after, 3, 1, 1)
+    return turned if last else nn.Sequential(turned, nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True))
 
 
 class ResidualStage(nn.Module):

@@ -96,13 +96,13 @@ def bound_of(
 
 def rolled(network: SRVPNetwork, y: Tensor, random: Gaussian | None, n_frames: int) -> tuple[Tensor, Tensor]:
     """States at all frames, with draws of what is random, and how far they moved."""
-    states, length = [y], y.new_zeros(len(y))
     z = None if random is None else random.drawn(noise(random.mean.shape, y))
-    for step in range(n_frames - 1):
-        inner, moved = network.stepped(y, None if z is None else z[:, step], network.substeps)
-        y, length = inner[-1], length + moved
-        states.append(y)
-    return torch.stack(states, dim=1), length
+    # a sum of many small moves: in mixed precision too it is made of numbers that are not rounded to 8 bits
+    with torch.autocast(y.device.type, enabled=False):
+        y, z = y.to(network.log_scale), None if z is None else z.to(network.log_scale)
+        every = torch.cat([y[:, None], network.moves(y, z, n_frames - 1)], dim=1)
+        length = (every[:, 1:] - every[:, :-1]).norm(dim=2).sum(1)
+        return every[:, :: network.substeps], length
 
 
 def likelihood(
@@ -111,8 +111,9 @@ def likelihood(
     """log N(x; drawn, ν), summed over time and cells that are there; squashed frames are in the units of the data."""
     if undone is not None:
         mean, deviation = (moment.to(x) for moment in undone)
-        x = x * deviation + mean
-    squares = ((x - drawn) / scale).square()
-    flat = squares.flatten(2) if there is None else squares.flatten(2)[..., there.flatten()]
+        x = torch.addcmul(mean, x, deviation)
+    flat = (x - drawn).flatten(2)
+    flat = flat if there is None else flat[..., there.flatten()]
     constant = math.log(2 * math.pi) + 2 * scale.log()
-    return -0.5 * (flat.sum((1, 2)) + constant * flat.shape[1] * flat.shape[2])
+    # divided once they are summed up: there are as many as pixels
+    return -0.5 * (flat.square().sum((1, 2)) / scale.square() + constant * flat.shape[1] * flat.shape[2])

@@ -1,0 +1,90 @@
+"""SRVP written down plainly has our loss and our gradients, so that it can stand beside it in the table of speed."""
+
+import pytest
+import torch
+from benchmarks.speed import srvp_plainly
+
+from timelike.forecast import SRVPNetwork
+from timelike.forecast.srvp import network as parts, objective
+
+HOW = {"conditioning": 2, "n_state": 3, "n_random": 2, "n_content": 4, "n_code": 5, "hidden": 6, "motion_hidden": 7}
+CASES = {
+    "perceptron": (3, {"codec": "perceptron"}),
+    "perceptron, two substeps": (3, {"codec": "perceptron", "substeps": 2, "scale": 0.5}),
+    "dcgan": ((1, 16, 16), {"codec": "dcgan", "filters": 3, "squash": True}),
+    "dcgan, colours": ((3, 32, 32), {"codec": "dcgan", "filters": 3, "squash": True}),
+    "vgg": ((1, 16, 16), {"codec": "vgg", "filters": 4, "substeps": 2}),
+}
+
+
+def settled(frame, given, n_frames=5):
+    """A network whose normalisations have seen something, frames, and what is drawn for a loss."""
+    torch.manual_seed(0)
+    network = SRVPNetwork(frame, **HOW, **given)
+    x = torch.rand(4, n_frames, *network.frame)
+    with torch.no_grad():
+        network.drawn(network.content_of(*looked(network, x)), torch.randn(4, n_frames, 3))
+    chosen = torch.tensor([[0, 3], [4, 4], [1, 2], [4, 0]])
+    return network.eval(), x, chosen, torch.randn(4, 3), torch.randn(4, n_frames - 1, 2)
+
+
+def looked(network, x):
+    codes, seen = network.encoded(x)
+    return codes, torch.zeros(len(x), 1, dtype=torch.int64), seen, torch.zeros(len(x), dtype=torch.int64)
+
+
+def ours(monkeypatch, network, x, chosen, first, random, beta=2.0, stillness=0.3):
+    draws = [first, random]
+    monkeypatch.setattr(objective, "noise", lambda shape, like: draws.pop(0))
+    codes, seen = network.encoded(x)
+    content = network.content_of(codes, chosen, seen, torch.zeros(len(x), dtype=torch.int64))
+    found = objective.bound_of(network, x, codes, content)
+    return (found.first + beta * found.random - found.likelihood + stillness * found.length).mean()
+
+
+def names(network, plain):
+    """Parameters of both in one order."""
+    for part in ("look", "draw"):
+        other = plain.encoder if part == "look" else plain.decoder
+        yield from zip(srvp_plainly.numbers(getattr(network, part)), srvp_plainly.numbers(other), strict=True)
+    yield from zip(network.filter.parameters(), plain.cell.parameters(), strict=True)
+    for part in ("parts_of_content", "content", "infer_state", "infer_random", "prior", "move"):
+        yield from zip(getattr(network, part).parameters(), getattr(plain, part).parameters(), strict=True)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_plain_loss_is_ours_and_so_are_its_gradients(case, monkeypatch):
+    network, x, *drawn = settled(*CASES[case])
+    plain = srvp_plainly.Plain(network).eval()
+    mine, theirs = ours(monkeypatch, network, x, *drawn), plain.loss(x, drawn[0], 2.0, 0.3, *drawn[1:])
+    torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-5)
+    mine.backward()
+    theirs.backward()
+    pairs = [pair for pair in names(network, plain) if pair[0].requires_grad]
+    assert len(pairs) == len(list(plain.parameters())) - 1  # and the deviation of frames, which is not learned here
+    scale = max(float(one.grad.abs().max()) for one, _ in pairs)
+    for one, other in pairs:
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("case", ["perceptron, two substeps", "vgg"])
+def test_steps_that_keep_only_what_gradients_need_are_the_loop_of_autograd(case, monkeypatch):
+    network, x, *drawn = settled(*CASES[case])
+    found = []
+    for suits in (True, False):
+        monkeypatch.setattr(parts, "suits", lambda blocks, y, so=suits: so)
+        loss = ours(monkeypatch, network, x, *drawn)
+        found.append((loss, *torch.autograd.grad(loss, list(network.move.parameters()))))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_loss_in_mixed_precision_agrees_to_a_hundredth(case, monkeypatch):
+    network, x, *drawn = settled(*CASES[case])
+    single = ours(monkeypatch, network, x, *drawn)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = ours(monkeypatch, network, x, *drawn)
+    assert mixed.dtype == torch.float32
+    assert mixed.item() == pytest.approx(single.item(), rel=1e-2)
+    assert mixed.item() != single.item()
