@@ -49,8 +49,22 @@ def test_functions_are_called_by_the_names_that_they_are_given():
     own = {"own": lambda truth, answer, per: (answer - truth).mean(axis=(2, 3, 4))}
     alone = score.horizon_scores(TRUTH, {"one": ONE}, own)  # of one future nothing is chosen
     np.testing.assert_allclose(alone.per_step("own", "one").mean, (ONE - TRUTH).mean(axis=(0, 2, 3, 4)))
-    with pytest.raises(ValueError, match="higher=None: say whether more is better"):
-        score.horizon_scores(TRUTH, {"many": MANY}, own)
+
+
+def test_whether_more_is_better_is_said_of_your_own_scores_where_there_are_several_futures():
+    own = {"own": lambda truth, answer, per: (answer - truth).mean(axis=(2, 3, 4)), "psnr": score.psnr}
+    with pytest.raises(ValueError, match=r"higher=None: say whether more is better.*higher=\{'own': False\}"):
+        score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, own)
+    errors = (MANY - TRUTH).mean(axis=(3, 4, 5))  # (sample, item, step)
+    for way, choose in ((False, np.argmin), (True, np.argmax)):
+        found = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, own, higher={"own": way})
+        chosen = choose(errors.mean(axis=2), axis=0)
+        np.testing.assert_allclose(found.each["own"]["many"], errors[chosen, np.arange(7)])
+        np.testing.assert_array_equal(found.each["psnr"]["many"], score.best_of(TRUTH, MANY, "psnr", per="each"))
+    with pytest.raises(ValueError, match=r"higher='owm': expected one of 'own', 'psnr'"):
+        score.horizon_scores(TRUTH, {"many": MANY}, own, higher={"owm": True})
+    with pytest.raises(TypeError, match="higher=True: expected words by the name of a score"):
+        score.horizon_scores(TRUTH, {"many": MANY}, own, higher=True)
 
 
 def test_forecasts_and_sequences_are_taken_as_they_are():
@@ -92,6 +106,32 @@ def test_a_step_without_truth_has_no_score_and_others_have():
     found = score.horizon_scores(truth, {"zero": np.zeros((2, 2))}, "mae")
     np.testing.assert_array_equal(found.per_step("mae", "zero").mean, [1.5, np.nan])
     found.plot().draw_without_rendering()
+
+
+def test_an_item_with_one_masked_step_counts_by_its_others():
+    truth = np.zeros((4, 2))
+    truth[3, 1] = np.nan
+    answer = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [9.0, 5.0]])
+    found = score.horizon_scores(truth, {"a": answer}, "mae")
+    np.testing.assert_array_equal(found.per_step("mae", "a").mean, [3.0, 1.0])
+    assert found.up_to()["mae"]["a"].mean == np.mean([1, 1, 1, 9])
+    assert score.up_to(found.each["mae"]["a"], 2).tolist() == [1, 1, 1, 9]
+    lines = str(found).splitlines()
+    assert lines[0] == "mean over t+1…t+2 of 4 items, without masked steps, ± 95 % interval"
+    assert lines[2].split()[:2] == ["a", "3"]
+
+
+def test_the_table_says_how_many_items_count():
+    truth, answer = np.array([[0.0, 0.0], [np.nan, np.nan], [0.0, 0.0]]), np.ones((3, 2))
+
+    def first_only(truth, answer, per):
+        return np.where([[True], [False], [False]], answer, np.nan)
+
+    found = score.horizon_scores(truth, {"a": answer}, "mae")
+    assert str(found).startswith("mean over t+1…t+2 of 2 of 3 items, without masked steps, ")
+    assert np.isnan(score.up_to([np.nan, np.nan], 2))
+    several = score.horizon_scores(truth, {"a": answer}, {"mae": score.mae, "first": first_only})
+    assert str(several).startswith("mean over t+1…t+2 of 1 to 2 of 3 items, ")
 
 
 def test_what_makes_no_sense_is_refused():

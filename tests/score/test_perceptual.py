@@ -121,8 +121,12 @@ def test_the_best_of_n_by_lpips_is_the_lowest(weights):
     judge = partial(score.lpips, weights=weights)
     assert score.best_of(truth, samples, judge) == 0
     assert score.best_first(truth, samples, judge)[0].tolist() == [1]
-    with pytest.raises(ValueError, match=r"weights=None.*\.safetensors"):
+    with pytest.raises(
+        ValueError, match=r"score='lpips' has no weights.*score=partial\(lpips, weights='.*\.safetensors'\)"
+    ):
         score.best_of(truth, samples, "lpips")
+    with pytest.raises(ValueError, match="score='lpip': expected one of 'mse', 'mae', 'psnr', 'ssim', or a function"):
+        score.best_of(truth, samples, "lpip")
 
 
 def test_a_changed_file_is_read_again(tensors, tmp_path):
@@ -275,6 +279,24 @@ def test_a_torch_network_sees_tensors_as_in_evaluation_and_stays_as_it_was():
     assert score.fvd(truth, truth, features=network) == pytest.approx(0, abs=1e-9)
     assert network.training
     assert next(network.parameters()).grad is None
+
+
+def test_parts_of_a_network_that_are_frozen_stay_frozen():
+    network = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 3)).train()
+    network[1].eval()
+    truth = RNG.random((8, 4, 1, 1, 1))
+    score.fvd(truth, truth, features=network)
+    assert [part.training for part in network] == [True, False, True, True]
+    assert network.training
+
+    class Failing(nn.Module):
+        def forward(self, videos):
+            raise RuntimeError("no memory")
+
+    broken = nn.Sequential(nn.BatchNorm1d(4).eval(), Failing())
+    with pytest.raises(RuntimeError, match="no memory"):
+        score.fvd(truth[:, :, 0, 0], truth[:, :, 0, 0], features=broken)
+    assert [part.training for part in broken] == [False, True]
 
 
 def test_without_features_the_message_says_which_and_what_needs_none():

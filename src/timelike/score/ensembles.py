@@ -112,7 +112,7 @@ def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
 
 
 HIGHER: dict[str, bool] = {"mse": False, "mae": False, "psnr": True, "ssim": True, "lpips": False}
-"""Scores of one future by name, and whether more is better."""
+"""Scores of one future by the names of their functions, and whether more is better."""
 
 
 def best_of(
@@ -174,26 +174,50 @@ def _judged(
     return each, np.argsort(-totals if more else totals, axis=0, kind="stable")
 
 
-def _judge(score: str | Callable[..., Any], higher: bool | None) -> tuple[Callable[..., Any], bool]:
-    plain: dict[str, Callable[..., Any]] = {
+def known_way(score: str | Callable[..., Any]) -> bool | None:
+    """Whether more is better, of the library's scores of one future; None of others.
+
+    >>> known_way("psnr"), known_way(forecasting.mae), known_way(max)
+    (True, False, None)
+    """
+    if isinstance(score, str):
+        return HIGHER.get(score)
+    plain = getattr(score, "func", score)  # of a partial, the function in it
+    return next((HIGHER[name] for name, known in _functions().items() if plain is known), None)
+
+
+def _functions() -> dict[str, Callable[..., Any]]:
+    return {
         "mse": forecasting.mse,
         "mae": forecasting.mae,
         "psnr": pictures.psnr,
         "ssim": pictures.ssim,
         "lpips": perceptual.lpips,
     }
+
+
+def _judge(score: str | Callable[..., Any], higher: bool | None) -> tuple[Callable[..., Any], bool]:
     if isinstance(score, str):
-        if score not in plain:
-            raise ValueError(f"score={score!r}: expected one of {', '.join(map(repr, plain))}, or a function")
-        score = plain[score]
+        score = _named(score)
     if not callable(score):
         raise TypeError(f"score is a {type(score).__name__}: expected a name or a function")
-    if higher is not None:
-        return score, flag(higher, "higher")
-    name = getattr(getattr(score, "func", score), "__name__", "")  # of a partial, the function in it
-    if plain.get(name) is not getattr(score, "func", score):
-        raise ValueError(f"higher=None: say whether more is better for the score {name or score!r}")
-    return score, HIGHER[name]
+    way = known_way(score) if higher is None else flag(higher, "higher")
+    if way is None:
+        name = getattr(getattr(score, "func", score), "__name__", "") or repr(score)
+        raise ValueError(f"higher=None: say whether more is better for the score {name}, higher=True or higher=False")
+    return score, way
+
+
+def _named(score: str) -> Callable[..., Any]:
+    if score == "lpips":  # a word cannot say which weights
+        raise ValueError(
+            "score='lpips' has no weights, which are not part of the library: give the function with yours, "
+            "score=partial(lpips, weights='alexnet_lpips.safetensors')"
+        )
+    known = {name: function for name, function in _functions().items() if name != "lpips"}
+    if score not in known:
+        raise ValueError(f"score={score!r}: expected one of {', '.join(map(repr, known))}, or a function")
+    return known[score]
 
 
 def _blocks(samples: NDArray[Any]) -> Iterator[slice]:

@@ -124,7 +124,7 @@ def _seen(features: Callable[..., Any], videos: NDArray[Any], size: int) -> Numb
     """The features of all videos, some at a time."""
     if len(videos) < 2:
         raise ValueError("truth has one video: a distribution needs two or more, and FVD means something from hundreds")
-    call = _module(features) if hasattr(features, "parameters") and hasattr(features, "eval") else features
+    call = _module(features) if hasattr(features, "modules") and hasattr(features, "eval") else features
     found = []
     for begin in range(0, len(videos), size):
         batch = np.ascontiguousarray(videos[begin : begin + size], np.float32)
@@ -143,12 +143,13 @@ def _module(network: Any) -> Callable[[NDArray[Any]], Any]:
 
     def call(batch: NDArray[Any]) -> Any:
         device = next((parameter.device for parameter in network.parameters()), None)
-        training = network.training
+        modes = [(part, part.training) for part in network.modules()]  # some may be frozen in evaluation
         network.eval()
         try:
             with torch.no_grad():
                 return network(torch.from_numpy(batch).to(device))
         finally:
-            network.train(training)
+            for part, training in modes:
+                part.training = training
 
     return call

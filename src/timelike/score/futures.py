@@ -93,12 +93,7 @@ def _place(bad: NDArray[np.bool_]) -> str:
 def over_cells(values: Numbers) -> Numbers:
     """The mean over the cells of every frame that are not NaN, (item, step); NaN of a frame that has none."""
     flat = values.reshape(*values.shape[:2], -1)
-    counted = ~np.isnan(flat)
-    counts = counted.sum(axis=2)
-    if counts.min() == flat.shape[2]:
-        return np.asarray(flat.mean(axis=2))
-    sums = np.where(counted, flat, 0.0).sum(axis=2)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return _mean_of_counted(flat, 2) if np.isnan(flat).any() else np.asarray(flat.mean(axis=2))
 
 
 def summary(each: Numbers, per: str) -> Score:
@@ -109,11 +104,16 @@ def summary(each: Numbers, per: str) -> Score:
     axes = MEANS[per]
     if not axes:
         return each
-    counted = ~np.isnan(each)
-    counts = counted.sum(axis=axes)
-    sums = np.where(counted, each, 0.0).sum(axis=axes)
-    found = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    found = _mean_of_counted(each, axes)
     return float(found) if per == "all" else found
+
+
+def _mean_of_counted(values: Numbers, axes: int | tuple[int, ...]) -> Numbers:
+    """The mean of what is not NaN; NaN where all is."""
+    counted = ~np.isnan(values)
+    counts = counted.sum(axis=axes)
+    sums = np.where(counted, values, 0.0).sum(axis=axes)
+    return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
 def at(scores: Any, h: int) -> Score:
@@ -132,12 +132,14 @@ def at(scores: Any, h: int) -> Score:
 def up_to(scores: Any, h: int) -> Score:
     """The mean of the scores at the steps 1 to h, of scores (step,) or (item, step): what tables call "t+h".
 
+    A step that is NaN, for its truth is not known, does not count; where none counts the mean is NaN.
+
     >>> up_to([1.0, 2.0, 6.0], 3)
     3.0
     """
     array, position = _steps(scores, h)
-    found = array[..., :position].mean(axis=-1)
-    return float(found) if found.ndim == 0 else np.asarray(found)
+    found = _mean_of_counted(array[..., :position], -1)
+    return float(found) if found.ndim == 0 else found
 
 
 def _steps(scores: Any, h: int) -> tuple[Numbers, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import one_of, real, whole
+from ..sequences.arguments import flag, one_of, real, whole
 from . import ensembles, futures
 from .futures import Numbers, read_answer, read_array, read_samples, read_truth
 from .intervals import Interval, interval
@@ -47,7 +47,10 @@ class HorizonScores:
         return Curve(*(np.array([getattr(one, part) for one in found]) for part in ("mean", "low", "high")))
 
     def up_to(self, h: int | None = None) -> dict[str, dict[str, Interval]]:
-        """The mean of every score over the steps 1 to h, all unless told, by score and method: tables' "t+h"."""
+        """The mean of every score over the steps 1 to h, all unless told, by score and method: tables' "t+h".
+
+        Steps whose truth is not known do not count, and neither does an item without any other.
+        """
         return {
             score: {
                 method: self._interval(np.asarray(futures.up_to(values, values.shape[1] if h is None else h)))
@@ -61,8 +64,7 @@ class HorizonScores:
         from ..draw.forecasts import horizons
 
         curves = {
-            score: {method: self.per_step(score, method) for method in methods}
-            for score, methods in self.each.items()
+            score: {method: self.per_step(score, method) for method in methods} for score, methods in self.each.items()
         }
         return horizons(curves, trained=self.trained)
 
@@ -78,10 +80,16 @@ class HorizonScores:
             rows.append([name, *(str(means[score][method]) for score in self.each)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        n_items, n_steps = next(iter(next(iter(self.each.values())).values())).shape
-        return "\n".join(
-            [f"mean over t+1…t+{n_steps} of {n_items} items, ± {100 * self.confidence:g} % interval", *lines]
-        )
+        return "\n".join([f"{self._judged()}, ± {100 * self.confidence:g} % interval", *lines])
+
+    def _judged(self) -> str:
+        """Of how many items the means are: those with a truth at one step or more."""
+        each = [values for methods in self.each.values() for values in methods.values()]
+        n_items, n_steps = each[0].shape
+        counts = sorted({int((~np.isnan(values)).any(axis=1).sum()) for values in each})
+        some = "" if counts == [n_items] else f"{' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} of "
+        masked = ", without masked steps" if any(np.isnan(values).any() for values in each) else ""
+        return f"mean over t+1…t+{n_steps} of {some}{n_items} items{masked}"
 
     def _values(self, score: str, method: str) -> Numbers:
         one_of(score, "score", tuple(self.each))
@@ -100,6 +108,7 @@ def horizon_scores(
     forecasts: Mapping[str, Any],
     scores: Scores = ("psnr", "ssim"),
     *,
+    higher: Mapping[str, bool] | None = None,
     trained: int | None = None,
     confidence: float = 0.95,
 ) -> HorizonScores:
@@ -116,6 +125,9 @@ def horizon_scores(
         Of each method, by name: a `Forecast`, an array (item, step, *frame), or samples (sample, item, step, *frame).
     scores : names or mapping
         Of "mse", "mae", "psnr", "ssim", "crps"; or functions by name, such as {"LPIPS": partial(lpips, weights=file)}.
+    higher : mapping, optional
+        Whether more is better, by the name of the score, such as {"blur": False}: known of the library's scores, and
+        needed for your own where a method gives several futures.
     trained : int, optional
         How many steps ahead training sequences went, which is their length without the conditioning frames.
     confidence : float
@@ -141,10 +153,12 @@ def horizon_scores(
     if not isinstance(forecasts, Mapping) or not forecasts:
         raise TypeError(f"forecasts is {forecasts!r:.60}: expected forecasts by name, such as {{'SRVP': forecast}}")
     drawn = {str(name): _futures(given, known, f"forecasts[{name!r}]") for name, given in forecasts.items()}
+    judges = _judges(scores)
+    ways = _ways(judges, higher, chosen=any(len(samples) > 1 for samples in drawn.values()))
     return HorizonScores(
         each={
-            name: {method: _each(known, samples, judge) for method, samples in drawn.items()}
-            for name, judge in _judges(scores).items()
+            name: {method: _each(known, samples, judge, ways[name]) for method, samples in drawn.items()}
+            for name, judge in judges.items()
         },
         n_samples={name: len(samples) for name, samples in drawn.items()},
         trained=None if trained is None else whole(trained, "trained", 1),
@@ -168,10 +182,34 @@ def _judges(scores: Scores) -> dict[str, str | Callable[..., Any]]:
     return {one_of(name, "scores", ("mse", "mae", "psnr", "ssim", "crps")): name for name in names}
 
 
-def _each(truth: Numbers, samples: NDArray[Any], judge: str | Callable[..., Any]) -> Numbers:
+def _ways(
+    judges: Mapping[str, str | Callable[..., Any]], given: Mapping[str, bool] | None, *, chosen: bool
+) -> dict[str, bool]:
+    """Whether more is better, by the name of a score; of one future nothing is `chosen`, and it need not be known."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"higher={given!r:.60}: expected words by the name of a score, such as {{'blur': False}}")
+    told = {
+        one_of(name, "higher", tuple(judges)): flag(way, f"higher[{name!r}]") for name, way in (given or {}).items()
+    }
+    found = {}
+    for name, judge in judges.items():
+        way = told.get(name, ensembles.known_way(judge))
+        if way is None and chosen and not _of_all(judge):
+            raise ValueError(
+                f"higher={given!r}: say whether more is better for the score {name!r}, by which the best of several "
+                f"futures is chosen, such as higher={{{name!r}: False}}"
+            )
+        found[name] = way is not False
+    return found
+
+
+def _of_all(judge: str | Callable[..., Any]) -> bool:
+    """Whether a score judges all futures together."""
+    return judge in ("crps", ensembles.crps)
+
+
+def _each(truth: Numbers, samples: NDArray[Any], judge: str | Callable[..., Any], higher: bool) -> Numbers:
     """The scores of a method, (item, step)."""
-    if judge in ("crps", ensembles.crps):
+    if _of_all(judge):
         return np.asarray(ensembles.crps(truth, samples, per="each"))
-    # of one future there is nothing to choose, so it need not be known whether more is better
-    higher = True if len(samples) == 1 else None
     return np.asarray(ensembles.best_of(truth, samples, judge, higher=higher, per="each"))
