@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from timelike.draw import films, moving, pictures
+from timelike.draw import films, pictures, writing
 
 LEVELS = np.linspace(0, 1, 6)
 
@@ -108,7 +108,7 @@ def test_a_film_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         with pytest.raises(FileNotFoundError, match="does not exist"):
             write(tmp_path / "nowhere" / "a.gif")
         with monkeypatch.context() as patch:
-            patch.setattr(moving, "_palette", lambda colors: 1 / 0)
+            patch.setattr(writing, "_palette", lambda colors: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 write(tmp_path / "a.gif")
         assert list(tmp_path.iterdir()) == []

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from . import pictures
 from .maps import MASKED, offset
-from .moving import file_for, line_colors, write
 from .pictures import CONTENT, FUTURE, MOTION, PAST, board, picture, rgb
 from .signals import literal
+from .writing import file_for, line_colors, write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,33 +1,24 @@
-"""Moving pictures, .gif and .mp4: frames that follow each other, and lines that grow."""
+"""Moving pictures: frames that follow each other, and lines that grow."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import secrets
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .maps import DIFFERENCE, PALETTES, color_bar, field, offset, spread
+from .maps import DIFFERENCE, color_bar, field, offset, spread
 from .signals import COLORS, plain
+from .writing import file_for, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from PIL import Image
 
-_RESOLUTION = 100  # pixels of an inch
 _PICTURES = 200  # of a growing line; more steps come several at a time
 _LONG = 4  # of the past no more than so many futures are drawn
-_SHORTEST = 20  # milliseconds: shorter pauses of a .gif are taken for an oversight and lengthened
-_ENDINGS = (".gif", ".mp4")
 
 
 def animation(
@@ -152,152 +143,3 @@ def _lines(
             line.set_data(steps[shown], curves[name][0][shown])
 
     return figure, draw
-
-
-def file_for(path: str | Path, rate: float) -> Path:
-    """Where the picture goes, if it can go there."""
-    target = Path(path).expanduser()
-    if target.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"path={str(path)!r} ends in {target.suffix!r}: expected .gif or .mp4")
-    if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not 0 < rate < np.inf:
-        raise ValueError(f"rate={rate!r}: expected a number of frames a second above 0")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {target.parent} does not exist: make it first, or save elsewhere")
-    if target.suffix.lower() == ".mp4":
-        _refuse_without_ffmpeg(target)
-    return target
-
-
-def _refuse_without_ffmpeg(target: Path) -> None:
-    from matplotlib.animation import FFMpegWriter
-
-    if not FFMpegWriter.isAvailable() and importlib.util.find_spec("av") is None:
-        raise RuntimeError(
-            f"{target.name} needs the program ffmpeg, which is not found: install it, or PyAV (pip install "
-            '"timelike[video]"), or save a .gif, which needs none'
-        )
-
-
-def write(
-    figure: Figure,
-    steps: Sequence[int],
-    draw: Callable[[int], None],
-    target: Path,
-    rate: float,
-    colors: NDArray[Any] | None = None,
-) -> None:
-    """Draw step after step into a file that takes its place at the end; a .gif has these `colors` (n, 3) and no others.
-
-    They are from 0 to 1, at most 256, and those of fields and lines unless given.
-    """
-    draw(steps[-1])
-    figure.dpi = _RESOLUTION
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # laid out once: nothing jumps when a heading gets longer
-    with _replacing(target) as temporary:
-        if target.suffix.lower() == ".gif":
-            _write_gif(figure, steps, draw, temporary, rate, _field_colors() if colors is None else colors)
-        else:
-            _write_mp4(figure, steps, draw, temporary, rate)
-
-
-def _write_mp4(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
-    from matplotlib.animation import FFMpegWriter
-
-    if not FFMpegWriter.isAvailable():
-        _write_by_av(figure, steps, draw, path, rate)
-        return
-    writer = FFMpegWriter(fps=rate)  # type: ignore[arg-type]  # ffmpeg takes any number
-    try:
-        with writer.saving(figure, str(path), _RESOLUTION):
-            for step in steps:
-                draw(step)
-                writer.grab_frame()
-    except (subprocess.CalledProcessError, BrokenPipeError) as error:
-        raise RuntimeError(
-            f"ffmpeg could not write the picture ({error}): try another ffmpeg, or save a .gif"
-        ) from error
-
-
-def _write_by_av(figure: Figure, steps: Sequence[int], draw: Callable[[int], None], path: Path, rate: float) -> None:
-    """By PyAV, which brings what ffmpeg is made of."""
-    import av
-
-    with av.open(str(path), "w") as film:
-        stream = film.add_stream("libx264", rate=Fraction(float(rate)).limit_denominator(1000))
-        width, height = (int(_RESOLUTION * side) // 2 * 2 for side in figure.get_size_inches())  # it needs even sides
-        stream.height, stream.width, stream.pix_fmt = height, width, "yuv420p"
-        for picture in _rendered(figure, steps, draw):
-            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture[:height, :width]), format="rgb24")
-            film.mux(stream.encode(frame))
-        film.mux(stream.encode())
-
-
-def _rendered(figure: Figure, steps: Sequence[int], draw: Callable[[int], None]) -> Iterator[NDArray[np.uint8]]:
-    """The figure at every step, (height, width, 3)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas = FigureCanvasAgg(figure)
-    for step in steps:
-        draw(step)
-        canvas.draw()  # type: ignore[no-untyped-call]
-        yield np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
-
-
-def _write_gif(
-    figure: Figure,
-    steps: Sequence[int],
-    draw: Callable[[int], None],
-    path: Path,
-    rate: float,
-    colors: NDArray[Any],
-) -> None:
-    """By Pillow, which comes with matplotlib, and with one palette: with one for each frame, colours would waver."""
-    drawn = map(_palette(colors), _rendered(figure, steps, draw))
-    first, pause = next(drawn), max(round(1000 / rate), _SHORTEST)
-    first.save(path, save_all=True, append_images=drawn, duration=pause, loop=0, optimize=False)
-
-
-def _palette(colors: NDArray[Any]) -> Callable[[NDArray[Any]], Image.Image]:
-    """What paints pixels (height, width, 3) in the nearest of these colours: Pillow's own nearest is a rough one."""
-    from PIL import Image
-    from scipy.spatial import cKDTree
-
-    numbers = (255 * colors).round().astype(np.uint8)
-    tree = cKDTree(numbers.astype(np.float64))
-
-    def painted(pixels: NDArray[Any]) -> Image.Image:
-        packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-        met, where = np.unique(packed, return_inverse=True)
-        nearest = np.asarray(tree.query(np.stack([met >> 16, met >> 8 & 255, met & 255], axis=1))[1])
-        picture = Image.fromarray(nearest[where].reshape(packed.shape).astype(np.uint8))
-        picture.putpalette(numbers.ravel().tolist())
-        return picture
-
-    return painted
-
-
-def _field_colors() -> NDArray[Any]:
-    """The colours of fields and of differences, and those of lines and words."""
-    from matplotlib import colormaps
-
-    return np.concatenate([line_colors(), *(colormaps[name](np.linspace(0, 1, 86))[:, :3] for name in PALETTES)])
-
-
-def line_colors(n_greys: int = 20, n_shades: int = 9) -> NDArray[Any]:
-    """Greys, and every line's colour as it fades into white."""
-    from matplotlib.colors import to_rgb
-
-    greys = np.linspace([0.0] * 3, [1.0] * 3, n_greys)
-    return np.concatenate([greys, *(np.linspace(to_rgb(color), [1.0] * 3, n_shades + 1)[:-1] for color in COLORS)])
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A file beside the target, of the same ending, that takes its place when all went well."""
-    temporary = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix.lower()}")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -17,6 +17,8 @@ from .calibration import Calibration, level_tails, windows_needed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .screening import Judge
+
 _FEW = 2  # samples without which there is no spread
 
 
@@ -169,9 +171,8 @@ class Forecast:
         which the best is shown too. `film` is the same, moving.
         """
         from ..draw import pictures
-        from .screening import rows_of
 
-        rows, past = rows_of(self, self._item(item), truth, (score, higher), beside or {}, value_range, channel)
+        rows, past = self._rows(item, truth, (score, higher), beside, (value_range, channel))
         return pictures.strip(rows, past=past, between=self.frames_per_step, every=every)
 
     def film(
@@ -189,10 +190,17 @@ class Forecast:
     ) -> Path:
         """What `strip` shows, as videos side by side in a `.gif` or `.mp4`; the file appears whole or not at all."""
         from ..draw import films
+
+        rows, past = self._rows(item, truth, (score, higher), beside, (value_range, channel))
+        return films.strip(rows, path, past=past, between=self.frames_per_step, rate=rate)
+
+    def _rows(
+        self, item: int, truth: Any, judge: Judge, beside: Mapping[str, Forecast] | None, seen: tuple[float, int | None]
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+        """What `strip` and `film` show of an item, and its past; `seen` is the range of values and the channel."""
         from .screening import rows_of
 
-        rows, past = rows_of(self, self._item(item), truth, (score, higher), beside or {}, value_range, channel)
-        return films.strip(rows, path, past=past, between=self.frames_per_step, rate=rate)
+        return rows_of(self, self._item(item), truth, judge, beside or {}, *seen)
 
     def _truth(self, truth: Any, channel: int, item: int) -> NDArray[Any] | None:
         """One channel of what really came, (step, …)."""
