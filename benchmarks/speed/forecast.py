@@ -3,6 +3,10 @@
     python -m benchmarks.speed.forecast
     python -m benchmarks.speed.forecast --only refits --quick
     python -m benchmarks.speed.forecast --markdown docs/benchmarks/forecast_speed.md
+    python -m benchmarks.speed.forecast --part SRVP --markdown docs/benchmarks/forecast_speed.md
+
+The page has a part for Separation and baselines and one for SRVP; a part that is not run stays on it as it was. Rows of
+SRVP are made in `srvp.py`.
 
 A step of training is the loss of a batch, its gradients and the optimiser; the peer is the same step as plain torch:
 autograd through every step of the dynamics, channels of pictures one after the other, and AdamW not fused. A refit is
@@ -16,8 +20,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -25,8 +30,9 @@ import torch
 from numpy.typing import NDArray
 
 import timelike as tl
-from benchmarks.speed.table import HEAD, Row, against, arguments, at_most, load, page, save, seconds, setting, shown
-from benchmarks.speed.timing import child, timed
+from benchmarks.speed import srvp
+from benchmarks.speed.table import HEAD, Row, against, arguments, at_most, load, save, seconds, setting, shown, table
+from benchmarks.speed.timing import child, fastest, timed
 from timelike.forecast import dynamics
 from timelike.forecast.chunks import Chunks
 from timelike.forecast.codecs import convolutional
@@ -40,17 +46,6 @@ With channels known in advance every step ahead sees other features, and each or
 `Analog` is asked 20 times; a loop over all windows is measured on 2,000 of the 100,000 and counted 50-fold."""
 
 Job = Callable[[int], Iterator[Row]]
-
-
-def fastest(turns: int, **jobs: Callable[[], Any]) -> dict[str, float]:
-    """Processor time of each, of the fastest of turns that alternate after one that does not count."""
-    found = dict.fromkeys(jobs, np.inf)
-    for turn in range(turns + 1):
-        for name, job in jobs.items():
-            spent = timed(job).busy
-            if turn:
-                found[name] = min(found[name], spent)
-    return found
 
 
 # --- Separation
@@ -224,28 +219,68 @@ def waves(turns: int) -> Iterator[Row]:
         yield at_most(work, "a minute", 60.0, took, 1.0, seconds)
 
 
-JOBS: dict[str, Job] = {
-    "codecs": codecs,
-    "horizons": horizons,
-    "memory": memory,
-    "analog": analog,
-    "refits": refits,
-    "waves": waves,
+class Part(NamedTuple):
+    """A part of the page: what was done, in words, and its rows."""
+
+    words: str
+    jobs: dict[str, Job]
+
+
+PARTS = {
+    "Separation and baselines": Part(
+        WORDS,
+        {
+            "codecs": codecs,
+            "horizons": horizons,
+            "memory": memory,
+            "analog": analog,
+            "refits": refits,
+            "waves": waves,
+        },
+    ),
+    "SRVP": Part(
+        srvp.WORDS,
+        {
+            "srvp-training": srvp.training,
+            "srvp-agreement": srvp.agreement,
+            "srvp-futures": srvp.futures,
+            "srvp-memory": srvp.memory,
+            "srvp-resolutions": srvp.resolutions,
+        },
+    ),
 }
+JOBS = {name: job for part in PARTS.values() for name, job in part.jobs.items()}
+COMMAND = "python -m benchmarks.speed.forecast --markdown docs/benchmarks/forecast_speed.md"
+
+
+def written(old: str, found: dict[str, list[Row]], threads: int) -> str:
+    """The page, with new parts for those of which all rows were worked out, and the others as they were."""
+    kept = dict(part.split("\n\n", 1) for part in old.split("\n## ")[1:])
+    parts = []
+    for name, (words, jobs) in PARTS.items():
+        if all(job in found for job in jobs):
+            machine = f"{setting('timelike', 'torch', 'numpy')}; {threads} thread(s) each; {load()}"
+            begin = f"Measured on {date.today()}: {machine}.\nProcessor time of the fastest of turns that alternate."
+            kept[name] = f"{begin} {words}\n\n{table(row for job in jobs for row in found[job])}"
+        if name in kept:
+            parts.append(f"## {name}\n\n{kept[name].strip()}")
+    return "\n\n".join(["# Speed of forecasting", f"```console\n{COMMAND}\n```", *parts]) + "\n"
 
 
 def main() -> int:
-    options = arguments(__doc__, JOBS, quick="one turn, and less of everything").parse_args()
+    parser = arguments(__doc__, JOBS, quick="one turn, and less of everything")
+    parser.add_argument("--part", choices=PARTS, help="all rows of one part of the page")
+    options = parser.parse_args()
     torch.set_num_threads(options.threads)
     turns = 1 if options.quick else TURNS
     print(HEAD)
-    rows = shown(row for name in options.only or JOBS for row in JOBS[name](turns))
+    names = options.only or (PARTS[options.part].jobs if options.part else JOBS)
+    found = {name: shown(JOBS[name](turns)) for name in names}
+    rows = [row for some in found.values() for row in some]
     save(rows, options.rows)
     if options.markdown:
-        command = "python -m benchmarks.speed.forecast --markdown docs/benchmarks/forecast_speed.md"
-        words = f"""{setting("timelike", "torch", "numpy")}; {options.threads} thread(s) each; {load()}.
-Processor time of the fastest of turns that alternate. {WORDS}"""
-        options.markdown.write_text(page("Speed of forecasting", command, words, rows))
+        old = options.markdown.read_text("utf-8") if options.markdown.exists() else ""
+        options.markdown.write_text(written(old, found, options.threads), "utf-8")
     return 0 if all(row.met for row in rows) else 1
 
 

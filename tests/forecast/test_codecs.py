@@ -78,6 +78,17 @@ def test_pictures_in_double_precision_have_the_same_code(kind):
     torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [64, 65, 128])
+def test_many_pictures_are_drawn_as_with_gradients(kind, n):
+    look, draw = codec(kind, skips=True)
+    look, draw = look.double(), draw.double()
+    code, seen = look(torch.randn(n, 2, 12, 9, dtype=torch.float64))
+    with torch.no_grad():
+        some = draw(code, seen)
+    torch.testing.assert_close(some, draw(code, seen), rtol=1e-12, atol=1e-12)
+
+
 def test_a_residual_stage_whose_layers_give_nothing_is_the_picture_itself():
     stage = ResidualStage(3, 3, halve=False).eval()
     nn.init.zeros_(stage.inner[0].weight)

@@ -80,10 +80,16 @@ def test_few_channels_are_drawn_without_a_transposed_convolution_and_many_with_o
     assert asked == [4]
 
 
-def test_doubling_in_double_precision_is_that_of_torch_to_the_last_bit():
-    ours = Doubling(3, 1).double()
-    x = side_by_side(2, 3, 4, 4).detach().double()
-    assert torch.equal(ours(x), nn.functional.conv_transpose2d(x, ours.weight, ours.bias, 2, 1))
+@pytest.mark.parametrize("after", [1, 5])
+@pytest.mark.parametrize("size", [(1, 1), (5, 3)])
+@pytest.mark.parametrize("n", [1, 4])
+def test_doubling_in_double_precision_is_that_of_torch(n, size, after):
+    ours, x = Doubling(3, after).double(), side_by_side(n, 3, *size).detach().double()
+    expected = nn.functional.conv_transpose2d(x, ours.weight, ours.bias, 2, 1)
+    for given in (x, x.contiguous()):
+        with torch.no_grad():
+            torch.testing.assert_close(ours(given), expected, rtol=1e-13, atol=1e-13)
+        torch.testing.assert_close(ours(given), expected, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize(("size", "stride"), [(4, 2), (3, 1)])

@@ -14,6 +14,7 @@ SMALLEST = 4  # pixels of a side at the end, and at least
 _UNPOOLED = 2  # stages without halving where codes are maps (C.5.2)
 _VGG = (2, 2, 3, 3)  # convolutions of each stage
 _FEW = 3  # channels of a picture, up to which `Doubling` is quicker than the transposed convolution of torch
+_AT_ONCE = 64  # pictures, so that what comes between stays in the cache
 
 
 class Shape:
@@ -116,7 +117,13 @@ class Draw(nn.Module):
         )
 
     def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
-        """Pictures, before any squashing."""
+        """Pictures, before any squashing; where they are many and no gradients are asked for, some at once."""
+        if torch.is_grad_enabled() or self.training or len(code) <= _AT_ONCE:
+            return self._drawn(code, seen)
+        places = [slice(start, start + _AT_ONCE) for start in range(0, len(code), _AT_ONCE)]
+        return torch.cat([self._drawn(code[some], [one[some] for one in seen]) for some in places])
+
+    def _drawn(self, code: Tensor, seen: list[Tensor]) -> Tensor:
         x = self.begin(laid_out(self.first(code) if self.maps else self._decoded(code)))
         for stage, layers in zip(reversed(range(self.shape.stages)), self.stages, strict=True):
             if self.kind == "vgg" and stage < self.shape.halvings:
@@ -181,16 +188,41 @@ class Doubling(nn.ConvTranspose2d):
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         """Pictures of twice the size."""
+        if not torch.is_grad_enabled() and not by_pixel(input.dtype):
+            return self._by_products(input)
         if self.out_channels > _FEW or output_size is not None or not _is_laid_out(input):
             return super().forward(input, output_size)
-        before, after = self.weight.shape[:2]
-        # row 2i + p, counted from one above the picture on, is w[p] x[i] + w[2 + p] x[i − 1], and so are columns
-        taps = self.weight.reshape(before, after, 2, 2, 2, 2).flip(2, 4).permute(3, 5, 1, 0, 2, 4)
-        bias = None if self.bias is None else self.bias.repeat(4)
-        four = F.conv2d(input, taps.reshape(4 * after, before, 2, 2), bias, padding=1).permute(0, 2, 3, 1)
-        n, height, width, _ = four.shape
-        pairs = four.reshape(n, height, width, 2, 2, after).transpose(2, 3)
-        return pairs.reshape(n, 2 * height, 2 * width, after)[:, 1:-1, 1:-1].permute(0, 3, 1, 2)
+        taps = self._taps().flip(1, 2).permute(3, 4, 5, 0, 1, 2).flatten(0, 2)
+        four = F.conv2d(input, taps, self._biases(), padding=1).permute(0, 2, 3, 1)
+        return _paired(four).permute(0, 3, 1, 2)
+
+    def _taps(self) -> Tensor:
+        """Weights (before, i, j, row, column, after): of pixel (−i, −j) of a pair's four, for its row and column.
+
+        Row 2k + p, counted from one above the picture on, is w[p] x[k] + w[2 + p] x[k − 1], and so are columns.
+        """
+        return self.weight.reshape(self.in_channels, self.out_channels, 2, 2, 2, 2).permute(0, 2, 4, 3, 5, 1)
+
+    def _biases(self) -> Tensor:
+        assert self.bias is not None
+        return self.bias.repeat(4)
+
+    def _by_products(self, x: Tensor) -> Tensor:
+        """In double precision, which convolutions of torch are slow in: products of matrices."""
+        (n, before, height, width), after = x.shape, self.out_channels
+        maps = self._taps().reshape(before, 4, 4 * after).unbind(1)
+        rows = x.permute(0, 2, 3, 1).reshape(-1, before)
+        four = self._biases().expand(n, height + 1, width + 1, -1).clone()
+        for (i, j), weight in zip(((0, 0), (0, 1), (1, 0), (1, 1)), maps, strict=True):
+            four[:, i : i + height, j : j + width] += (rows @ weight).reshape(n, height, width, -1)
+        return _paired(four).permute(0, 3, 1, 2)
+
+
+def _paired(four: Tensor) -> Tensor:
+    """Pixels in their places, of four for every pixel side by side, without the border that is one too many."""
+    n, height, width, _ = four.shape
+    pairs = four.reshape(n, height, width, 2, 2, -1).transpose(2, 3)
+    return pairs.reshape(n, 2 * height, 2 * width, -1)[:, 1:-1, 1:-1]
 
 
 def _block(before: int, after: int, stride: int = 1) -> nn.Sequential:
