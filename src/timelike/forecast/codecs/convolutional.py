@@ -171,8 +171,11 @@ class Convolution(nn.Conv2d):
         """The pictures convolved."""
         if self.in_channels > 1 or not _is_laid_out(input):
             return super().forward(input)
-        two, weight = (F.pad(one, (0, 0, 0, 0, 0, 1)) for one in (input, self.weight))
-        return F.conv2d(laid_out(two), weight, self.bias, self.stride, self.padding)
+        kind = input.device.type
+        if torch.is_autocast_enabled(kind):  # before there are twice as many numbers to round
+            input = input.to(torch.get_autocast_dtype(kind))
+        two, weight = (F.pad(one.permute(0, 2, 3, 1), (0, 1)).permute(0, 3, 1, 2) for one in (input, self.weight))
+        return F.conv2d(two, weight, self.bias, self.stride, self.padding)
 
 
 class Doubling(nn.ConvTranspose2d):
