@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.papers import command
+from benchmarks.papers.code import Sources
 from benchmarks.papers.results import Trial
 from benchmarks.papers.srvp import (
     ablations_report,
     clips,
+    common_report,
     convlstm,
     digits,
     digits_figures,
@@ -27,6 +29,7 @@ from benchmarks.papers.srvp import (
     rates_report,
     swap,
     swap_report,
+    training,
 )
 from scipy.stats import multivariate_normal
 
@@ -300,15 +303,67 @@ def test_a_training_that_is_at_its_end_is_taken_as_it_is(data, tmp_path):
         return clips.source(data, "one digit", "train", 32)(rng)
 
     how = {"conditioning": 5, "batch_size": 8, "hidden": 4}
-    model, took = methods.trained("ConvLSTM", how, source, 1.0, 0, tmp_path, quick=True)
-    again, told = methods.trained("ConvLSTM", how, source, 1.0, 0, tmp_path, quick=True)
+    model, took = training.trained("ConvLSTM", how, source, 1.0, 0, tmp_path, quick=True)
+    again, told = training.trained("ConvLSTM", how, source, 1.0, 0, tmp_path, quick=True)
     assert took == told
-    assert took["training steps"] == methods.QUICK
+    assert took["training steps"] == training.QUICK
     for one, other in zip(model.network_.parameters(), again.network_.parameters(), strict=True):
         torch.testing.assert_close(one, other)
-    _, other = methods.trained("ConvLSTM", how | {"loss": "bce"}, source, 1.0, 0, tmp_path, quick=True)
+    _, other = training.trained("ConvLSTM", how | {"loss": "bce"}, source, 1.0, 0, tmp_path, quick=True)
     assert len(list(tmp_path.iterdir())) == 2
-    assert other["training steps"] == methods.QUICK
+    assert other["training steps"] == training.QUICK
+
+
+LEARNS = (
+    "benchmarks.papers.srvp.clips",
+    "benchmarks.papers.srvp.convlstm",
+    "benchmarks.papers.srvp.training",
+    "timelike.forecast.cells",
+    "timelike.forecast.chunks",
+    "timelike.forecast.codecs.sprites",
+    "timelike.forecast.dynamics",
+    "timelike.forecast.latent",
+    "timelike.forecast.separation.network",
+    "timelike.forecast.srvp.network",
+    "timelike.forecast.srvp.objective",
+    "timelike.forecast.unrolling",
+    "timelike.native._kernels",
+    "timelike.native.machine.processors",
+    "timelike.sequences.container",
+    "timelike.sequences.formats.arrays",
+    "timelike.sequences.generate.bouncing",
+    "timelike.sequences.generate.digits",
+    "timelike.sequences.generate.drawing",
+    "timelike.sequences.moments",
+    "timelike.train.descent",
+    "timelike.new",  # what nobody has thought of counts
+)
+ANSWERS = (
+    "benchmarks.papers.srvp.judging",
+    "benchmarks.papers.srvp.swap",
+    "timelike.forecast.baselines.analog",
+    "timelike.forecast.result",
+    "timelike.forecast.srvp.answering",
+    "timelike.align.gdtw",
+    "timelike.native.warp.twin",
+    "timelike.score.horizons",
+    "timelike.sequences.showing",
+)
+
+
+@pytest.mark.parametrize(("module", "counts"), [*((one, True) for one in LEARNS), *((one, False) for one in ANSWERS)])
+def test_a_model_is_another_when_what_it_learns_by_has_changed(module, counts, monkeypatch):
+    texts = dict.fromkeys([*LEARNS[:-1], *ANSWERS], (["x = 1"], []))
+    monkeypatch.setattr(Sources, "texts", lambda *_: texts)
+    before = training.code()
+    texts[module] = (["x = 2"], [])
+    assert (training.code() != before) == counts
+
+
+def test_the_modules_that_are_said_to_learn_or_to_answer_are_there():
+    found = Sources().texts("srvp")
+    assert {*LEARNS[:-1], *ANSWERS} <= set(found)
+    assert len([name for name in found if training.LEARNS_NOTHING.match(name) is None]) < len(found) / 3
 
 
 def test_the_truth_of_a_swap_has_the_digits_of_one_clip_on_the_paths_of_the_one_before(data):
@@ -332,7 +387,7 @@ def test_the_nearer_truth_of_a_swap_counts():
 def test_the_convlstm_waits_for_what_is_chosen_on_clips_held_out(data, tmp_path):
     made = program("digits", "--results", str(tmp_path / "rows.json"))
     needed = [row.method for row in made.needs(Trial("one digit", "ConvLSTM", 0))]
-    assert needed == [digits_report.HELD_OUT + name for name in methods.CANDIDATES]
+    assert needed == [common_report.HELD_OUT + name for name in methods.CANDIDATES]
     assert "is missing" in made.lacks(Trial("one digit", "black", 0))
     with pytest.raises(ValueError, match="no ConvLSTM has been tried"):
         made._setting(Trial("one digit", "ConvLSTM", 0))
@@ -348,10 +403,11 @@ def test_the_convlstm_waits_for_what_is_chosen_on_clips_held_out(data, tmp_path)
 
 def test_a_quick_run_of_digits_makes_a_page(data, tmp_path, capsys):
     asked = ["--data", str(data), "--quick", "--results", str(tmp_path / "digits.json"), "--scratch", str(tmp_path)]
-    asked += ["--only", "one digit/black", "--only", "one digit/SRVP"]
+    asked += ["--only", "one digit/black", "--only", "one digit/SRVP", "--only", "one digit/SRVP, sprites"]
     assert digits.Digits.main(asked) == 0
     page = (tmp_path / "digits.md").read_text("utf-8")
     assert "| SRVP, best of 2 |" in page
+    assert "| SRVP, sprites, best of 2 |" in page
     assert "| black |" in page
     assert "NOT MET" in page  # after two steps of training
 
@@ -363,7 +419,7 @@ def test_a_quick_run_of_digits_makes_a_page(data, tmp_path, capsys):
         ("gate", "noisy sines/Ridge/0", "| Ridge |"),
         ("kalman", "turning/regression on 1 frame/0", "| regression on 1 frame | 0 |"),
         ("pendulum", "pendulum/independent pictures/0", "| independent pictures | 0 |"),
-        ("rates", "one digit/SRVP/0", "| SRVP, trained at Δt = 1 | 1/5 |"),
+        ("rates", "one digit/SRVP, sprites/0", "| SRVP, sprites, trained at Δt = 1 | 1/5 |"),
         ("swap", "two digits/Separation/0", "## Swaps"),
     ],
 )
@@ -399,24 +455,66 @@ def test_targets_of_digits_are_met_score_by_score(tmp_path):
         scored("SRVP", **ours),
     ]
     body = digits_report.body(rows_of(found))
-    assert "| One digit | one sample | PSNR | 20.00 | ConvLSTM, 19.00 | apart | met |" in body
-    assert "| One digit | one sample | SSIM | 0.6000 | black, 0.7000 | apart | NOT MET |" in body
-    assert "| One digit | mean of N | PSNR | 19.05 | ConvLSTM, 19.00 | not apart | met |" in body
+    assert "| One digit | SRVP | one sample | PSNR | 20.00 | ConvLSTM, 19.00 | apart | met |" in body
+    assert "| One digit | SRVP | one sample | SSIM | 0.6000 | black, 0.7000 | apart | NOT MET |" in body
+    assert "| One digit | SRVP | mean of N | PSNR | 19.05 | ConvLSTM, 19.00 | not apart | met |" in body
     assert "| SRVP, best of 10 | 22.00 [21.90, 22.10] |" in body
     assert "- SRVP: `filters=16`" in body
     other = scored("SRVP", "two digits", **ours) | {"options": {"filters": 8}}
-    assert "- SRVP (two digits): `filters=8`" in digits_report.settings(rows_of([*found, other]))
+    assert "- SRVP (two digits): `filters=8`" in common_report.settings(rows_of([*found, other]))
     digits_figures.draw(rows_of(found), tmp_path)
     assert (tmp_path / digits_report.FIGURE).stat().st_size > 1000
+
+
+def test_both_forms_of_srvp_have_targets_and_are_no_rivals_of_each_other():
+    better = {"one_sample": (25.0, 0.9), "best_of_N": (26.0, 0.9), "mean_of_N": (25.0, 0.9)}
+    worse = {"one_sample": (18.5, 0.6), "best_of_N": (19.5, 0.6), "mean_of_N": (18.5, 0.6)}
+    found = [
+        scored("black", forecast=(18.0, 0.7)),
+        scored("SRVP", **worse),
+        scored("SRVP, sprites", **better),
+        scored("SRVP, sprites, MLP", **better),
+    ]
+    body = digits_report.body(rows_of(found))
+    assert "| One digit | SRVP | one sample | PSNR | 18.50 | black, 18.00 | apart | met |" in body
+    assert "| One digit | SRVP | one sample | SSIM | 0.6000 | black, 0.7000 | apart | NOT MET |" in body
+    assert "| One digit | SRVP, sprites | mean of N | SSIM | 0.9000 | black, 0.7000 | apart | met |" in body
+    assert body.count("| One digit | SRVP, sprites") == 4  # the form with an MLP has none
+    assert "## Targets" not in digits_report.body(rows_of(found[1:]))  # without a rival
+
+
+def test_srvp_is_the_thesis_s_form_and_what_is_not_says_so():
+    assert "codec" not in methods.TRAINED["SRVP"][1]
+    assert tl.SRVP().codec == "auto"
+    assert methods.TRAINED["SRVP, sprites"][1] == methods.TRAINED["SRVP"][1] | {"codec": "sprites"}
+    options = {name: given for name, (kind, given) in methods.TRAINED.items() if kind == "SRVP"}
+    for name, given in options.items():
+        assert (given.get("codec") == "sprites") == ("sprites" in name)
+    pages = [report.INTRO for report in (ablations_report, digits_report, rates_report, swap_report)]
+    assert all("is **not the thesis's**" in intro for intro in pages)
+    assert "without w the patches of sprites come from the state" in ablations_report.INTRO
+    body = digits_report.body(rows_of([scored("black", forecast=(18.0, 0.7))]))
+    assert "for one digit **partly on test pictures**" in body
+
+
+def test_futures_are_those_that_srvp_draws():
+    rng = np.random.default_rng(0)
+    X = rng.random((6, 15, 2)).astype(np.float32)
+    model = tl.SRVP(max_steps=2, hidden=8, n_state=4, n_random=2, n_content=2, n_code=4, random_state=0).fit(X)
+    for n_samples in (1, 3):
+        found = methods.futures(model, X[:, :5], 4, n_samples, 7)
+        expected = model.predict(X[:, :5], 4, n_samples=n_samples, random_state=7).samples
+        np.testing.assert_array_equal(found, expected)
+        assert found.shape == (n_samples, 6, 4, 2)
 
 
 def test_an_ablation_that_contradicts_the_thesis_is_said_to():
     version = "two digits"
     found = [
-        scored("SRVP", version, one_sample=(17.0, 0.7)),
-        scored("SRVP, MLP", version, one_sample=(16.0, 0.7)),
-        scored("SRVP, GRU", version, one_sample=(17.05, 0.7)),
-        scored("SRVP, without w", version, one_sample=(15.0, 0.7)),
+        scored("SRVP, sprites", version, one_sample=(17.0, 0.7)),
+        scored("SRVP, sprites, MLP", version, one_sample=(16.0, 0.7)),
+        scored("SRVP, sprites, GRU", version, one_sample=(17.05, 0.7)),
+        scored("SRVP, sprites, without w", version, one_sample=(15.0, 0.7)),
     ]
     body = ablations_report.body(rows_of(found))
     assert "Residual steps are 1.00 dB above MLP; in the thesis 1.55 dB above it." in body
@@ -434,8 +532,8 @@ def divided(method, psnr):
 @pytest.mark.parametrize(("finer", "said"), [(19.9, "make it lose less."), (15.0, "which contradicts the thesis.")])
 def test_the_page_of_frame_rates_says_what_smaller_steps_cost(finer, said):
     found = [
-        divided("SRVP", {"1": 20.0, "2": 19.0, "4": 18.0}),
-        divided("SRVP, two substeps", {"1": 18.0, "2": 20.0, "4": finer}),
+        divided("SRVP, sprites", {"1": 20.0, "2": 19.0, "4": 18.0}),
+        divided("SRVP, sprites, two substeps", {"1": 18.0, "2": 20.0, "4": finer}),
     ]
     body = rates_report.body(rows_of(found))
     assert "Trained at Δt = 1, Δt = 1/4 loses 2.00 dB here and 0.79 dB in the thesis (KTH)" in body
@@ -449,9 +547,11 @@ def test_the_page_of_swaps_compares_differences_with_the_thesis():
         took = {"minutes": 3.0, "processor seconds": 120.0, "training steps": 7}
         return {"dataset": "two digits", "method": method, "prediction": part, "swap": part} | took
 
-    body = swap_report.body(rows_of([row("Separation", 15.0), row("SRVP", 14.0), row("Separation, GRU", 14.95)]))
-    assert "- prediction, SRVP: +1.00 dB, -0.75 dB in the thesis: which **contradicts** the thesis." in body
-    assert "- swap, SRVP: +1.00 dB, +0.33 dB in the thesis: as in the thesis." in body
+    body = swap_report.body(
+        rows_of([row("Separation", 15.0), row("SRVP, sprites", 14.0), row("Separation, GRU", 14.95)])
+    )
+    assert "- prediction, SRVP, sprites: +1.00 dB, -0.75 dB in the thesis: which **contradicts** the thesis." in body
+    assert "- swap, SRVP, sprites: +1.00 dB, +0.33 dB in the thesis: as in the thesis." in body
     assert "- swap, Separation, GRU: +0.05 dB (intervals overlap), +1.73 dB in the thesis: as in the thesis." in body
 
 

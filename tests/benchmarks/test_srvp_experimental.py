@@ -46,6 +46,19 @@ def test_draws_that_are_at_the_bounces_are_told_from_others():
     assert found["any"] == pytest.approx(lows, rel=0.01)
 
 
+def test_bounds_are_compared_only_where_contents_are_of_the_same_frames():
+    common = {"machine": "", "version": "0", "date": "2026-01-01", "processor seconds": 1.0, "seconds": 1.0, "seed": 0}
+    scores = dict.fromkeys(("mse within", "crps within", "crps after", "events", "bounce", "any", "content"), 1.0)
+    rows = {
+        world: common | scores | {"dataset": world, "method": "SRVP", "elbo": 123.4} for world in ("bounces", "fading")
+    }
+    tables = experimental_report.body(rows).split("## ")
+    assert "| ELBO |" in tables[1]
+    assert "| 123.4" in tables[1]
+    assert "ELBO |" not in tables[2]
+    assert "123.4" not in tables[2]
+
+
 def test_the_page_says_how_each_form_stands_beside_srvp():
     common = {"machine": "", "version": "0", "date": "2026-01-01", "processor seconds": 1.0, "seconds": 1.0}
     rows = {}

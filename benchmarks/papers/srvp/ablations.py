@@ -1,4 +1,4 @@
-"""SRVP's residual steps beside an MLP, a GRU, no z and no w, on two digits far beyond what was learned.
+"""Residual steps of SRVP with sprites beside an MLP, a GRU, no z and no w, on two digits far beyond what was learned.
 
     python -m benchmarks.papers.srvp.ablations --data DIR --minutes 12
 
@@ -9,27 +9,20 @@ frames (20 where bounces are random) after the 5 it sees.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.srvp import ablations_report as report
 from benchmarks.papers.srvp.clips import horizons, stochastic
 from benchmarks.papers.srvp.digits import SAMPLES
-from benchmarks.papers.srvp.workshop import DigitsProgram
-
-RIVALS = ("black", "persistence", "mean picture")
+from benchmarks.papers.srvp.workshop import RIVALS, FormsProgram
 
 
-class Ablations(DigitsProgram):
+class Ablations(FormsProgram):
     """Two digits, both ways to bounce."""
 
     table, title = "ablations", "SRVP: residual steps and their rivals"
+    versions, forms = report.VERSIONS, report.FORMS
     usual_minutes, after = 12.0, 150.0
-
-    def planned(self) -> Iterator[Trial]:
-        yield from (Trial(version, name, 0) for version in report.VERSIONS for name in RIVALS)
-        for seed in range(self.given.seeds):
-            yield from (Trial(version, name, seed) for version in report.VERSIONS for name in report.FORMS)
 
     def work(self, row: Trial) -> Found:
         some = horizons(row.dataset)[:2] if self.quick else horizons(row.dataset)

@@ -1,7 +1,7 @@
-"""Digits that move in 32 × 32: SRVP beside a black frame, persistence, analogs, a ConvLSTM and Separation.
+"""Digits that move in 32 × 32: SRVP, also with sprites, beside a black frame, analogs, a ConvLSTM and Separation.
 
     python -m benchmarks.papers.srvp.digits --data DIR --only black --only persistence
-    python -m benchmarks.papers.srvp.digits --data DIR --only "one digit/SRVP" --minutes 100
+    python -m benchmarks.papers.srvp.digits --data DIR --only "one digit/SRVP/0" --minutes 100
 
 One and two digits of MNIST, whose bounces are mirror-like or go where nobody knows; 5 frames are seen. Training draws
 clips anew from the training pictures; what is asked about shows test pictures. `SRVP`, `Separation` and the ConvLSTM
@@ -23,11 +23,12 @@ from pathlib import Path
 from benchmarks.papers.results import Found, ResultFile, Trial
 from benchmarks.papers.srvp import digits_figures as figures, digits_report as report, methods
 from benchmarks.papers.srvp.clips import VERSIONS, horizons, stochastic
+from benchmarks.papers.srvp.common_report import HELD_OUT
 from benchmarks.papers.srvp.workshop import DigitsProgram, Horizons
 
 SAMPLES = {False: 10, True: 100}  # futures, of deterministic and stochastic clips
 TRIED_ON = "two digits"
-NETWORKS = ("SRVP", "ConvLSTM", "SRVP, DCGAN", "Separation")
+NETWORKS = ("SRVP, sprites", "ConvLSTM", "SRVP", "Separation")
 
 
 class Digits(DigitsProgram):
@@ -58,7 +59,7 @@ class Digits(DigitsProgram):
         if row.method in methods.BASELINES:
             return self.simple(row, some)
         setting, n_samples = self._setting(row), 2 if self.quick else SAMPLES[stochastic(row.dataset)]
-        if row.method.startswith(report.HELD_OUT):
+        if row.method.startswith(HELD_OUT):
             model, took = self.trained(row, setting, self.given.trying, "fitting")
             test = self.asked(row.dataset, some[-1], "held out")
         else:
@@ -72,17 +73,17 @@ class Digits(DigitsProgram):
 
     def _setting(self, row: Trial) -> str | None:
         """Which ConvLSTM: the one that is tried, or that was best on what was held out; None for other networks."""
-        if row.method.startswith(report.HELD_OUT):
-            return row.method.removeprefix(report.HELD_OUT)
+        if row.method.startswith(HELD_OUT):
+            return row.method.removeprefix(HELD_OUT)
         if row.method != "ConvLSTM":
             return None
         chosen = report.best(ResultFile(self.given.results).rows)  # another process may have tried some
         if chosen is None:
-            raise ValueError(f"no ConvLSTM has been tried: run the rows '{report.HELD_OUT}…' first")
+            raise ValueError(f"no ConvLSTM has been tried: run the rows '{HELD_OUT}…' first")
         return chosen
 
     def seconds(self, row: Trial) -> float:
-        if row.method.startswith(report.HELD_OUT):
+        if row.method.startswith(HELD_OUT):
             return 60.0 * float(self.given.trying) + 20.0
         return super().seconds(row)
 
@@ -98,7 +99,7 @@ class Digits(DigitsProgram):
 
 
 def _tries() -> list[Trial]:
-    return [Trial(TRIED_ON, report.HELD_OUT + name, 0) for name in methods.CANDIDATES]
+    return [Trial(TRIED_ON, HELD_OUT + name, 0) for name in methods.CANDIDATES]
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from benchmarks.papers.canvas import blank
 from benchmarks.papers.results import Rows, having
-from benchmarks.papers.srvp.digits_report import FIGURE, JUDGED, TITLES
+from benchmarks.papers.srvp.digits_report import FIGURE, JUDGED, OURS, TITLES
 
 ENDS = 10  # steps after the past, in a clip of the training
-SHOWN = ("black", "persistence", "analog, k = 50", "ConvLSTM", "Separation", "SRVP")
+SHOWN = ("black", "persistence", "analog, k = 50", "ConvLSTM", "Separation", "SRVP", "SRVP, sprites")
 
 
 def draw(rows: Rows, folder: Path) -> None:
@@ -22,12 +22,14 @@ def draw(rows: Rows, folder: Path) -> None:
         for place, method in enumerate(SHOWN):
             for row in having(rows, dataset=version, method=method, seed=0):
                 reading = JUDGED["stochastic" in version][0] if len(row["steps"]) > 1 else "forecast"
-                values, width = row["steps"][reading]["psnr"], 2 if method == "SRVP" else 1
+                values, width = row["steps"][reading]["psnr"], 2 if method in OURS else 1
                 axes.plot(range(1, len(values) + 1), values, f"C{place}", label=method, linewidth=width)
         axes.axvline(ENDS, color="0.3", linewidth=3, alpha=0.4)
         axes.set(title=TITLES[version], xlabel="frames ahead")
     panels[0].set_ylabel("PSNR (dB)")
     known = {name: line for axes in panels for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(known.values(), known, loc="outside lower center", ncols=len(known), frameon=False, fontsize=8)
+    figure.legend(
+        known.values(), known, loc="outside lower center", ncols=2 * len(versions) + 1, frameon=False, fontsize=8
+    )
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / FIGURE)

@@ -2,15 +2,14 @@
 
     python -m benchmarks.papers.srvp.rates --data DIR --minutes 12
 
-Tables B.1 to B.3's shape, on digits: a network is trained with Δt = 1 or 1/2, and asked with Δt = 1, 1/2, 1/3, 1/4 and
-1/5 for the frames at whole steps. With Δt = 1/2 it also draws frames at half steps, which are compared with where the
-digits truly were then, beside the mean of the two forecast frames around each.
+Tables B.1 to B.3's shape, on digits, with sprites: a network is trained with Δt = 1 or 1/2, and asked with Δt = 1, 1/2,
+1/3, 1/4 and 1/5 for the frames at whole steps. With Δt = 1/2 it also draws frames at half steps, which are compared
+with where the digits truly were then, beside the mean of the two forecast frames around each.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,22 +17,17 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.srvp import methods, rates_report as report
 from benchmarks.papers.srvp.clips import MIDDLE, Clips
 from benchmarks.papers.srvp.judging import judged
-from benchmarks.papers.srvp.workshop import DigitsProgram
+from benchmarks.papers.srvp.workshop import RIVALS, FormsProgram
 
-RIVALS = ("black", "persistence", "mean picture")
 HORIZONS = (10, MIDDLE)
 
 
-class Rates(DigitsProgram):
+class Rates(FormsProgram):
     """One and two digits with mirror-like bounces."""
 
     table, title = "rates", "SRVP: frame rates that were not trained"
+    versions, forms = report.VERSIONS, report.TRAINED
     usual_minutes, after = 12.0, 100.0
-
-    def planned(self) -> Iterator[Trial]:
-        yield from (Trial(version, name, 0) for version in report.VERSIONS for name in RIVALS)
-        for seed in range(self.given.seeds):
-            yield from (Trial(version, name, seed) for version in report.VERSIONS for name in report.TRAINED)
 
     def work(self, row: Trial) -> Found:
         whole = self.asked(row.dataset, MIDDLE)

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Rows, having, told
-from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, settings, took
+from benchmarks.papers.results import Found, Rows, having
+from benchmarks.papers.srvp.common_report import SCORES, SHORT_SPRITES, number, page, seeded, took, versions
 
 VERSIONS = {"one digit": "One digit", "two digits": "Two digits"}
-TRAINED = {"SRVP": "trained at Δt = 1", "SRVP, two substeps": "trained at Δt = 1/2"}
+COARSE, FINE = "SRVP, sprites", "SRVP, sprites, two substeps"
+TRAINED = {COARSE: "trained at Δt = 1", FINE: "trained at Δt = 1/2"}
+OWN = {COARSE: "1", FINE: "2"}  # parts of a step in training
 PARTS = (1, 2, 3, 4, 5)
 HORIZON = "20"
 THESIS = {  # tables B.2 and B.3, KTH at 64 × 64: PSNR and SSIM by the step at test
-    "SRVP": [(29.77, 0.8681), (29.18, 0.8539), (29.05, 0.8509), (28.98, 0.8496), (28.95, 0.8490)],
-    "SRVP, two substeps": [(28.80, 0.8495), (29.69, 0.8697), (29.52, 0.8656), (29.43, 0.8633), (29.35, 0.8615)],
+    COARSE: [(29.77, 0.8681), (29.18, 0.8539), (29.05, 0.8509), (28.98, 0.8496), (28.95, 0.8490)],
+    FINE: [(28.80, 0.8495), (29.69, 0.8697), (29.52, 0.8656), (29.43, 0.8633), (29.35, 0.8615)],
 }
 BAIR = [(18.95, 0.8139), (19.59, 0.8196), (19.49, 0.8201), (19.45, 0.8196), (19.46, 0.8197)]  # B.1, trained at 1/2
-
-
-def body(rows: Rows) -> str:
-    """The whole page."""
-    if not rows:
-        return "No row is finished yet."
-    parts = [_version(rows, name) for name in VERSIONS if having(rows, dataset=name)]
-    return "\n\n".join(part for part in [_intro(rows), *parts, settings(rows)] if part)
-
-
-def _intro(rows: Rows) -> str:
-    return f"""{told(rows)} The machine was shared.
-
+INTRO = f"""\
 A step of SRVP is one of Euler's method, and can be divided when it is asked. Digits of MNIST in 32 × 32 with
 mirror-like bounces, 5 frames seen, scores of one sample over t+1…t+{HORIZON}, 200 clips of test pictures, 95 %
 intervals when these are drawn anew. The thesis has 64 × 64 videos of people (KTH, tables B.2 and B.3) and of a robot's
 arm (BAIR, table B.1), networks of some 200 000 and 1 500 000 steps on a GPU, and the best of 100 samples: its numbers
 say how much is lost by another step, not how much there is. In it a network trained at Δt = 1 loses by smaller steps,
-and one trained at 1/2 hardly does."""
+and one trained at 1/2 hardly does.
+
+{SHORT_SPRITES}"""
+
+
+def body(rows: Rows) -> str:
+    """The whole page."""
+    return page(rows, INTRO, versions(rows, VERSIONS, _version))
 
 
 def _version(rows: Rows, version: str) -> str:
@@ -55,8 +52,8 @@ At half steps, against where the digits truly were:
 
 
 def _name(row: Found) -> str:
-    seed = f", seed {row['seed']}" if row["seed"] else ""
-    return (f"SRVP, {TRAINED[row['method']]}" if row["method"] in TRAINED else str(row["method"])) + seed
+    form = TRAINED.get(row["method"])
+    return seeded(f"{COARSE}, {form}" if form else row["method"], row)
 
 
 def _lines(row: Found) -> list[list[str]]:
@@ -64,7 +61,7 @@ def _lines(row: Found) -> list[list[str]]:
     for parts, scores in row["tested"].items():
         known = THESIS.get(row["method"], [])
         thesis = "{:.2f}, {:.4f}".format(*known[int(parts) - 1]) if known else "–"
-        arm = "{:.2f}, {:.4f}".format(*BAIR[int(parts) - 1]) if row["method"] == "SRVP, two substeps" else "–"
+        arm = "{:.2f}, {:.4f}".format(*BAIR[int(parts) - 1]) if row["method"] == FINE else "–"
         step = "1" if parts == "1" else f"1/{parts}"
         lines.append([_name(row), step if known else "–", *_numbers(scores), thesis, arm, *took(row)])
     return lines
@@ -80,28 +77,23 @@ def _numbers(scores: Found) -> list[str]:
 
 def _finding(rows: Rows, version: str) -> str:
     """What smaller steps cost, beside the thesis."""
-    said = []
-    for method, own in (("SRVP", "1"), ("SRVP, two substeps", "2")):
+    said, losses = [], []
+    for method, own in OWN.items():
         for row in having(rows, dataset=version, method=method, seed=0):
-            psnr = {parts: one["psnr"][HORIZON][0] for parts, one in row["tested"].items()}
-            known = THESIS[method]
-            lost = psnr[own] - psnr["4"]
-            theirs = known[int(own) - 1][0] - known[3][0]
+            lost = row["tested"][own]["psnr"][HORIZON][0] - row["tested"]["4"]["psnr"][HORIZON][0]
+            theirs = THESIS[method][int(own) - 1][0] - THESIS[method][3][0]
             said.append(f"{TRAINED[method]}, Δt = 1/4 loses {lost:.2f} dB here and {theirs:.2f} dB in the thesis (KTH)")
-    if len(said) < 2:
-        return f"{said[0][0].upper()}{said[0][1:]}." if said else ""
-    losses = [
-        row["tested"][own]["psnr"][HORIZON][0] - row["tested"]["4"]["psnr"][HORIZON][0]
-        for method, own in (("SRVP", "1"), ("SRVP, two substeps", "2"))
-        for row in having(rows, dataset=version, method=method, seed=0)
-    ]
-    holds = losses[1] < losses[0]
-    verdict = (
-        "as in the thesis, smaller steps in training make it lose less"
-        if holds
-        else ("smaller steps in training do **not** make it lose less, which contradicts the thesis")
-    )
-    return f"{said[0][0].upper()}{said[0][1:]}; {said[1]}: {verdict}."
+            losses.append(lost)
+    if not said:
+        return ""
+    first = f"{said[0][0].upper()}{said[0][1:]}"
+    if len(said) < len(OWN):
+        return f"{first}."
+    if losses[1] < losses[0]:
+        verdict = "as in the thesis, smaller steps in training make it lose less"
+    else:
+        verdict = "smaller steps in training do **not** make it lose less, which contradicts the thesis"
+    return f"{first}; {said[1]}: {verdict}."
 
 
 def _drawn(rows: Rows, version: str) -> str:

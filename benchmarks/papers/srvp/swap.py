@@ -1,4 +1,4 @@
-"""Contents that change places: predictions and swaps by Separation, its ablations and SRVP, on two digits.
+"""Contents that change places: predictions and swaps by Separation, its ablations and SRVP with sprites, on two digits.
 
     python -m benchmarks.papers.srvp.swap --data DIR --minutes 12
 
@@ -10,7 +10,6 @@ thesis.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,14 +18,13 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.srvp import methods, swap_report as report
 from benchmarks.papers.srvp.clips import SIZE, Clips
 from benchmarks.papers.srvp.judging import interval_of, scores_of
-from benchmarks.papers.srvp.workshop import DigitsProgram
+from benchmarks.papers.srvp.workshop import RIVALS, FormsProgram
 
 import timelike as tl
 from timelike.sequences import generate
 
 VERSION = "two digits"
 Both = tuple[Any, Any, Found]  # frames of predictions, of swaps, and what a training took
-RIVALS = ("black", "persistence", "mean picture")
 
 
 def truths(test: Clips) -> list[Any]:
@@ -41,16 +39,12 @@ def swapped(model: Any, test: Clips, horizon: int, seed: int) -> Any:
     return np.asarray(model.swap(test.past, np.roll(test.past, 1, axis=0), horizon, **more).mean)
 
 
-class Swaps(DigitsProgram):
+class Swaps(FormsProgram):
     """Predictions and swaps, one sample each."""
 
     table, title = "swap", "Contents that change places: Separation and SRVP"
+    versions, forms = (VERSION,), report.THESIS
     usual_minutes, after = 12.0, 60.0
-
-    def planned(self) -> Iterator[Trial]:
-        yield from (Trial(VERSION, name, 0) for name in RIVALS)
-        for seed in range(self.given.seeds):
-            yield from (Trial(VERSION, name, seed) for name in report.THESIS if name in methods.TRAINED)
 
     def work(self, row: Trial) -> Found:
         some = (2, 5) if self.quick else report.HORIZONS

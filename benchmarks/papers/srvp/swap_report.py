@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Rows, having, told
-from benchmarks.papers.srvp.digits_report import FORMS as SCORES, number, settings, took
+from benchmarks.papers.results import Found, Rows, having
+from benchmarks.papers.srvp.common_report import SCORES, SHORT_SPRITES, number, page, seeded, took
 
 HORIZONS = (10, 95)
 Four = tuple[float, float, float, float]
 THESIS: dict[str, tuple[Four, Four | None]] = {  # PSNR and SSIM at t+10, at t+95; of predictions, and of swaps
-    "SRVP": ((22.55, 0.9201, 18.25, 0.8300), (17.81, 0.8193, 16.17, 0.7736)),
+    "SRVP, sprites": ((22.55, 0.9201, 18.25, 0.8300), (17.81, 0.8193, 16.17, 0.7736)),
     "Separation": ((21.70, 0.9088, 17.50, 0.7990), (18.42, 0.8368, 16.50, 0.7713)),
     "Separation, without w": ((20.46, 0.8867, 14.95, 0.6707), None),
     "Separation, without autoencoding": ((21.61, 0.9058, 16.58, 0.7611), (18.21, 0.8309, 15.79, 0.7399)),
@@ -18,25 +18,21 @@ THESIS: dict[str, tuple[Four, Four | None]] = {  # PSNR and SSIM at t+10, at t+9
     "Separation, GRU": ((21.66, 0.9088, 15.45, 0.4888), (17.70, 0.8178, 14.77, 0.4718)),
 }
 PARTS = {"prediction": "Predictions", "swap": "Swaps"}
+INTRO = f"""\
+Two digits of MNIST with mirror-like bounces in 32 × 32 (the thesis: 64 × 64, 64 filters in the first stage, 1 250 000
+steps of Separation and 900 000 of SRVP on a GPU), 5 frames seen, clips of 15 frames in training, each network in one
+thread for the minutes in the table. 200 clips of test pictures; "t+10" and "t+95" are means over t+1…t+10 and t+1…t+95,
+of one sample. A swap has the content of one clip and the motion of another; its truth is drawn, once for either way in
+which two digits can take two paths, and the nearer one counts, as in the thesis. What learns nothing goes on from the
+clip that moves. Brackets: 95 % intervals when clips are drawn anew.
+
+{SHORT_SPRITES}"""
 
 
 def body(rows: Rows) -> str:
     """The whole page."""
-    if not rows:
-        return "No row is finished yet."
     parts = [_part(rows, part) for part in PARTS if any(part in row for row in rows.values())]
-    return "\n\n".join(part for part in [_intro(rows), *parts, _findings(rows), settings(rows)] if part)
-
-
-def _intro(rows: Rows) -> str:
-    return f"""{told(rows)} The machine was shared.
-
-Two digits of MNIST with mirror-like bounces in 32 × 32 (the thesis: 64 × 64, 64 filters in the first stage,
-1 250 000 steps of Separation and 900 000 of SRVP on a GPU), 5 frames seen, clips of 15 frames in training, each network
-in one thread for the minutes in the table. 200 clips of test pictures; "t+10" and "t+95" are means over t+1…t+10 and
-t+1…t+95, of one sample. A swap has the content of one clip and the motion of another; its truth is drawn, once for
-either way in which two digits can take two paths, and the nearer one counts, as in the thesis. What learns nothing goes
-on from the clip that moves. Brackets: 95 % intervals when clips are drawn anew."""
+    return page(rows, INTRO, [*parts, _findings(rows)])
 
 
 def _part(rows: Rows, part: str) -> str:
@@ -61,8 +57,7 @@ def _line(row: Found, part: str, columns: list[tuple[str, str]]) -> list[str]:
     numbers = [number(row[part][score].get(h), SCORES[score]) for score, h in columns]
     known = THESIS.get(row["method"], (None, None))[list(PARTS).index(part)]
     thesis = "–" if known is None else "{:.2f}, {:.4f} · {:.2f}, {:.4f}".format(*known)
-    seed = f", seed {row['seed']}" if row["seed"] else ""
-    return [row["method"] + seed, *numbers, thesis, *took(row)]
+    return [seeded(row["method"], row), *numbers, thesis, *took(row)]
 
 
 def _findings(rows: Rows) -> str:

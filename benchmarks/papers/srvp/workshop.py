@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
-from benchmarks.papers.srvp import methods
-from benchmarks.papers.srvp.clips import DRAWN, FILE, TESTED, Clips, Part, asked, library, source
+from benchmarks.papers.srvp import methods, training
+from benchmarks.papers.srvp.clips import FILE, TESTED, Clips, Part, asked, library
 from benchmarks.papers.srvp.judging import judged
 
 FEW = 4  # clips that are asked about where a program only shows that it runs
 LIBRARY, SMALL = (3000, 45), (50, 30)  # clips to look pasts up in, and frames: 21 windows of each with 20 more frames
+RIVALS = ("black", "persistence", "mean picture")  # beside forms of a network, what takes no time
 Horizons = tuple[int, ...]
 
 
@@ -51,9 +53,9 @@ class DigitsProgram(Program[Trial]):
         """The network of a row, and what its training took."""
         kind, options = methods.network(row.method, setting)
         given = float(self.given.minutes if minutes is None else minutes)
-        clips = source(self.data, row.dataset, part, 64 if self.quick else DRAWN)
+        clips = training.learned_from(self.data, row.dataset, part, self.quick)
         folder = self.scratch / part / row.dataset
-        model, took = methods.trained(kind, options, clips, given, row.seed, folder, self.quick)
+        model, took = training.trained(kind, options, clips, given, row.seed, folder, self.quick)
         return model, {"minutes": 0.0 if self.quick else given, "options": options, **took}
 
     def simple(self, row: Trial, horizons: Horizons) -> Found:
@@ -80,3 +82,15 @@ class DigitsProgram(Program[Trial]):
             return methods.futures(model, test.past[rows], horizons[-1], n_samples, row.seed)
 
         return judged(draw, test.truth, horizons)
+
+
+class FormsProgram(DigitsProgram):
+    """Forms of networks on some versions of the digits, beside what learns nothing."""
+
+    versions: ClassVar[Iterable[str]]
+    forms: ClassVar[Iterable[str]]
+
+    def planned(self) -> Iterator[Trial]:
+        yield from (Trial(version, name, 0) for version in self.versions for name in RIVALS)
+        for seed in range(self.given.seeds):
+            yield from (Trial(version, name, seed) for version in self.versions for name in self.forms)

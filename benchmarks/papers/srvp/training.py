@@ -1,0 +1,90 @@
+"""Networks of the tables about digits, trained for so many minutes and kept under a word for what they learned by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.papers.code import Sources, fingerprint, state
+from benchmarks.papers.srvp.clips import DRAWN, Part, source
+from benchmarks.papers.srvp.convlstm import ConvLSTM
+
+import timelike as tl
+
+QUICK, FEW = 2, 64  # steps of a training that only shows that a program runs, and clips that it draws
+_ENDLESS = 10_000_000  # steps: the clock ends a training
+
+# Modules that no training of a forecaster of clips calls: what is in none of these lists counts, also what is new.
+_ROOMS = r"timelike\.(align|distributions|encode|metric|recognize|score)\b"
+_KERNELS = r"timelike\.native\.(causal|convolve|coupled|recurrent|rocket|similarity|soft|stream|transport|warp)\b"
+_FILES = (
+    r"timelike\.sequences\.(archive|augment|catalogue|loading|recordings|showing|sources|tables)\b"
+    r"|timelike\.sequences\.formats\.(arff|har|long|netcdf|ts|ucr|video)$"
+)
+_ANSWERS = (
+    r"timelike\.forecast\.(backtesting|baselines|calibrating|calibration|exhibits|request|result|screening)\b"
+    r"|timelike\.forecast\.(srvp|separation)\.(answering|looking)$"
+)
+_TABLES = (  # settings are a part of the word by themselves
+    r"benchmarks\.papers\.srvp\.(ablations|digits|experimental|gate|judging|kalman|linear|methods|pendulum|rates|swap"
+    r"|workshop)$"
+)
+LEARNS_NOTHING = re.compile("|".join([_ROOMS, _KERNELS, _FILES, _ANSWERS, _TABLES]))
+
+
+def learned_from(data: Path, version: str, part: Part, quick: bool) -> Callable[[Any], tl.Sequences]:
+    """Clips of a version."""
+    return source(data, version, part, FEW if quick else DRAWN)
+
+
+def trained(
+    kind: str,
+    options: dict[str, Any],
+    clips: Callable[[Any], Any],
+    minutes: float,
+    seed: int,
+    folder: Path,
+    quick: bool,
+) -> tuple[Any, dict[str, float]]:
+    """A model after so many minutes by the clock, with the seconds of the processor and the steps that it took.
+
+    The folder keeps it: a training that was broken off goes on there, and one that is at its end is taken as it is, by
+    whatever program asks for the same, while all that decides what is learned does what it did.
+    """
+    limits: dict[str, Any] = {"max_steps": QUICK if quick else _ENDLESS, "random_state": seed}
+    if not quick:
+        limits["max_time"] = 60 * minutes
+    place = folder / f"{kind}-{_word(options | limits)}-{code()}"
+    model = (ConvLSTM if kind == "ConvLSTM" else getattr(tl, kind))(**options, **limits, checkpoint=place)
+    clock, processor = time.perf_counter(), time.process_time()
+    model.fit(clips)
+    share = (time.process_time() - processor) / (time.perf_counter() - clock)
+    return model, _told(place, {"steps": model.history_.n_steps, "share": share, "clock": model.history_.seconds})
+
+
+def _told(place: Path, found: dict[str, float]) -> dict[str, float]:
+    """What a training took: written where it was trained, for those who take it as it is."""
+    note = place / "took.json"
+    if note.exists() and (held := json.loads(note.read_text("utf-8")))["steps"] == found["steps"]:
+        found = held
+    else:
+        note.write_text(json.dumps(found), encoding="utf-8")
+    return {"training steps": found["steps"], "processor seconds": found["share"] * found["clock"]}
+
+
+def _word(options: dict[str, Any]) -> str:
+    return hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()[:12]
+
+
+def code() -> str:
+    """A word for the code that decides what is learned: a model of other code is not taken for one of this.
+
+    Of all modules on disk and not of those that are loaded now: rows before this one may have loaded more.
+    """
+    texts = Sources().texts("srvp").items()
+    return state({name: fingerprint(*found) for name, found in texts if LEARNS_NOTHING.match(name) is None})
