@@ -166,10 +166,8 @@ def test_equal_pasts_have_different_futures(fitted, swings):
 
 def test_many_samples_in_pieces_are_those_at_once(fitted, swings, monkeypatch):
     whole = fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples
-    monkeypatch.setattr("timelike.forecast.srvp.answering._NUMBERS", 40)
-    np.testing.assert_allclose(
-        fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples.shape, whole.shape
-    )
+    monkeypatch.setattr("timelike.forecast.srvp.answering.NUMBERS", 40)
+    np.testing.assert_array_equal(fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples, whole)
 
 
 def test_frames_in_between_end_at_the_frames_of_steps(swings):
@@ -191,6 +189,51 @@ def test_the_bound_is_in_the_units_of_the_data(swings):
     one, other = (tl.SRVP(**SMALL).fit(unit * swings) for unit in (1.0, 100.0))
     shift = one.elbo(swings, random_state=0).elbo - other.elbo(100 * swings, random_state=0).elbo
     np.testing.assert_allclose(shift, 24 * 2 * np.log(100), rtol=1e-4)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_learned_deviation_is_that_of_what_is_left(masked):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(16, 7, 1, 4, 4))
+    if masked:
+        x[..., 0, :3] = np.nan
+    model = tl.SRVP(**SMALL | {"codec": "dcgan", "conditioning": 2, "chunk": 7, "batch_size": 16}).fit(x)
+    before = model.elbo(x, n_samples=20, random_state=0).elbo.mean()
+    for factor in (0.9, 1.1):  # of the residuals of many draws: no other deviation has a larger bound
+        with torch.no_grad():
+            model.network_.log_scale += np.log(factor)
+        assert model.elbo(x, n_samples=20, random_state=0).elbo.mean() < before
+        with torch.no_grad():
+            model.network_.log_scale -= np.log(factor)
+
+
+def test_the_learned_deviation_has_a_least_value_where_nothing_is_left():
+    model = tl.SRVP(**SMALL | {"max_steps": 40, "learning_rate": 0.05}).fit(np.ones((6, 12, 2)))
+    assert 1e-3 <= model.network_.observed.item() < 0.2
+    assert np.isfinite(model.elbo(np.ones((2, 12, 2))).elbo).all()
+
+
+def test_a_longer_horizon_changes_no_earlier_step(fitted, swings):
+    short, long = (fitted.predict(swings[:3, :9], h, n_samples=4, random_state=1).samples for h in (3, 8))
+    np.testing.assert_array_equal(long[:, :, :3], short)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1.0, 1e9), (1e60, 0.0), (1e-100, -5e-100)])
+def test_numbers_far_from_one_keep_their_digits(swings, scale, offset):
+    far = swings * scale + offset
+    model = tl.SRVP(**SMALL).fit(far)
+    found = np.stack(list(model.reconstruct(far)))  # futures have other noise, as every past has its own
+    np.testing.assert_allclose(
+        (found - offset) / scale, np.stack(list(tl.SRVP(**SMALL).fit(swings).reconstruct(swings))), atol=2e-3
+    )
+    samples = model.predict(far[:3, :9], 4, n_samples=2).samples
+    assert samples.dtype == np.float64
+    assert np.ptp((samples - offset) / scale) > 0.01
+
+
+def test_a_deviation_that_is_given_stays(swings):
+    model = tl.SRVP(**SMALL | {"observed": 0.3}).fit(swings)
+    assert model.network_.observed.item() == pytest.approx(0.3)
 
 
 def test_states_codes_and_reconstructions(fitted, swings):

@@ -447,7 +447,7 @@ def test_by_default_nothing_is_experimental(swings):
 def test_samples_are_the_same_however_many_are_drawn_at_once(fitted, swings, monkeypatch):
     models = [tl.SRVP(**SMALL).fit(swings), *map(fitted, VARIANTS)]
     whole = [model.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples for model in models]
-    monkeypatch.setattr("timelike.forecast.srvp.answering._NUMBERS", 40)
+    monkeypatch.setattr("timelike.forecast.srvp.answering.NUMBERS", 40)
     for model, expected in zip(models, whole, strict=True):
         np.testing.assert_array_equal(model.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples, expected)
 

@@ -18,7 +18,7 @@ from ..train import Batch, Objective, seeded, shuffled
 from .windows import evenly
 
 Source = Callable[[np.random.Generator], Any]
-_SETTLING = 20  # batches
+SETTLING = 20  # batches
 _JUDGED = 256  # chunks at most by which a training is judged
 
 
@@ -118,7 +118,7 @@ class Chunks(Objective):
             layer.momentum = None  # torch's word for the mean over all that come
         self.module.train()
         with torch.no_grad(), seeded(0):
-            for batch in islice(self.batches(0, np.random.default_rng(0)), _SETTLING):
+            for batch in islice(self.batches(0, np.random.default_rng(0)), SETTLING):
                 self.loss(batch.like(self.module))
         for layer, momentum in zip(layers, usual, strict=True):
             layer.momentum = momentum

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from ..models import options
 from ..sequences import Sequences
+from ..sequences.arguments import counted
+from ..sequences.doors import computed_dtype
 from ..sequences.moments import Moments
 from ..train import Linear, Objective, OneCycle, Trained
 from .base import Forecaster
@@ -19,6 +21,7 @@ from .chunks import Chunks, Material, spans_of
 from .codecs.convolutional import SMALLEST
 from .codecs.naming import Codec
 from .doors import drawn_from, warn_of_bytes, warn_of_short, which
+from .noticing import warn_of_unused
 from .ticks import time_steps
 
 Schedules = Literal["cycle", "constant", "linear"]
@@ -38,6 +41,11 @@ def averages(value: Any, name: str) -> tuple[float, float]:
     if not numbers or len(value) != 2 or not all(0 <= one < 1 for one in value):
         raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
     return float(value[0]), float(value[1])
+
+
+def kind_of(sequences: Sequences) -> Any:
+    """The dtype of answers about sequences: double where they are."""
+    return computed_dtype(sequences.dtype)
 
 
 class LatentForecaster(Forecaster, Trained):
@@ -74,6 +82,7 @@ class LatentForecaster(Forecaster, Trained):
         with self._fitting():
             sequences = self._learn_from(X)
             self._note_range(sequences)
+            warn_of_unused(self, self._pictures())
             length = self.chunk_ = self._chunk_length(sequences)
             self._begin(sequences)
             material, held_out = self._parted(sequences, length)
@@ -186,7 +195,7 @@ class LatentForecaster(Forecaster, Trained):
         least, longest = self._least_chunk(), int(sequences.lengths.max())
         if longest < least:
             raise ValueError(
-                f"X: the longest sequence has {longest} time steps, and {type(self).__name__}(conditioning="
+                f"X: the longest sequence has {counted(longest, 'time step')}, and {type(self).__name__}(conditioning="
                 f"{self.conditioning}) needs at least {least} to learn what follows"
             )
         warn_of_short(sequences, least, type(self).__name__)
@@ -238,14 +247,14 @@ class LatentForecaster(Forecaster, Trained):
     def _conditioning(self) -> int:
         return int(self.conditioning)
 
-    def _long_enough(self, X: Any, need: int | None = None) -> Sequences:
+    def _long_enough(self, X: Any, need: int | None = None, name: str = "X") -> Sequences:
         """Sequences to look at as a whole, none shorter than a window."""
         self._require_fitted()
-        sequences, need = self._asked_whole(X), self._conditioning() if need is None else need
+        sequences, need = self._asked_whole(X, name), self._conditioning() if need is None else need
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
-            had = f"{which(sequences, item)} has {sequences.lengths[item]}"
-            raise ValueError(f"X: {had} time steps: expected at least {need}")
+            had = f"{which(sequences, item)} has {counted(sequences.lengths[item], 'time step')}"
+            raise ValueError(f"{name}: {had}: expected at least {need}{self._one_given(X, sequences)}")
         return sequences
 
     def _past(self, past: Any, name: str = "past") -> Sequences:
@@ -263,9 +272,9 @@ class LatentForecaster(Forecaster, Trained):
             )
         return contents, dynamics
 
-    def _asked_whole(self, X: Any) -> Sequences:
-        found = super()._asked_whole(X)
-        self._refuse_range(found, "X")
+    def _asked_whole(self, X: Any, name: str = "X") -> Sequences:
+        found = super()._asked_whole(X, name)
+        self._refuse_range(found, name)
         return found
 
     def _refuse_range(self, sequences: Sequences, name: str) -> None:

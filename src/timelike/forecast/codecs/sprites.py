@@ -14,10 +14,11 @@ class Sprites(nn.Module):
     """Pictures of a content and a state: background(w) + Σ_k R_k(y) patch_k(w) C_k(y)ᵀ.
 
     The rows of R_k and C_k are weights of places, softmaxes that the state gives, so that a patch of half the picture's
-    size is laid at any of them, between pixels too (as the writing of Gregor et al., "DRAW: a recurrent neural network
-    for image generation", 2015, with free weights instead of Gaussian ones). What moves need not be learned anew at
-    each place, and two small products of matrices cost less than convolutions. For things that move whole in front of
-    what stands still; where they turn, deform or come nearer, convolutions can draw more.
+    size is laid at any of them, and between two as a mixture (as the writing of Gregor et al., "DRAW: a recurrent
+    neural network for image generation", 2015, with free weights instead of Gaussian ones). What moves need not be
+    learned anew at each place, and two small products of matrices cost less than convolutions. For things that move
+    whole; where they turn, deform, come nearer or hide each other, convolutions can draw more. All is added up: nothing
+    is hidden by what lies before it.
 
     >>> import torch
     >>> Sprites(1, 8, 8, n_content=3, n_state=2, n_sprites=2, hidden=4, squash=True)(torch.zeros(5, 5), []).shape

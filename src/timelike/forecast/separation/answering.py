@@ -10,21 +10,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...sequences import Sequences, doors
+from ...sequences import Sequences
 from ...sequences.sampling import RandomState
 from ...train.trained import exact, torch_threads
 from ..chunks import Material
 from ..dynamics import ADAPTIVE
-from ..latent import LatentForecaster
+from ..latent import LatentForecaster, kind_of
 from ..request import Futures, Request
 from ..result import Forecast
 from .network import Content, SeparationNetwork
 from .renewing import Recent
 
 _NUMBERS = 1 << 22  # of pasts that are looked at together
-_DRAWN = (
-    1 << 18
-)  # numbers that are drawn at once: long futures need little memory beside themselves, and stay in caches
+_DRAWN = 1 << 18  # numbers drawn at once: long futures need little memory beside themselves, and stay in caches
 
 
 class Begun(NamedTuple):
@@ -49,7 +47,7 @@ class Answering(LatentForecaster):
 
     def _in_pieces(self, contents: Sequences, dynamics: Sequences, request: Request) -> NDArray[Any]:
         """Futures in rows of cells, (item, frame, cell), of a few pasts at a time."""
-        found = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), _kind(dynamics))
+        found = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), kind_of(dynamics))
         for rows, moved in self._pieces(dynamics):
             stays = moved if contents is dynamics else contents[rows]
             self._roll(stays, moved, self._ahead(request, rows), request, found[rows])
@@ -114,7 +112,7 @@ class Answering(LatentForecaster):
         With `offset` it begins after the first window.
         """
         sequences, network = self._long_enough(X, self._shortest()), exact(self.network_)
-        found, kind = [], _kind(sequences)
+        found, kind = [], kind_of(sequences)
         for i in range(len(sequences)):
             one = sequences[i : i + 1]
             material, states = self._double(one), self._states(one)
@@ -282,11 +280,6 @@ class Answering(LatentForecaster):
         assert self.known_moments_ is not None
         mean, scale = self.known_moments_
         return torch.from_numpy((request.known[rows] - mean) / scale)
-
-
-def _kind(sequences: Sequences) -> Any:
-    """The dtype of answers about sequences: double where they are."""
-    return doors.computed_dtype(sequences.dtype)
 
 
 def _last_times(sequences: Sequences, lengths: NDArray[Any]) -> NDArray[Any] | None:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...sequences import Sequences
-from ...sequences.arguments import whole
+from ...sequences.arguments import counted, whole
 from ...sequences.sampling import RandomState
 from ...train.trained import exact, torch_threads
 from ..drawing import fingerprint
+from ..latent import kind_of
 from ..request import Futures, Request
 from ..result import Forecast
 from .elbo import Elbo
@@ -21,8 +22,6 @@ from .experimental import measured
 from .looking import NUMBERS, Looking
 from .network import Content, Gaussian, SRVPNetwork
 from .paths import drift_of, drifted, heard_of, last_of, lasting, repeated, starts_of, walked, walked_ahead
-
-_NUMBERS = NUMBERS
 
 
 class Inferred(NamedTuple):
@@ -57,6 +56,9 @@ class Answering(Looking):
 
         Both are sequences like the pasts of `predict`, as many of the one as of the other.
         """
+        self._require_fitted()
+        if self.n_content == 0:
+            raise ValueError("swap is about the content, and n_content=0 leaves it out: fit with n_content=50, say")
         contents, dynamics = self._two(content_of, dynamics_of)
         request = self._request(dynamics, horizon, n_samples, frames_per_step, substeps, None, random_state)
         with torch_threads():
@@ -124,21 +126,23 @@ class Answering(Looking):
         sequences, network, found = self._long_enough(X), exact(self.network_), []
         for one in self._one_by_one(sequences):
             codes, content = self._looked(network, self._frames_of(one))
-            found.append(self._drawn(network, lasting(network, content, codes), self._mean_states(network, codes))[0])
+            content, states = lasting(network, content, codes), self._mean_states(network, codes)
+            found.append(self._drawn(network, content, states, kind_of(sequences))[0])
         return self.cells_.frames(sequences)._with_values(self.cells_.whole(np.concatenate(found)))
 
     @torch_threads()
     def interpolate(self, a: Any, b: Any, steps: int = 8) -> Sequences:
         """`steps` sequences from a to b: contents, first states and random steps on straight lines between theirs.
 
-        a and b are single sequences of one length, such as `X[0]`; the first and the last of what comes are their
-        reconstructions (fig. 4.10 of the thesis).
+        a and b are single sequences of one length, such as `X[0]` or `X[:1]`; the first and the last of what comes
+        are their reconstructions (fig. 4.10 of the thesis).
         """
+        self._require_fitted()
         count, network = whole(steps, "steps", 2), exact(self.network_)
-        ends = [self._long_enough([one] if not isinstance(one, Sequences) else one) for one in (a, b)]
+        ends = [self._long_enough(self._alone(one), name=name) for one, name in ((a, "a"), (b, "b"))]
         if any(len(end) != 1 for end in ends) or ends[0].lengths[0] != ends[1].lengths[0]:
             raise ValueError(
-                f"a holds {len(ends[0])} sequences of {ends[0].lengths[0]} steps and b {len(ends[1])} of "
+                f"a holds {counted(len(ends[0]), 'sequence')} of {ends[0].lengths[0]} steps and b {len(ends[1])} of "
                 f"{ends[1].lengths[0]}: expected one each, of one length; crop the longer one"
             )
         share = torch.linspace(0, 1, count, dtype=torch.float64)
@@ -150,7 +154,7 @@ class Answering(Looking):
             if one.code is not None and other.code is not None:
                 code = _between(one.code, other.code, share)
             skips = [_between(*pair, share) for pair in zip(one.skips, other.skips, strict=True)]
-            rows = self._drawn(network, Content(code, skips), states)
+            rows = self._drawn(network, Content(code, skips), states, kind_of(ends[0]))
         return Sequences(self.cells_.whole(rows), channel_names=self.channel_names_)
 
     def _states_between(self, network: SRVPNetwork, codes: list[Tensor], share: Tensor) -> Tensor:
@@ -183,13 +187,13 @@ class Answering(Looking):
                 f"substeps={request.frames_per_step * parts}"
             )
 
-    def _futures_of(self, contents: Sequences, dynamics: Sequences, request: Request) -> NDArray[np.float32]:
+    def _futures_of(self, contents: Sequences, dynamics: Sequences, request: Request) -> NDArray[Any]:
         """Samples in rows of cells, (sample, item, frame, cell), a few items at a time."""
         size = self._conditioning()
         rngs = self._generators(dynamics, request)
         n_frames, n_cells = request.n_frames, self.cells_.n_cells
-        found = np.empty((request.n_samples, len(dynamics), n_frames, n_cells), np.float32)
-        n_items = max(1, _NUMBERS // (size * self.cells_.there.size))
+        found = np.empty((request.n_samples, len(dynamics), n_frames, n_cells), kind_of(dynamics))
+        n_items = max(1, NUMBERS // (size * self.cells_.there.size))
         for start in range(0, len(dynamics), n_items):
             rows = slice(start, start + n_items)
             moved = self._frames_of(dynamics[rows].crop(-size))
@@ -208,12 +212,12 @@ class Answering(Looking):
             return Inferred(content, network.state_of(codes), network.random_of(codes), heard_of(network, codes), drift)
 
     def _fill(
-        self, found: NDArray[np.float32], inferred: Inferred, draws: list[np.random.Generator], request: Request
+        self, found: NDArray[Any], inferred: Inferred, draws: list[np.random.Generator], request: Request
     ) -> None:
         """Samples of a few items: what is encoded serves all of them, what is drawn is drawn for each."""
         network, n_items = exact(self.network_), found.shape[1]
         per_sample = n_items * request.n_frames * self.cells_.there.size
-        at_once = max(1, _NUMBERS // per_sample)
+        at_once = max(1, NUMBERS // per_sample)
         steps = self._conditioning() - 1 + request.horizon
         for begin in range(0, request.n_samples, at_once):
             count = min(at_once, request.n_samples - begin)
@@ -224,7 +228,7 @@ class Answering(Looking):
             states, content = self._sampled(network, inferred, first, z, request), repeated(inferred.content, count)
             if inferred.drift is not None:
                 content = drifted(network, content, inferred.drift, slow.reshape(len(first), steps, -1), request)
-            frames = self._drawn(network, content, states)
+            frames = self._drawn(network, content, states, found.dtype)
             found[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
 
     def _sampled(
@@ -256,12 +260,17 @@ class Answering(Looking):
 def _normal(draws: list[np.random.Generator], count: int, sizes: list[int]) -> tuple[Tensor, ...]:
     """Noise of `count` samples of each item, (sample × item, size) for each size.
 
-    Drawn sample by sample: the same, however many samples are drawn at once.
+    Every sample has generators of its own, one for each size: neither how many are drawn at once nor a longer horizon
+    changes what was drawn before.
     """
-    found = np.stack([draw.standard_normal((count, sum(sizes))) for draw in draws], axis=1)
-    flat = torch.from_numpy(found.reshape(-1, sum(sizes)))
-    ends = np.cumsum(sizes).tolist()
-    return tuple(flat[:, end - size : end] for size, end in zip(sizes, ends, strict=True))
+    seeds = np.stack([draw.integers(2**63, size=count) for draw in draws], axis=1).ravel()
+    found = [np.empty((len(seeds), size)) for size in sizes]
+    for row, seed in enumerate(seeds):
+        for kind, noise in enumerate(found):
+            if noise.shape[1]:
+                bits = np.random.Philox(key=np.array([seed, kind], np.uint64))
+                np.random.Generator(bits).standard_normal(out=noise[row])
+    return tuple(torch.from_numpy(noise) for noise in found)
 
 
 def _between(one: Tensor, other: Tensor, share: Tensor) -> Tensor:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...sequences.arguments import counted
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Elbo:
-    """The evidence lower bound of every sequence and its parts, each (item,), in nats: a bound of log p(x).
+    """The evidence lower bound of every sequence and its parts, each (item,), in nats: a bound of log p(x | w).
 
     `likelihood` − `first` − `random` = `elbo`: of the frames given the states, and what the first state and the random
-    steps cost, with `drift` those of the content too. In the units of the data, so that it can be compared with another
-    model's.
+    steps cost, with `drift` those of the content too. In the units of the data. The content w is a function of some
+    frames that costs nothing, as in the thesis, so that this can lie above log p(x); only with n_content=0 it is a
+    bound of log p(x) that can be compared with that of other models.
     """
 
     elbo: NDArray[np.float64]
@@ -24,4 +27,4 @@ class Elbo:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name} {value.mean():.4g}" for name, value in vars(self).items())
-        return f"Elbo({len(self.elbo)} sequences; means: {means})"
+        return f"Elbo({counted(len(self.elbo), 'sequence')}; means: {means})"

@@ -22,7 +22,7 @@ from ..codecs.naming import Codecs
 from ..latent import LatentForecaster, Output, Schedules, averages
 from .answering import Answering
 from .experimental import ExperimentalEvidence, ExperimentalNetwork, Further, hastes, refuse_together
-from .network import Motion, SRVPNetwork
+from .network import LEAST_OBSERVED, Motion, SRVPNetwork
 from .objective import Evidence
 from .presets import PRESETS
 
@@ -48,14 +48,14 @@ class SRVP(Answering, LatentForecaster):
         Frames shown at a time in training: 20 more than the conditioning ones unless given, or fewer where sequences
         are short.
     n_state, n_random, n_content, n_code : int
-        Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out, so that futures differ by their first state
-        alone, and n_content=0 leaves w out.
+        Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out, so that futures differ by their first
+        state alone, and n_content=0 leaves w out.
     n_seen : int
         How many frames w is made of, drawn from the chunk in training, the last of the past afterwards.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"}
         Which networks; "auto" is the perceptron for vectors and "dcgan" for images. "sprites" draws `n_sprites` things
-        that keep their look at the places that the state gives, in front of a background: much quicker to learn where
-        pictures are of things that move whole.
+        that keep their look at the places that the state gives, added to a background: quicker to learn where pictures
+        are of things that move whole.
     hidden, layers, filters, n_sprites, skips, shortcut
         Units and layers of perceptrons (and of the LSTM), channels of the first stage of convolutions, things that
         "sprites" draws, whether the decoder is given what the encoder's stages saw of one frame, and whether
@@ -68,8 +68,8 @@ class SRVP(Answering, LatentForecaster):
         Into how many of Euler's steps a step is divided in training.
     observed : float, optional
         √ν, the deviation of frames from what is drawn, in the units that are compared: of the data if all of it lies in
-        [0, 1], otherwise standardized. None is learned. The thesis has 1 for digits: then a frame tells the states
-        little, and a short training leaves them where the prior has them.
+        [0, 1], otherwise standardized. None is learned, at least 0.001. The thesis has 1 for digits: then a frame tells
+        the states little, and a short training leaves them where the prior has them.
     beta, stillness : float
         Weights of the divergences of z, and of how far the state moves (λ).
     delays, haste : bool, (float, float)
@@ -201,6 +201,11 @@ patience, standardize, checkpoint, progress, accelerator, devices, precision, ra
         if self.codec == "sprites" and self.skips:
             raise ValueError("skips=True: codec='sprites' draws from the content and the state alone, use skips=False")
         refuse_together(self)
+
+    def _suspect(self) -> str:
+        if self.observed is None or self.observed >= LEAST_OBSERVED:
+            return ""
+        return f"observed={self.observed:g} is so small that squares divided by its own are huge, leave it out; else "
 
     def _experimental(self) -> bool:
         return bool(self.delays or self.drift or self.invariance or self.autoencoding)

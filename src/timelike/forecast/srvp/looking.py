@@ -65,8 +65,8 @@ class Looking(LatentForecaster):
             states.append(y)
         return torch.stack(states, dim=1)
 
-    def _drawn(self, network: SRVPNetwork, content: Content, states: Tensor) -> NDArray[np.float32]:
-        """Frames in rows of cells, (row, time, cell), some times at once."""
+    def _drawn(self, network: SRVPNetwork, content: Content, states: Tensor, kind: Any) -> NDArray[Any]:
+        """Frames in rows of cells, (row, time, cell), in a dtype, some times at once."""
         size = max(1, NUMBERS // (len(states) * self.cells_.there.size))
         found = []
         with torch.no_grad():
@@ -77,5 +77,5 @@ class Looking(LatentForecaster):
                         f"a forecast is not finite before step {start + size}: the learned steps have blown up there; "
                         "ask for a shorter horizon, or train for longer or on longer chunks"
                     )
-                found.append(self._undone(frames.numpy()))
+                found.append(self._undone(frames.numpy(), kind))
         return np.concatenate(found, axis=1)

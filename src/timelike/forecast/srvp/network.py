@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Motion = Literal["residual", "perceptron", "gru"]
 
 _LEAST = 1e-8  # deviation
+LEAST_OBSERVED = 1e-3  # that is learned: of what can be drawn without error the likelihood has no greatest value
 _BEGINS = 0.2  # the deviation of observations that is learned: at 1 the states would have nothing to explain
 
 
@@ -114,7 +115,8 @@ class SRVPNetwork(nn.Module):
                 self.draw = Draw(pictures, channels, shape, n_state + n_content, filters=filters, skips=self.skips)
         if drawn == "thesis":
             normal(self.look)
-            normal(self.draw)
+            if codec != "sprites":  # of which the thesis says nothing
+                normal(self.draw)
         self.parts_of_content = nn.Sequential(nn.Linear(n_code, hidden), nn.ReLU()) if n_content else None
         self.content = nn.Sequential(nn.Linear(hidden, n_content), nn.Tanh()) if n_content else None
         self.infer_state = Perceptron([conditioning * n_code, hidden, hidden, 2 * n_state], shortcut=shortcut)
@@ -128,7 +130,8 @@ class SRVPNetwork(nn.Module):
             self.move = orthogonal(Perceptron([n_state + n_random, *inner, n_state]), gain)
         self.delays: Delays | None = None  # both experimental, see experimental.py
         self.drifting: Drifting | None = None
-        start = torch.tensor(float(scale or _BEGINS)).log()
+        self.least = LEAST_OBSERVED if scale is None else 0.0
+        start = torch.tensor(float(scale or _BEGINS) - self.least).log()
         self.log_scale = nn.Parameter(start, requires_grad=scale is None)
 
     # --- inference ---------------------------------------------------------------------------------------------------
@@ -209,7 +212,7 @@ class SRVPNetwork(nn.Module):
     @property
     def observed(self) -> Tensor:
         """The deviation of a frame from what is drawn, √ν."""
-        return self.log_scale.exp()
+        return self.least + self.log_scale.exp()
 
 
 def _repeated(code: Tensor, n_times: int) -> Tensor:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ...train import Batch
-from ..chunks import Chunks
+from ...train import Batch, seeded
+from ..chunks import SETTLING, Chunks
 from .network import Content, Gaussian, SRVPNetwork, noise
+
+_TINY = 1e-6  # beyond the least deviation, where no more is left
 
 
 class Bound(NamedTuple):
@@ -60,6 +63,30 @@ class Evidence(Chunks):
         means = {name: part.mean() for name, part in found._asdict().items()}
         loss = means["first"] + self.beta * means["random"] - means["likelihood"] + self.stillness * means["length"]
         return {"loss": loss, **{name: part.detach() for name, part in means.items()}}
+
+    def settle(self) -> None:
+        """Also the deviation of frames, where it is learned: the bound is largest where it is that of what is left.
+
+        Steps of the optimiser come near it only slowly where it began far away.
+        """
+        super().settle()
+        network = self.module
+        if not network.log_scale.requires_grad:
+            return
+        network.eval()
+        with torch.no_grad(), seeded(0):
+            batches = islice(self.batches(0, np.random.default_rng(0)), SETTLING)
+            left = [self._left(batch.like(network)) for batch in batches]
+            deviation = math.sqrt(max(0.0, float(np.mean(left))))
+            network.log_scale.fill_(math.log(max(deviation - network.least, _TINY)))
+
+    def _left(self, batch: Batch) -> float:
+        """The mean square of what frames differ by from those that are drawn."""
+        scale, numbers = float(self.module.observed), float(batch["x"][0].numel())
+        if self.there is not None:
+            numbers *= float(self.there.double().mean())
+        likely = float(self.bound(batch).likelihood.double().mean())
+        return scale**2 * (-2 * likely / numbers - math.log(2 * math.pi * scale**2))
 
     def judged(self, batch: Batch) -> float:
         """The negative bound."""
