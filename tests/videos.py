@@ -12,6 +12,7 @@ import numpy as np
 LOSSLESS = {".mkv": ("ffv1", "bgr0"), ".avi": ("ffv1", "bgr0"), ".mov": ("png", "rgb24")}
 LOSSY = {".mp4": ("libx264", "yuv420p"), ".webm": ("libvpx-vp9", "yuv420p"), ".gif": ("gif", "rgb8")}
 CODECS = LOSSLESS | LOSSY
+OTHERS = {".flv": ("flv", "yuv420p"), ".wmv": ("wmv2", "yuv420p"), ".mpg": ("mpeg1video", "yuv420p")}
 
 
 def write(
@@ -23,12 +24,16 @@ def write(
     rate: Any = 25,
     ticks: list[int] | None = None,
     clock: Fraction | None = None,
+    last: int | None = None,
     turned: int | None = None,
     options: dict[str, str] | None = None,
 ) -> Path:
-    """Pictures (time, height, width, 3) or, grey, (time, height, width), in uint8 or uint16, as a video."""
+    """Pictures (time, height, width, 3) or, grey, (time, height, width), in uint8 or uint16, as a video.
+
+    `ticks` of the `clock` are when frames are shown, and `last` is for how long the last one is.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    usual_codec, usual_format = CODECS[path.suffix.lower()]
+    usual_codec, usual_format = (CODECS | OTHERS)[path.suffix.lower()]
     grey = pictures.ndim == 3
     given = {(True, 1): "gray", (True, 2): "gray16le", (False, 1): "rgb24", (False, 2): "rgb48le"}[
         grey, pictures.dtype.itemsize
@@ -41,12 +46,17 @@ def write(
             stream.time_base = stream.codec_context.time_base = clock
         if turned is not None:
             stream.set_display_rotation(turned)
+        packets = []
         for position, picture in enumerate(pictures):
             frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format=given)
             if ticks is not None:
                 frame.pts, frame.time_base = ticks[position], clock
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode())
+            packets += stream.encode(frame)
+        packets += stream.encode()
+        if last is not None:
+            packets[-1].duration = last
+        for packet in packets:
+            container.mux(packet)
     return path
 
 

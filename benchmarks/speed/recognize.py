@@ -46,7 +46,7 @@ from benchmarks.speed.timing import child, timed
 from timelike.recognize import attacks
 from timelike.recognize.prototypes.members import Members
 from timelike.recognize.prototypes.verb import Kind
-from timelike.sequences.generate.digit_images import digit_images, resized
+from timelike.sequences.generate.digit_images import digit_images, in_size
 
 QUERIES, FEW = 1000, 10  # FEW for the peer, where it takes minutes
 PAIRS = 1 << 12  # of the peer at a time: of 2¹⁰, 2¹², …, 2¹⁶ the fastest here
@@ -196,7 +196,7 @@ def images(data: Path | None, split: str, count: int) -> tuple[tl.Sequences, NDA
     path = None if data is None else Path(data) / "mnist.npz"
     pixels, labels, scale = digit_images(path if path is not None and path.exists() else None, split)
     chosen = np.random.default_rng(0).permutation(len(pixels))[:count]
-    large = resized(pixels[chosen] / scale, 28).astype(np.float32).clip(0, 1)
+    large = in_size(pixels[chosen] / scale, 28).astype(np.float32).clip(0, 1)
     return tl.Sequences(large[:, None], layout="nchw"), labels[chosen]
 
 

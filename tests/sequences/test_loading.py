@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.sequences import FormatError, archive, available, formats, loading
+from timelike.sequences import FormatError, archive, available, catalogue, formats
 
 TRAIN = tl.Sequences([[1.0, 2.0], [3.0]], labels=["a", "b"])
 TEST = tl.Sequences([[5.0, 6.0, 7.0]], labels=["b"], class_names=["a", "b"])
@@ -36,7 +36,7 @@ def nowhere(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("TIMELIKE_DOWNLOAD_LIMIT_MB", raising=False)
     monkeypatch.setenv("TIMELIKE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(catalogue.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(archive, "BASE_URL", "http://127.0.0.1:9")
     monkeypatch.chdir(tmp_path)
 
@@ -216,7 +216,7 @@ def test_the_data_folder_comes_before_the_cache_and_that_before_packages(tmp_pat
     class Spec:
         submodule_search_locations = (str(tmp_path / "aeon"),)
 
-    monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: Spec if name == "aeon" else None)
+    monkeypatch.setattr(catalogue.importlib.util, "find_spec", lambda name: Spec if name == "aeon" else None)
     for number, folder in enumerate([tmp_path / "data", tmp_path / "cache", tmp_path / "aeon" / "datasets" / "data"]):
         (folder / "Demo").mkdir(parents=True)
         tl.Sequences([[float(number)]]).save(folder / "Demo" / "Demo_TRAIN.ts")

@@ -7,6 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
+from sklearn.datasets import load_digits
 
 import timelike as tl
 from naive import moving_digits as naive
@@ -187,6 +189,12 @@ def test_the_closer_order_of_every_item_counts_in_a_score():
         (lambda: generate.moving_digits(2, 5, size=24), ValueError, r"has 2 videos of 2 digits .* 3 of 2 in \(1, 24"),
         (lambda: generate.moving_digits(3, 5, size=24, n_digits=1), ValueError, r"3 videos of 1 digits"),
         (lambda: generate.moving_digits(3, 5, size=25), ValueError, r"in frames \(1, 25, 25\)"),
+        (
+            lambda: generate.moving_digits(3, 5, size=24, digit_size=8),
+            ValueError,
+            r"of 8 × 8 pixels: .* here, 10 × 10,",
+        ),
+        (lambda: generate.moving_digits(3, 5, size=24, digit_size=14), ValueError, r"of 14 × 14 pixels: .*digit_size"),
         (lambda: np.zeros((3, 5, 2, 2)), TypeError, r"dynamics_of is a ndarray: expected what moving_digits gives"),
     ],
 )
@@ -268,3 +276,17 @@ def test_a_record_knows_how_it_was_drawn():
     assert generate.moving_digits(1, 1, size=16).subpixel is True
     assert generate.moving_digits(1, 1, size=16, subpixel=False).subpixel is False
     assert MovingDigits._fields[0] == "sequences"
+
+
+# --- pictures of digits -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("digit_size", [1, 3, 7, 8, 11, 14])
+def test_digits_lie_between_the_middles_of_pixels_whether_they_grow_or_shrink(digit_size):
+    """By SciPy, at the middle of each new pixel; what lies beyond the outermost middles is as bright as they are."""
+    made = generate.moving_digits(3, 1, size=16, digit_size=digit_size, random_state=0)
+    middles = (np.arange(digit_size) + 0.5) * 8 / digit_size - 0.5
+    places = np.stack(np.meshgrid(middles, middles, indexing="ij"))
+    for image, patch in zip(made.images.ravel(), made.patches.reshape(-1, digit_size, digit_size), strict=True):
+        expected = map_coordinates(load_digits().images[image] / 16, places, order=1, mode="nearest")
+        np.testing.assert_allclose(patch, expected, atol=1e-6)

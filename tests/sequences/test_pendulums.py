@@ -70,6 +70,26 @@ def test_a_torque_is_drawn_evenly_or_taken_as_given():
     np.testing.assert_array_equal(one_each, [[1, 1, 1], [2, 2, 2]])
 
 
+def test_one_that_is_let_go_turns_by_a_25th_in_a_step_at_most():
+    """Its speed is 2·√(g/l) at most, if it falls from upright, and a step takes 0.02·√(l/g)."""
+    made = generate.pendulum(50, 200, angle=(2.5, np.pi), interval=0.02, random_state=0)
+    turned = np.abs(made.states[..., 1]).max(axis=1) * 0.02 * np.sqrt(made.rods / 9.81)
+    assert (turned <= 0.04).all()
+    assert turned.max() > 0.039
+
+
+def test_pushes_in_time_with_the_swings_cancel_in_the_sum_and_are_still_followed():
+    """Whenever it turns around the push does: the sum stays near 0 while the swings grow until it goes over the top."""
+    options = {"rod": 1.0, "angle": 0.1, "random_state": 0}
+    torques = np.zeros(60)
+    for frame in range(60):
+        moving = generate.pendulum(1, frame + 2, torque=torques[: frame + 1], **options).states[0, frame, 1]
+        torques[frame] = 4.0 * np.sign(moving)
+    made = generate.pendulum(1, 61, torque=torques, **options)
+    assert np.abs(made.states[..., 1]).max() > 2 * np.sqrt(9.81)
+    np.testing.assert_allclose(made.states[0], solved(made, 0), rtol=1e-5, atol=1e-5)
+
+
 def test_no_torque_is_a_torque_of_nothing():
     quiet, none = (generate.pendulum(3, 20, torque=u, random_state=0) for u in (0.0, np.zeros((3, 19))))
     np.testing.assert_array_equal(quiet.states, none.states)

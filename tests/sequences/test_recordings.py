@@ -132,9 +132,22 @@ def test_sources_that_lead_nowhere_say_so(tmp_path) -> None:
 def test_only_videos_come_in_numbers(tmp_path) -> None:
     clip(tmp_path / "a.mkv")
     tl.Sequences([[1.0]]).save(tmp_path / "b.npz")
-    for source in (tmp_path / "*", [tmp_path / "a.mkv", tmp_path / "b.npz"], [tmp_path / "b.npz"]):
-        with pytest.raises(ValueError, match=r"b\.npz is one of . files, and many files at once are videos \(\.mp4, "):
+    for source in (tmp_path / "*", [tmp_path / "a.mkv", tmp_path / "b.npz"]):
+        with pytest.raises(
+            ValueError, match=r"b\.npz is one of 2 files, and patterns and lists of several are for videos \(\.mp4, "
+        ):
             tl.load(source)
+
+
+@pytest.mark.parametrize("source", ["*.npz", "?oth.npz", ["both.npz"], ["*.npz"], ("both.npz",)])
+def test_a_single_file_is_itself_however_it_is_found(source, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    train, test = tl.Sequences([[1.0, 2.0]]), tl.Sequences([[3.0]])
+    train.save("both.npz", test=test)
+    assert [one.equals(other) for one, other in zip(tl.load(source), (train, test), strict=True)] == [True, True]
+    assert tl.load(source, split="test").equals(test)
+    with pytest.raises(ValueError, match=r"^grey=True is for videos, and 'both\.npz' is none"):
+        tl.load(source, grey=True)
 
 
 @pytest.mark.parametrize("asked", [{"size": 4}, {"grey": True}, {"every": 2}, {"size": (4, 4)}])
@@ -322,3 +335,32 @@ def test_a_bar_counts_files_and_frames_and_waits_two_seconds(tmp_path, monkeypat
     for bar in shown:
         assert bar.options["disable"] is None  # on a terminal only
         assert bar.options["delay"] == 2
+
+
+@pytest.mark.parametrize(
+    ("left", "working", "cores", "threads"),
+    [
+        (1000, 100, 4, 4),
+        (399, 100, 4, 3),
+        (400, 100, 4, 4),
+        (99, 100, 4, 1),
+        (-5, 100, 4, 1),
+        (0, 0, 4, 1),
+        (9, 0, 4, 4),
+    ],
+)
+def test_no_more_threads_than_have_room_for_what_they_work_on(left, working, cores, threads, monkeypatch) -> None:
+    monkeypatch.setattr(recordings, "_cores", lambda: cores)
+    assert recordings._threads(left, working) == threads
+
+
+def test_large_frames_are_made_one_after_another_where_memory_is_short(tmp_path, monkeypatch) -> None:
+    """Frames of 100 × 100 in four bytes, and twice in three, are 0.1 MB: two at once are more than is left."""
+    for name in "abcd":
+        clip(tmp_path / f"{name}.mkv", 2, 100, 100)
+    monkeypatch.setattr(recordings, "_cores", lambda: 4)
+    monkeypatch.setenv("TIMELIKE_LOAD_LIMIT_MB", "0.2")
+    asked, seen = recordings.ThreadPoolExecutor, []
+    monkeypatch.setattr(recordings, "ThreadPoolExecutor", lambda n: seen.append(n) or asked(n))
+    tl.load(tmp_path, size=4)
+    assert seen == [4, 1]

@@ -6,6 +6,7 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import augment as augment, generate as generate
+    from .catalogue import available as available
     from .container import (
         Padded as Padded,
         PaddedTensor as PaddedTensor,
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # the public names, a line each
     )
     from .formats import FormatError as FormatError
     from .joining import concat as concat
-    from .loading import available as available, load as load
+    from .loading import load as load
     from .sampling import Episode as Episode
     from .transforms import Statistics as Statistics
 

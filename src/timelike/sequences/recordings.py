@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .arguments import one_of
 from .callers import outside
 from .container import Sequences
-from .formats.limits import refuse_total
+from .formats.limits import most_of_all, refuse_total
 from .formats.text import FormatError
 from .sources import names_of
 
@@ -35,6 +35,7 @@ class Look(NamedTuple):
     path: Path
     steps: int  # at most
     frame: tuple[int, ...]
+    working: int = 0  # bytes that a thread needs beside its result
 
 
 class Reader(Protocol):
@@ -82,15 +83,17 @@ def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.
     """All recordings end to end, and for each its times, or why it could not be read."""
     total, frame = sum(look.steps for look in looks), looks[0].frame
     of_one = " × ".join(map(str, frame))
-    refuse_total(4 * total * int(np.prod(frame)), f"{total} {reader.steps} of {of_one} numbers", reader.smaller)
+    claimed = 4 * total * int(np.prod(frame))
+    refuse_total(claimed, f"{total} {reader.steps} of {of_one} numbers", reader.smaller)
+    threads = _threads(most_of_all() - claimed, max(look.working for look in looks))
     values = np.empty((total, *frame), np.float32)
     starts = np.cumsum([0, *(look.steps for look in looks)])
     with _bar(total, "reading", reader.steps.removesuffix("s")) as tick:
         jobs = [
-            _job(reader.fill, look, values[begin : begin + look.steps], tick, max(1, _cores() // len(looks)))
+            _job(reader.fill, look, values[begin : begin + look.steps], tick, max(1, threads // len(looks)))
             for look, begin in zip(looks, starts.tolist(), strict=False)
         ]
-        clocks = _side_by_side(jobs, tick, skips)
+        clocks = _side_by_side(jobs, tick, skips, threads=threads)
     end = 0
     for begin, clock in zip(starts.tolist(), clocks, strict=False):
         if not isinstance(clock, Exception):  # some have fewer steps than was thought: the others move up
@@ -166,7 +169,9 @@ def _job(function: Callable[..., Result], *given: Any) -> Callable[[], Result]:
     return lambda: function(*given)
 
 
-def _side_by_side(jobs: list[Callable[[], Any]], tick: _Ticks, skips: bool, *, counts: bool = False) -> list[Any]:
+def _side_by_side(
+    jobs: list[Callable[[], Any]], tick: _Ticks, skips: bool, *, counts: bool = False, threads: int | None = None
+) -> list[Any]:
     """What the jobs give, in their order; with `skips` an error in the place of what one could not give."""
 
     def done(job: Callable[[], Any]) -> Any:
@@ -180,7 +185,7 @@ def _side_by_side(jobs: list[Callable[[], Any]], tick: _Ticks, skips: bool, *, c
             if counts:
                 tick()
 
-    with ThreadPoolExecutor(min(len(jobs), _cores())) as pool:
+    with ThreadPoolExecutor(min(len(jobs), threads or _cores())) as pool:
         futures = [pool.submit(done, job) for job in jobs]
         try:
             return [future.result() for future in futures]
@@ -189,6 +194,15 @@ def _side_by_side(jobs: list[Callable[[], Any]], tick: _Ticks, skips: bool, *, c
             for future in futures:
                 future.cancel()
             raise
+
+
+def _threads(left: int, working: int) -> int:
+    """How many threads have room for what each works on in `left` bytes; one in any case.
+
+    >>> _threads(left=100, working=100), _threads(left=-1, working=1)
+    (1, 1)
+    """
+    return max(1, min(_cores(), left // max(working, 1)))
 
 
 def _cores() -> int:

@@ -12,25 +12,30 @@ LIMIT_MB = 500  # unless the variable says otherwise
 TIMES = 20  # the file's own size may be claimed in any case: numbers that are data are hardly packed tighter
 
 
-def refuse_claim(path: Path, claimed: int) -> None:
-    """An error where the numbers of a file would take more memory than is allowed."""
+def refuse_claim(path: Path, claimed: int, what: str = "of numbers") -> None:
+    """An error where the numbers of a file, or what is made on the way to them, would take more than is allowed."""
     size, limit = path.stat().st_size, most(path)
     if claimed > limit:
         raise wrong(
             path,
-            f"claims {claimed / 1e6:.1f} MB of numbers in {size / 1e6:.1f} MB, and the limit is {limit / 1e6:.1f} MB: "
+            f"claims {claimed / 1e6:.1f} MB {what} in {size / 1e6:.1f} MB, and the limit is {limit / 1e6:.1f} MB: "
             f"if you trust the file, raise it with the environment variable {VARIABLE}",
         )
 
 
 def refuse_total(claimed: int, what: str, smaller: str) -> None:
     """The same for many files that were looked at: half of the machine's memory, unless the variable says otherwise."""
-    limit = megabytes(VARIABLE, max(LIMIT_MB, _memory() / 2e6))
+    limit = most_of_all()
     if claimed > limit:
         raise ValueError(
             f"{what} would take {claimed / 1e6:.1f} MB, and the limit is {limit / 1e6:.1f} MB: ask for less with "
             f"{smaller}, load a part at a time, or raise it with the environment variable {VARIABLE}"
         )
+
+
+def most_of_all() -> int:
+    """Bytes that many files may take together."""
+    return megabytes(VARIABLE, max(LIMIT_MB, _memory() / 2e6))
 
 
 def _memory() -> int:

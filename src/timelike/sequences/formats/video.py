@@ -24,6 +24,8 @@ from ..arguments import flag, whole
 from ..recordings import Look, Tick
 from ..resizing import resized
 from . import text
+from .endings import Endings
+from .limits import refuse_claim
 
 if TYPE_CHECKING:
     from ..container import Sequences
@@ -42,6 +44,7 @@ _FORMATS = {  # by whether it is grey and whether it has more than 8 bits: what 
     (False, False): ("rgb24", 255),
     (False, True): ("rgb48le", 65535),
 }
+_STRIP = 2**18  # pixels that are in float32 at a time
 _USUAL_RATE = Fraction(25)  # frames a second, where a file says nothing at all
 
 
@@ -61,10 +64,15 @@ class _Shot(NamedTuple):
 
     @classmethod
     def of(cls, frame: Any) -> _Shot:
-        kind, turns = frame.format, round(frame.rotation / 90) % 4
+        turns = round(frame.rotation / 90) % 4
         sides = (frame.height, frame.width) if turns % 2 == 0 else (frame.width, frame.height)
-        deep = not kind.has_palette and max(part.bits for part in kind.components) > 8
-        return cls(kind.name.startswith(("gray", "mono", "ya")), deep, turns, *sides)
+        return cls(*_kind(frame.format), turns, *sides)
+
+
+def _kind(stored: Any) -> tuple[bool, bool]:
+    """Whether pixels that are stored like this are grey, and whether they have more than 8 bits."""
+    deep = not stored.has_palette and max(part.bits for part in stored.components) > 8
+    return stored.name.startswith(("gray", "mono", "ya")), deep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,40 +96,44 @@ class Videos:
 
     def look(self, path: Path, tick: Tick) -> Look:
         """How many frames a video has at most, by its packets, and how its first one is made."""
-        packets, shot = 0, None
+        packets, shot, endings = 0, None, Endings()
         with _opened(path) as (container, stream):
-            for packet in container.demux(stream):
+            working = _refuse_large(path, stream)
+            for packet in container.demux():
                 tick()
-                packets += packet.size > 0
-                shot = next(map(_Shot.of, packet.decode()), None) if shot is None else shot
-        if shot is None:
-            raise text.wrong(path, "holds no picture that can be decoded: play it in a player, or get it again")
+                endings.add(packet)
+                if packet.stream.index == stream.index:
+                    packets += packet.size > 0
+                    shot = next(map(_Shot.of, packet.decode()), None) if shot is None else shot
+            if shot is None:
+                raise text.wrong(path, "holds no picture that can be decoded: play it in a player, or get it again")
+            endings.refuse_cut(path, container, stream)
         n_channels = 1 if shot.grey or self.grey else 3
-        return Look(path, -(-packets // self.every), (n_channels, *(self.size or (shot.height, shot.width))))
+        frame = (n_channels, *(self.size or (shot.height, shot.width)))
+        return Look(path, -(-packets // self.every), frame, working)
 
     def fill(self, look: Look, out: NDArray[Any], tick: Tick, threads: int) -> NDArray[Any]:
         """Decode the frames that are wanted into `out`; gives their times in seconds."""
         taken, ticks = 0, []
         with _opened(look.path) as (container, stream):
             stream.thread_type, stream.codec_context.thread_count = "AUTO", threads
-            picture_of = self._converter(look)
+            convert = self._converter(look)
             for position, frame in enumerate(container.decode(stream)):
                 ticks.append(frame.pts)
                 if position % self.every == 0 and taken < len(out):
-                    out[taken] = picture_of(frame)
+                    convert(frame, out[taken])
                     taken += 1
                     tick()
             clock = _times(ticks, stream)
-            _refuse_cut(look.path, container, stream, clock)
         return clock[:: self.every][:taken]
 
     def _converter(self, look: Look) -> Any:
-        """A function of a frame that gives it as (channel, height, width), between 0 and 1."""
+        """A function that writes a frame to its place (channel, height, width), between 0 and 1."""
         from av.video.reformatter import VideoReformatter
 
         former, (n_channels, *size) = VideoReformatter(), look.frame
 
-        def picture_of(frame: Any) -> NDArray[np.float32]:
+        def convert(frame: Any, out: NDArray[np.float32]) -> None:
             shot = _Shot.of(frame)
             if self.size is None and (shot.height, shot.width) != tuple(size):
                 raise text.wrong(
@@ -129,16 +141,15 @@ class Videos:
                     f"its frames change from {size[0]} × {size[1]} to {shot.height} × {shot.width} pixels: give "
                     "size=(height, width), and all become that",
                 )
+            _refuse_large(look.path, frame)  # later ones may be larger than the first
             name, white = _FORMATS[shot.grey, shot.deep]
-            picture = former.reformat(frame, format=name).to_ndarray().astype(np.float32)
-            picture = picture[..., None] if picture.ndim == 2 else picture
-            if n_channels == 1 and not shot.grey:
-                picture = (picture @ _LUMA)[..., None]
-            picture = resized(np.ascontiguousarray(np.rot90(picture, shot.turns)), (size[0], size[1]))
+            stored = np.rot90(former.reformat(frame, format=name).to_ndarray(), shot.turns)
+            picture = _narrowed(stored, size[1], to_grey=n_channels == 1 and not shot.grey)
+            picture = resized(picture, (size[0], size[1]))
             # weights of 1/3 and the like may sum to a little more than 1
-            return np.asarray(np.minimum(picture / np.float32(white), 1).transpose(2, 0, 1))
+            np.minimum((picture / np.float32(white)).transpose(2, 0, 1), 1, out=out)
 
-        return picture_of
+        return convert
 
     def refuse_mixed(self, looks: list[Look]) -> None:
         """An error where videos have different sizes or channels."""
@@ -179,6 +190,33 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
         ) from None
 
 
+def _refuse_large(path: Path, pictures: Any) -> int:
+    """Bytes that a frame of a stream takes while it is made; an error if too many, however small it becomes."""
+    if pictures.format is None:  # no header says it: frames will
+        return 0
+    grey, deep = _kind(pictures.format)
+    converted = 2 * (1 if grey else 3) * (2 if deep else 1)  # twice, as it is copied into an array
+    decoded = -(-pictures.format.padded_bits_per_pixel // 8)
+    claimed: int = pictures.height * pictures.width * (decoded + converted)
+    refuse_claim(path, claimed, f"for a frame of {pictures.height} × {pictures.width} pixels")
+    return claimed
+
+
+def _narrowed(stored: NDArray[Any], width: int, *, to_grey: bool) -> NDArray[np.float32]:
+    """A picture in float32, grey if asked, in another width: some rows at a time, as all would take 12 bytes a pixel.
+
+    >>> _narrowed(np.uint8([[0, 2, 4, 6]]), 2, to_grey=False).ravel()
+    array([1., 5.], dtype=float32)
+    """
+    narrow = []
+    rows = max(1, _STRIP // stored.shape[1])
+    for start in range(0, len(stored), rows):
+        strip = stored[start : start + rows].astype(np.float32)
+        strip = (strip @ _LUMA)[..., None] if to_grey else np.atleast_3d(strip)
+        narrow.append(resized(np.ascontiguousarray(strip), (len(strip), width)))
+    return np.concatenate(narrow)
+
+
 # --- clocks ------------------------------------------------------------------------------------------------------
 
 
@@ -202,30 +240,3 @@ def _times(ticks: list[int | None], stream: Any) -> NDArray[np.float64]:
         if rate > 0 and np.abs(known - steps / rate / base).max() <= 1 + 1e-6:
             return np.asarray(steps / rate)
     return np.asarray(known * base)
-
-
-def _refuse_cut(path: Path, container: Any, stream: Any, clock: NDArray[np.float64]) -> None:
-    """Matroska and .gif end anywhere without an error: what they say of themselves is compared with what came."""
-    if container.format.name == "gif":
-        with path.open("rb") as file:
-            file.seek(-min(64, path.stat().st_size), 2)
-            whole_file = file.read().rstrip(b"\0").endswith(b";")
-        if not whole_file:
-            raise text.wrong(path, f"ends within or after frame {len(clock)} without the mark of an end: get it again")
-    if container.format.name.startswith("matroska") and len(clock) > 1:
-        declared, step = _declared(container, stream), np.diff(clock).max()  # so long the last frame may be shown
-        if declared is not None and clock[-1] + 1.5 * step < declared:
-            raise text.wrong(
-                path, f"says that it lasts {declared:.2f} s and ends after {clock[-1] + step:.2f} s: get it again"
-            )
-
-
-def _declared(container: Any, stream: Any) -> float | None:
-    """Seconds that the pictures of a Matroska file should last, where it says so."""
-    said = stream.metadata.get("DURATION", "")
-    try:
-        hours, minutes, seconds = map(float, said.split(":"))
-        return 3600 * hours + 60 * minutes + seconds
-    except ValueError:
-        alone = len(container.streams) == 1 and container.duration
-        return container.duration / 1e6 if alone else None

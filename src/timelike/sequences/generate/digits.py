@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arguments import RandomState, flag, generator, one_of, real, span, whole
 from ..container import Sequences
 from .bouncing import Array, any_direction, bounced, inwards, reflected, whole_steps
-from .digit_images import digit_images, resized
+from .digit_images import digit_images, in_size
 from .drawing import brightness, draw_digits
 
 _MOST_BOUNCES = 100_000  # some seconds
@@ -54,6 +54,12 @@ class MovingDigits(NamedTuple):
             raise ValueError(
                 f"dynamics_of has {there[0]} videos of {there[1]} digits in frames {there[2]}: expected as many as "
                 f"here, {len(self.patches)} of {n_digits} in {frame}"
+            )
+        if dynamics_of.patches.shape[2:] != self.patches.shape[2:]:
+            here, other = (" × ".join(map(str, made.patches.shape[2:])) for made in (self, dynamics_of))
+            raise ValueError(
+                f"dynamics_of has digits of {other} pixels: expected the size of those here, {here}, or they would "
+                "turn around before a wall or beyond it; make both with one digit_size"
             )
         if n_digits > _MOST_IN_ORDERS:
             raise ValueError(f"{n_digits} digits have too many orders: use draw_digits with the order you want")
@@ -129,7 +135,7 @@ def moving_digits(
     source, names, white = digit_images(digits, one_of(split, "split", ("train", "test")))
     rng = generator(random_state)
     images = _chosen(len(source), n, n_digits, repeat, rng)
-    patches = resized(source[images] / white, digit_size).clip(0, 1).astype(np.float32)
+    patches = in_size(source[images] / white, digit_size).clip(0, 1).astype(np.float32)
     times = interval * np.arange(length, dtype=np.float64)
     paths = _paths(n * n_digits, size - digit_size, speeds, _fastest(size), times, stochastic, rng)
     positions = paths.reshape(n, n_digits, length, 2).swapaxes(1, 2)

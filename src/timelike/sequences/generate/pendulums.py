@@ -55,7 +55,8 @@ def pendulum(
     """Pendulums θ″ = −(g/l) sin θ − d·θ′ + u/l² of mass 1, from an angle (radians) drawn in ± `angle`.
 
     A frame is taken every `interval` seconds; between frames the classical Runge–Kutta method of order 4 takes steps of
-    at most 0.02·√(l/g), in which the fastest turns by about 0.02 at most. Seen as pictures, with a torque u that is not
+    at most 0.02·√(l/g), in which one that is let go at rest turns by 0.04 at most, as no such one is faster than
+    2·√(g/l); where it is thrown or pushed to more, steps are shorter. Seen as pictures, with a torque u that is not
     shown, it is the problem of Karl, Soelch, Bayer & van der Smagt ("Deep variational Bayes filters", 2017), taken up
     in Franceschi's thesis, 2022, B.5, which gives no numbers: how torque and noise are drawn and what a picture looks
     like are ours, so an ELBO here stands beside table B.4 in kind only.
@@ -127,7 +128,11 @@ def _torques(torque: Any, shape: tuple[int, int], rng: np.random.Generator) -> A
 
 
 def _substeps(start: Array, pull: Array, push: Array, damping: float, interval: float, length: int) -> int:
-    """Steps between two frames, short enough for the fastest pendulum at its fastest."""
+    """Steps between two frames, short enough for the fastest pendulum at about its fastest.
+
+    An estimate: pushes in time with the swings, which cancel in the sum, make it faster still. The bound, the sum of
+    their sizes, grows with the length of any series of random pushes, most of which cancel in truth.
+    """
     pushed = np.abs(np.cumsum(push, axis=1)).max(axis=1, initial=0.0) * interval
     rate = np.hypot(np.sqrt(pull), np.abs(start) + pushed).max()  # radians per second
     steps = interval * max(rate / _STEP, damping / _DAMPED_STEP)
