@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
+from timelike.forecast import doors
 from videos import write
 
 DIGITS = tl.sequences.generate.moving_digits(8, 9, n_digits=1, size=16, dtype=np.uint8, random_state=0).sequences
@@ -75,6 +76,28 @@ def test_other_ranges_are_nobodys_mistake(low_high) -> None:
     values = np.random.default_rng(0).uniform(low, high, (6, 6, 1, 16, 16)).astype(np.float32)
     values[0, 0, 0, 0, :2] = low, high
     model().fit(tl.Sequences(values if high < 300 else values.round()))
+
+
+def test_a_pixel_that_is_missing_hides_no_bytes() -> None:
+    values = DIGITS.padded().values.astype(np.float32)
+    values[0, 0, 0, 3, 3] = np.nan
+    with pytest.warns(UserWarning, match=r"whole numbers from 0 to 2\d\d: SRVP"):
+        doors.warn_of_bytes(tl.Sequences(values), "SRVP")
+
+
+@pytest.mark.parametrize("black", [1, 5, 999])
+def test_black_clips_hide_no_fractions(black, recwarn) -> None:
+    values = np.zeros((1000, 2, 1, 4, 4), np.float32)
+    values[black:, 1] = 0.25 + np.arange(16).reshape(4, 4)
+    doors.warn_of_bytes(tl.Sequences(values), "SRVP")
+    assert not recwarn.list
+    doors.warn_of_bytes(tl.Sequences(np.floor(values)), "SRVP")
+    assert "whole numbers from 0 to 15" in str(recwarn.pop(UserWarning).message)
+
+
+def test_clips_of_which_nothing_is_known_say_nothing(recwarn) -> None:
+    doors.warn_of_bytes(tl.Sequences(np.full((2, 3, 1, 4, 4), np.nan)), "SRVP")
+    assert not recwarn.list
 
 
 def test_bytes_given_to_a_model_of_the_unit_range_are_refused(tmp_path) -> None:

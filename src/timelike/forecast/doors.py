@@ -16,6 +16,7 @@ from .cells import Cells, Known
 
 _HUGE = 1e150  # what can be squared, and summed
 _WHITE = 255  # of pictures in bytes
+_LOOKED_AT = 64  # frames that are looked at for whole numbers
 _NAMED = 5  # sequences that a warning names
 
 
@@ -53,13 +54,21 @@ def warn_of_short(sequences: Sequences, least: int, who: str) -> None:
 def warn_of_bytes(sequences: Sequences, who: str) -> None:
     """A warning of pictures in whole numbers up to 255, which is seldom meant: their range is not kept."""
     frames = sequences.values
-    if 1 < frames.max() <= _WHITE and frames.min() >= 0 and not np.mod(sequences[0], 1).any():
+    peaks = np.fmax.reduce(frames.reshape(len(frames), -1), axis=1)  # what is missing hides nothing
+    least, most = np.fmin.reduce(frames, axis=None), np.fmax.reduce(peaks)
+    if 1 < most <= _WHITE and least >= 0 and _whole(frames, np.flatnonzero(peaks == most)[0]):
         warnings.warn(
-            f"X has pictures of whole numbers from {frames.min():g} to {frames.max():g}: {who} takes them by their "
+            f"X has pictures of whole numbers from {least:g} to {most:g}: {who} takes them by their "
             f"mean and deviation, and forecasts may lie outside; divide X by {_WHITE}, so that all lies in [0, 1], and "
             "they cannot; output='linear' says that it is meant so",
             stacklevel=outside(),
         )
+
+
+def _whole(frames: NDArray[Any], brightest: np.intp) -> bool:
+    """Whether some frames from everywhere are whole numbers, the brightest among them: others may all be black."""
+    some = np.linspace(0, len(frames) - 1, min(len(frames), _LOOKED_AT)).astype(np.intp)
+    return not (np.mod(frames[np.append(some, brightest)], 1) > 0).any()
 
 
 def refuse_huge(sequences: Sequences, name: str) -> None:
