@@ -249,6 +249,7 @@ def test_what_is_no_video_is_refused_by_name_and_in_silence(content, words, suff
         (".flv", "flv", "yuv420p"),
         (".flv", "libx264", "yuv420p"),
         (".mkv", "libx264", "yuv420p"),
+        (".wmv", "wmv2", "yuv420p"),
     ],
 )
 def test_a_video_that_is_cut_short_is_refused_unless_all_frames_are_there(suffix, codec, stored, tmp_path) -> None:
@@ -263,6 +264,29 @@ def test_a_video_that_is_cut_short_is_refused_unless_all_frames_are_there(suffix
             said.append(str(error))
     assert len(said) >= 6 if (suffix, codec) != (".avi", "mpeg4") else len(said) >= 3  # half of it is its index
     assert all(words.startswith(f"cut{suffix}: ") for words in said)
+
+
+def test_an_flv_that_is_cut_after_its_first_frame_is_refused(tmp_path) -> None:
+    path = write(tmp_path / "a.flv", smooth(12, 16, 16))
+    content = path.read_bytes()
+    place, sizes = 13, []  # a header, then tags: what it is in 1 byte, its size in 3, 7 others, the content, 4 others
+    while place < len(content):
+        place += 15 + int.from_bytes(content[place + 1 : place + 4], "big")
+        sizes.append(place)
+    assert len(sizes) >= 13  # what the file says of itself, and the frames
+    path.write_bytes(content[: sizes[1]])
+    with pytest.raises(tl.FormatError, match=r"^a\.flv: says that it lasts 0\.48 s and ends by 0\.06 s: get it again"):
+        tl.load(path)
+    single = write(tmp_path / "single.flv", smooth(1, 16, 16))
+    assert tl.load(single).lengths.tolist() == [1]
+
+
+def test_a_stream_whose_codec_is_unknown_is_refused_by_name(tmp_path) -> None:
+    path = write(tmp_path / "a.flv", smooth(2, 16, 16))
+    content = bytearray(path.read_bytes())
+    path.write_bytes(content[: content.index(b"onMetaData") + 80])  # a promise of pictures, and none
+    with pytest.raises(tl.FormatError, match=r"^a\.flv: "):
+        tl.load(path)
 
 
 def test_a_faststart_mp4_that_is_cut_short_is_refused(tmp_path) -> None:

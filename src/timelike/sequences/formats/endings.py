@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from . import text
 
 _EBML, _SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"  # what a Matroska file consists of
+_ASF_PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
 _GIF_EXTENSION, _GIF_PICTURE, _GIF_END = b"!", b",", b";"
 
 
@@ -33,9 +34,9 @@ class _Track:
                 self._longest = max(self._longest, packet.dts * tick - self._before)
             self._before = packet.dts * tick
 
-    def latest_end(self) -> float:
+    def latest_end(self, usual: float) -> float:
         """Not every packet says how long it lasts: the last may be shown half as long again as any other was."""
-        return max(self._end, self._begin + 1.5 * self._longest) if self._end or self._longest else float("inf")
+        return max(self._end, self._begin + 1.5 * (self._longest or usual))
 
     def places(self, tick: float) -> int:
         """Ticks until the last packet ends."""
@@ -63,11 +64,14 @@ class Endings:
             )
         if name.startswith("matroska"):
             _refuse_short(path, _matroska_size(path))
+        if name == "asf":
+            _refuse_short(path, _asf_size(path))
         if name == "avi" and stream.frames > pictures.places(float(stream.time_base)):
             _refuse_short(path, _riff_size(path))  # if it is not: some programs count wrongly
         if name == "flv":  # the sound may be longer
             declared = (container.duration or 0) / 1e6
-            end = max(track.latest_end() for track in self._tracks.values())
+            usual = 1 / float(stream.average_rate or 1)
+            end = max(track.latest_end(usual) for track in self._tracks.values())
             if end < declared - 2e-3:  # it counts in thousandths
                 raise text.wrong(path, f"says that it lasts {declared:.2f} s and ends by {end:.2f} s: get it again")
 
@@ -104,6 +108,14 @@ def _matroska_size(path: Path) -> int:
             place += 4 + width + number
             file.seek(place)
     return place
+
+
+def _asf_size(path: Path) -> int:
+    """Bytes of a .wmv as far as its properties say; one that was streamed does not say it."""
+    with path.open("rb") as file:
+        _, found, rest = file.read(1 << 16).partition(_ASF_PROPERTIES)
+    streamed = len(rest) < 76 or rest[72] & 1  # after a size, an id, and eight numbers
+    return int.from_bytes(rest[24:32], "little") if found and not streamed else 0
 
 
 def _gif_has_its_end(path: Path) -> bool:

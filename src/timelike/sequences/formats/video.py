@@ -192,11 +192,12 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
 
 def _refuse_large(path: Path, pictures: Any) -> int:
     """Bytes that a frame of a stream takes while it is made; an error if too many, however small it becomes."""
-    if pictures.format is None:  # no header says it: frames will
+    stored = getattr(pictures, "format", None)
+    if stored is None:  # no header says it, or not even the codec: frames will, if there are any
         return 0
-    grey, deep = _kind(pictures.format)
+    grey, deep = _kind(stored)
     converted = 2 * (1 if grey else 3) * (2 if deep else 1)  # twice, as it is copied into an array
-    decoded = -(-pictures.format.padded_bits_per_pixel // 8)
+    decoded = -(-stored.padded_bits_per_pixel // 8)
     claimed: int = pictures.height * pictures.width * (decoded + converted)
     refuse_claim(path, claimed, f"for a frame of {pictures.height} × {pictures.width} pixels")
     return claimed
