@@ -110,10 +110,10 @@ def test_bytes_and_one_of_several_channels_can_be_shown():
 
 def test_what_is_no_picture_is_refused_with_the_way_out():
     series = tl.forecast.Persistence().fit(RNG.random((3, 9, 2))).predict(RNG.random((3, 9, 2)), 2)
-    with pytest.raises(ValueError, match=r"frames have shape \(2,\): expected pictures.*plot\(\) draws others"):
+    with pytest.raises(ValueError, match=r"frames have shape \(2,\): expected pictures.*plot\(\) of a Forecast draws others"):
         series.strip()
     field = Forecast(samples=SAMPLES, past=tl.Sequences(20 * PAST))
-    with pytest.raises(ValueError, match=r"the past has numbers from 0 to \d.*draw fields with plot\(\)"):
+    with pytest.raises(ValueError, match=r"the past has numbers from 0 to \d.*plot\(\) of a Forecast draws fields"):
         field.strip()
     with pytest.raises(ValueError, match="truth has numbers from 0 to"):
         MANY.strip(truth=20 * TRUTH)

@@ -44,3 +44,15 @@ def test_a_loss_that_one_process_finds_not_finite_stops_both(trained):
     _, printed = trained
     for rank in (0, 1):
         assert f"rank {rank} True the loss is nan at step 5" in printed
+
+
+def test_a_card_that_is_not_there_is_named_with_what_is():
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ValueError, match=r"accelerator='cuda': there is none, this machine has \d+ cores? .*use 'cpu'"):
+        fit(Watched(**RUNS["uneven"]), **OPTIONS | {"accelerator": "cuda"})
+
+
+def test_more_processes_than_cores_are_not_begun():
+    with pytest.raises(ValueError, match=r"devices=10000 with accelerator='cpu': expected at most \d+"):
+        fit(Watched(**RUNS["uneven"]), **OPTIONS | {"devices": 10000})

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from ..models import options
 from ..models.options import Option
 from ..sequences import Sequences, clocks, doors
-from ..sequences.arguments import RandomState, generator, whole
+from ..sequences.arguments import RandomState, counted, generator, whole
 from ..sequences.callers import outside
-from ..sequences.container import as_sequences, read_sequences
+from ..sequences.container import as_sequences
 from .calibrating import Calibrating
 from .cells import Cells, check_known
 from .doors import drawn_from, known_ahead, refuse_huge, refuse_table, which
 from .drawing import generators
+from .noticing import warn_of_channels_last, warn_of_rates
 from .request import Futures, Request
 from .result import Forecast
 from .ticks import months_of, time_steps, times_after, usual_step
@@ -76,8 +77,15 @@ class Forecaster(Calibrating):
         self.interval_, self.months_ = usual_step(sequences), months_of(sequences)
         self.dated_clock_ = sequences.times is not None and sequences.times.dtype.kind == "M"
         refuse_huge(sequences, "X")
-        self._warn_of_gaps(sequences, "X")
+        self._warn_of_odd(sequences)
         return sequences
+
+    def _warn_of_odd(self, sequences: Sequences) -> None:
+        """Warnings of what is learned from as it is, and seldom meant so."""
+        who = type(self).__name__
+        warn_of_channels_last(sequences, who)
+        if not (self._ignores_clock() and self.months_ == 0 and warn_of_rates(sequences, who)):
+            self._warn_of_gaps(sequences, "X")
 
     def _rng(self) -> np.random.Generator:
         """What is drawn with before learning."""
@@ -177,6 +185,7 @@ class Forecaster(Calibrating):
             self._drawing(random_state),
         )
         self._refuse_request(request)
+        request.refuse_large(len(past), self.cells_.n_cells, doors.computed_dtype(past.dtype).itemsize)
         return request
 
     def _drawing(self, random_state: RandomState) -> np.random.Generator:
@@ -236,19 +245,40 @@ class Forecaster(Calibrating):
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
             raise ValueError(
-                f"{name}: {which(sequences, item)} has {sequences.lengths[item]} time steps: this "
-                f"{type(self).__name__} needs at least {need} to go on from"
+                f"{name}: {which(sequences, item)} has {counted(sequences.lengths[item], 'time step')}: this "
+                f"{type(self).__name__} needs at least {need} to go on from{self._one_given(past, sequences)}"
             )
         self._warn_of_gaps(sequences, name)
         return sequences
 
-    def _asked_whole(self, X: Any) -> Sequences:
+    def _alone(self, one: Any) -> Any:
+        """A single sequence as a collection of one; `Sequences`, and arrays with an axis before, are such."""
+        several = isinstance(one, Sequences) or np.ndim(one) == 2 + len(self.frame_)
+        return one if several else [one]
+
+    def _asked_whole(self, X: Any, name: str = "X") -> Sequences:
         """Sequences of which a part will be the past."""
-        sequences = read_sequences(X)
+        sequences = X if isinstance(X, Sequences) else as_sequences(doors.rows(X), name)
         if len(sequences) == 0:
-            raise ValueError("X holds no sequences: expected at least one")
-        self._refuse_other(sequences, "X")
+            raise ValueError(f"{name} holds no sequences: expected at least one")
+        self._refuse_other(sequences, name)
         return sequences
+
+    def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
+        """An error for other frames; those that lack the first axis are of one sequence, given as if it were many."""
+        expected = self._frame()
+        lacks = (1,) if expected is not None and len(expected) == 1 else None if expected is None else expected[1:]
+        if frame != expected and frame == lacks:
+            raise ValueError(
+                f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
+                f"{_single(name)}"
+            )
+        super()._refuse_frame(frame, name)
+
+    @staticmethod
+    def _one_given(given: Any, sequences: Sequences) -> str:
+        """A way out where all are of one step: then one sequence may have been given as if it were many."""
+        return "" if isinstance(given, Sequences) or sequences.lengths.max() > 1 else f"; {_single('it')}"
 
     def _refuse_other(self, sequences: Sequences, name: str) -> None:
         """An error for frames, channels or masks that are not those it was fitted on."""
@@ -300,3 +330,7 @@ class Forecaster(Calibrating):
                 f"and {type(self).__name__} counts steps: resample(rate={1 / usual:.4g}) makes them even",
                 stacklevel=outside(),
             )
+
+
+def _single(name: str) -> str:
+    return f"if {name} is a single sequence x (time, *frame), give x[None], or X[:1] of several"

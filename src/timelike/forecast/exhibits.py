@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..score.futures import read_truth
 from ..sequences import Sequences
-from ..sequences.arguments import RandomState, generator
+from ..sequences.arguments import RandomState, counted, generator, whole
 from ..sequences.container import as_sequences
 from .screening import cut_off, pictures
 
@@ -37,17 +37,14 @@ class Swaps:
 
     def __repr__(self) -> str:
         n, m, length = self.futures.shape[:3]
-        return f"Swaps({n} contents × {m} motions, {length} steps, frames {self.futures.shape[3:]})"
+        grid = f"{counted(n, 'content')} × {counted(m, 'motion')}"
+        return f"Swaps({grid}, {counted(length, 'step')}, frames {self.futures.shape[3:]})"
 
     def plot(self, *, at: Sequence[int] | None = None, value_range: float = 1.0, channel: int | None = None) -> Figure:
         """Contents at the left, motions above, and the futures that have both, `at` some steps (the first is 1)."""
         from ..draw import pictures as drawn
 
-        length = self.futures.shape[2]
-        steps = (
-            np.unique(np.linspace(1, length, min(_SHOWN, length)).round()).astype(int).tolist() if at is None else at
-        )
-        return drawn.swaps(*self._drawn(value_range, channel), at=steps)
+        return drawn.swaps(*self._drawn(value_range, channel), at=_steps(at, self.futures.shape[2]))
 
     def animate(
         self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
@@ -62,6 +59,15 @@ class Swaps:
         above = np.stack([cut_off(one, value_range, channel) for one in self.truth])
         inside = np.stack([[cut_off(one, value_range, channel) for one in row] for row in self.futures])
         return stills, above, inside
+
+
+def _steps(at: Any, length: int) -> list[int]:
+    """The steps to show: some of all, unless given."""
+    if at is None:
+        return [int(step) for step in np.unique(np.linspace(1, length, min(_SHOWN, length)).round())]
+    if isinstance(at, str) or np.ndim(at) != 1:
+        raise TypeError(f"at={at!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
+    return [whole(step, "at", 1) for step in at]
 
 
 def swaps(
@@ -88,6 +94,8 @@ def swaps(
     >>> tl.forecast.swaps(model, X[:2], X[2:5], horizon=4)
     Swaps(2 contents × 3 motions, 4 steps, frames (1, 16, 16))
     """
+    if not hasattr(model, "swap"):
+        raise TypeError(f"model is a {type(model).__name__}, which does not swap: expected a fitted SRVP or Separation")
     looks, moves = (
         given if isinstance(given, Sequences) else as_sequences(given, name)
         for given, name in ((contents, "contents"), (motions, "motions"))
@@ -115,8 +123,8 @@ class Passage:
     ends: Sequences
 
     def __repr__(self) -> str:
-        length, frame = self.sequences.lengths[0], self.sequences.frame
-        return f"Passage({len(self.sequences)} sequences of {length} steps, frames {frame})"
+        length, frame = counted(self.sequences.lengths[0], "step"), self.sequences.frame
+        return f"Passage({counted(len(self.sequences), 'sequence')} of {length}, frames {frame})"
 
     def plot(self, *, value_range: float = 1.0, channel: int | None = None) -> Figure:
         """Every sequence as one picture with the path of what moves in it, from a at the left to b at the right."""
@@ -148,7 +156,7 @@ def passage(model: Any, a: Any, b: Any, steps: int = 6) -> Passage:
     ----------
     model : fitted SRVP
     a, b : sequences of one length
-        Single ones, such as `X[0]`.
+        Single ones, such as `X[0]` or `X[:1]`.
     steps : int
         How many, with the reconstructions of a and b as the first and the last.
 
@@ -162,5 +170,6 @@ def passage(model: Any, a: Any, b: Any, steps: int = 6) -> Passage:
     """
     if not hasattr(model, "interpolate"):
         raise TypeError(f"model is a {type(model).__name__}, which does not interpolate: expected a fitted SRVP")
-    ends = Sequences([one[0] if isinstance(one, Sequences) else one for one in (a, b)])
-    return Passage(sequences=model.interpolate(ends[0], ends[1], steps), ends=ends)
+    found = model.interpolate(a, b, steps)
+    ends = Sequences([one[0] if np.ndim(one) > 1 + len(found.frame) else one for one in (a, b)])
+    return Passage(sequences=found, ends=ends)

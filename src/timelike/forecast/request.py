@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..align.matrix import refuse_beyond_memory
 from ..sequences import Sequences
+from ..sequences.arguments import counted
 
 
 class Request(NamedTuple):
@@ -24,6 +26,14 @@ class Request(NamedTuple):
     def n_frames(self) -> int:
         """How many frames are asked for."""
         return self.horizon * self.frames_per_step
+
+    def refuse_large(self, n_items: int, n_cells: int, itemsize: int) -> None:
+        """An error for more numbers than this machine can hold."""
+        refuse_beyond_memory(
+            self.n_samples * n_items * self.n_frames * n_cells * itemsize,
+            f"horizon={self.horizon} with n_samples={self.n_samples} of {counted(n_items, 'past')}",
+            "ask for a shorter horizon or fewer samples, or for some pasts at a time",
+        )
 
 
 class Futures(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences import Sequences
-from ..sequences.arguments import real, whole
+from ..sequences.arguments import counted, real, whole
 from .calibration import Calibration, level_tails, windows_needed
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ class Forecast:
 
     def __repr__(self) -> str:
         n_samples, n_items, n_steps, *frame = self.samples.shape
-        words = [f"{n_items} {'future' if n_items == 1 else 'futures'} of {n_steps} steps", f"frames {tuple(frame)}"]
+        words = [
+            f"{n_items} {'future' if n_items == 1 else 'futures'} of {counted(n_steps, 'step')}",
+            f"frames {tuple(frame)}",
+        ]
         words += [f"{n_samples} samples"] if n_samples > 1 else []
         words += ["calibrated"] if self.calibration is not None else []
         return f"Forecast({', '.join(words)}{f', by {self.method}' if self.method else ''})"

@@ -53,7 +53,7 @@ def pictures(frames: NDArray[Any], value_range: float, channel: int | None, name
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         raise ValueError(
             f"{name} has numbers from {low * span:g} to {high * span:g}: expected pictures from 0 to "
-            f"value_range={value_range:g}; give value_range=255 for bytes, and draw fields with plot()"
+            f"value_range={value_range:g}; give value_range=255 for bytes; the plot() of a Forecast draws fields"
         )
     return array
 
@@ -69,7 +69,8 @@ def shown_channels(frames: NDArray[Any], channel: int | None) -> NDArray[Any]:
     n_channels = frames.shape[1] if frames.ndim == 4 else 0
     if not n_channels:
         raise ValueError(
-            f"frames have shape {frames.shape[1:]}: expected pictures (channel, height, width); plot() draws others"
+            f"frames have shape {frames.shape[1:]}: expected pictures (channel, height, width); the plot() of a "
+            "Forecast draws others"
         )
     if channel is not None:
         if not -n_channels <= whole(channel, "channel") < n_channels:

@@ -111,6 +111,26 @@ def too_long(path: str) -> bool:
     return len(path) > _PATH or max(len(os.fsencode(part)) for part in parts) > LONGEST
 
 
+def make_folder(path: Path, name: str) -> None:
+    """Make a folder that an argument asks for, with those it lies in."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"{name}={str(path)!r}: no folder can be made there ({error.strerror}); give one in a place that can be "
+            "written to"
+        ) from None
+
+
+def counted(count: int, word: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "step"), counted(0, "step"), counted(12, "time step")
+    ('1 step', '0 steps', '12 time steps')
+    """
+    return f"{count} {word}" + ("" if count == 1 else "s")
+
+
 def store(owner: object, given: Mapping[str, Any]) -> None:
     """Keep the arguments of a constructor, its `locals()`, each under its own name, as scikit-learn wants it.
 

@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 from ..models import trees
 from ..models.identity import Fingerprint, checksum
 from ..sequences import atomic
+from ..sequences.arguments import make_folder
 from .descent import own_options
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _make_folder(folder: Path) -> None:
     """Make the folder for checkpoints, and clear away what a killed run left half-written."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"checkpoint={str(folder)!r} is a file: expected a folder, which need not exist yet")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, "checkpoint")
     atomic.clear_unfinished(folder)
 
 

@@ -150,8 +150,9 @@ def diverged(error: NotFinite, batch: Batch, run: Run, rate: float, clip: float 
     item, step = run.objective.item, run.step + 1
     clipping = f"clip the gradient ({'gradient_clip=1.0' if clip is None else f'a gradient_clip below {clip:g}'}), "
     message = (
-        f"{error} at step {step}, in the batch of the {item}s {listed(batch)}: {_blame(batch, item)}lower the learning "
-        f"rate (now {rate:g}), {'' if run.objective.owner else clipping}or standardize the sequences first. "
+        f"{error} at step {step}, in the batch of the {item}s {listed(batch)}: {_blame(batch, item)}"
+        f"{run.objective.suspect}lower the learning rate (now {rate:g}), "
+        f"{'' if run.objective.owner else clipping}or standardize the sequences first. "
         "The module keeps the weights it had before"
     )
     return Diverged(message, step, _distinct(batch))

@@ -59,6 +59,9 @@ class Objective(ABC):
     owner: str | None = None
     """The estimator that learns by it: a progress bar has its name, and messages leave out what only `fit` takes."""
 
+    suspect: str = ""
+    """An option of the owner that may well be why a training diverges, in words that end in "else " or in nothing."""
+
     settings: Mapping[str, str | int] = MappingProxyType({})
     """What else a checkpoint must have in common with this training: the options of the owner, in words."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ..sequences.arguments import one_of, whole
+from ..sequences.arguments import counted, one_of, whole
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -41,6 +42,7 @@ class Processes:
         whole(devices, "devices", 1)
         if (accelerator, devices, strategy, precision) == ("cpu", 1, "auto", "32-true"):
             return cls(None)  # nothing to arrange, and importing fabric takes longer than many a training
+        _refuse_absent(accelerator, devices)
         from lightning_fabric import Fabric
 
         fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
@@ -117,3 +119,20 @@ class Processes:
             return
         for tensor in tensors:
             torch.distributed.broadcast(tensor.data, src=0)
+
+
+def _refuse_absent(accelerator: Accelerator, devices: int) -> None:
+    """An error for devices that this machine has not got."""
+    cores, cards, mps = os.cpu_count() or 1, torch.cuda.device_count(), torch.backends.mps.is_available()
+    there = {"cpu": cores, "cuda": cards, "mps": int(mps), "gpu": cards or int(mps)}
+    there["auto"] = there["gpu"] or cores
+    have = there[accelerator]
+    if have == 0:
+        others = f"{counted(cores, 'core')} of a processor" + (
+            f" and {counted(cards, 'card')} for cuda" if cards else ""
+        )
+        raise ValueError(f"accelerator={accelerator!r}: there is none, this machine has {others}; use 'cpu' or 'auto'")
+    if devices > have:
+        raise ValueError(
+            f"devices={devices} with accelerator={accelerator!r}: expected at most {have}, as this machine has no more"
+        )

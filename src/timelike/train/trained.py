@@ -90,7 +90,7 @@ class Trained(Model):
 
     @torch_threads()
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
-        objective.owner = type(self).__name__
+        objective.owner, objective.suspect = type(self).__name__, self._suspect()
         objective.settings = {} if self.checkpoint is None else self._settings(sequences, targets)
         self.history_ = fit(
             objective,
@@ -105,6 +105,10 @@ class Trained(Model):
         )
         self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
         judge(self.history_, objective)
+
+    def _suspect(self) -> str:
+        """What to change first if the training diverges, for `Objective.suspect`."""
+        return ""
 
     def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
         """What a checkpoint must have in common with this training: the data as given, and every option that counts.

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from ..base import Forecaster
-from ..calibration import level_tails
+from ..calibration import level_tails, windows_needed
 from ..windows import known_after, windows_at
 from .meeting import Shown
 from .origins import Ids, Origins, before, counted_in_steps, said
@@ -53,10 +53,10 @@ class Contestant:
         """Whether it has intervals, and how many futures; notes say why not, where it was calibrated."""
         drawn = self.asked.n_samples if self.given._draws else 1
         if not hasattr(self.given, "calibration_"):
-            return drawn > 1, drawn
+            return self._enough(drawn), drawn
         if self.refit:
             self.notes.append(f"{self.name} was calibrated, and copies that are fitted again are not")
-            return drawn > 1, drawn
+            return self._enough(drawn), drawn
         lacks = self._beyond(0.5)  # without any errors of the last step none can be drawn either
         if lacks is None and self.asked.ensemble:
             drawn = self.asked.n_samples
@@ -64,6 +64,16 @@ class Contestant:
         if lacks is not None:
             self.notes.append(f"{self.name} has no intervals: {lacks}")
         return lacks is None, drawn
+
+    def _enough(self, drawn: int) -> bool:
+        """Whether samples tell the ends of intervals; a note where there are several, and too few."""
+        need = max(windows_needed(q) for q in level_tails(self.asked.level))
+        if 1 < drawn < need:
+            self.notes.append(
+                f"{self.name} has no intervals: {drawn} samples say nothing about those of level {self.asked.level:g}, "
+                f"which take n_samples={need} or more"
+            )
+        return drawn > 1 and drawn >= need
 
     def _beyond(self, q: float) -> str | None:
         """What calibration lacks for a quantile over the whole horizon."""

@@ -30,7 +30,7 @@ class Kept:
 
     def _open(self, folder: Path, identity: dict[str, str], seed: int, any_seed: bool) -> int:
         """The seed to draw with: that of the backtest which is gone on with, if there is one."""
-        folder.mkdir(parents=True, exist_ok=True)
+        arguments.make_folder(folder, "checkpoint")
         head = folder / _HEAD
         if not head.exists():
             atomic.clear_unfinished(folder)
