@@ -148,6 +148,18 @@ def pictures() -> list[Path]:
     ]
 
 
+def clips() -> Path:
+    """Digits that fly about, as in docs/clips.md but of 32 × 32 pixels and trained for seven minutes of one core."""
+    import timelike as tl
+    from timelike.sequences.generate import moving_digits
+
+    how: dict[str, Any] = {"n_digits": 1, "size": 32}
+    train, test = (moving_digits(n, 16, random_state=seed, **how).sequences for n, seed in ((1000, 0), (10, 1)))
+    model = tl.SRVP(codec="sprites", conditioning=5, max_time=420, random_state=0).fit(train)
+    futures = model.predict(test.crop(0, 8), 8, n_samples=20, random_state=0)
+    return _saved(futures.strip(0, truth=test.crop(8, 16)), "clips_strip.png", 80)
+
+
 def _saved(figure: Any, name: str, resolution: int = 120) -> Path:
     path = IMAGES / name
     figure.savefig(path, dpi=resolution, metadata={"Software": None})
@@ -155,4 +167,4 @@ def _saved(figure: Any, name: str, resolution: int = 120) -> Path:
 
 
 if __name__ == "__main__":
-    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast(), *pictures())
+    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast(), *pictures(), clips())
