@@ -281,12 +281,14 @@ def test_an_flv_that_is_cut_after_its_first_frame_is_refused(tmp_path) -> None:
     assert tl.load(single).lengths.tolist() == [1]
 
 
-def test_a_stream_whose_codec_is_unknown_is_refused_by_name(tmp_path) -> None:
-    path = write(tmp_path / "a.flv", smooth(2, 16, 16))
-    content = bytearray(path.read_bytes())
-    path.write_bytes(content[: content.index(b"onMetaData") + 80])  # a promise of pictures, and none
-    with pytest.raises(tl.FormatError, match=r"^a\.flv: "):
-        tl.load(path)
+def test_an_flv_that_is_cut_anywhere_is_refused_by_name(tmp_path) -> None:
+    """Even where it promises pictures and does not get so far as to say of which codec."""
+    path = write(tmp_path / "a.flv", smooth(4, 16, 16))
+    content = path.read_bytes()
+    for size in range(1, len(content) - 40, 3):
+        path.write_bytes(content[:size])
+        with pytest.raises(tl.FormatError, match=r"^a\.flv: "):
+            tl.load(path)
 
 
 def test_a_faststart_mp4_that_is_cut_short_is_refused(tmp_path) -> None:
