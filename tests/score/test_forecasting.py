@@ -177,6 +177,27 @@ def test_psnr_is_a_mean_of_decibels_and_capped():
     assert score.psnr(truth, answer, most=50) == pytest.approx(110 / 3)
 
 
+@pytest.mark.parametrize("judge", [score.psnr, score.ssim])
+def test_pictures_of_another_range_are_refused_with_the_way_out(judge):
+    truth, answer = RNG.integers(0, 256, (2, 2, 3, 1, 12, 12)).astype(np.uint8)
+    for shown in (truth, tl.Sequences(truth), torch.tensor(truth), np.full_like(truth, 200)):
+        with pytest.raises(
+            ValueError, match="truth has bytes from .*expected a range of value_range=1; .*255 for bytes"
+        ):
+            judge(shown, answer)
+    with pytest.raises(ValueError, match=r"truth has numbers from 0 to 25\d: .*value_range=255 for bytes"):
+        judge(truth.astype(float), answer)
+    with pytest.raises(ValueError, match="truth has numbers from -1 to"):
+        judge(truth / 127.5 - 1, answer)
+    assert judge(truth, answer, value_range=255) == pytest.approx(judge(truth / 255, answer / 255))
+    black_and_white = (truth > 99).astype(np.uint8)
+    assert judge(black_and_white, black_and_white) in (1.0, 100.0)
+    warm = truth / 255 + 280  # a field far from 0 that spans no more than the range
+    assert judge(warm, warm) in (1.0, 100.0)
+    hidden = np.where(np.arange(12) < 6, truth / 255, np.nan)
+    assert np.isfinite(judge(hidden, answer / 255))
+
+
 @pytest.mark.parametrize("value_range", [1.0, 255.0])
 def test_ssim_is_the_mean_over_windows_inside_the_picture(value_range):
     truth = RNG.random((2, 2, 2, 13, 14)) * value_range
@@ -304,6 +325,25 @@ def test_a_score_of_ones_own_says_whether_more_is_better():
     assert score.best_of(truth, samples, signed, higher=True) == 25.5
     with pytest.raises(ValueError, match="score='rmse': expected one of 'mse'"):
         score.best_of(truth, samples, "rmse")
+
+
+def test_a_score_without_a_number_is_blamed_and_not_the_truth():
+    truth, samples = np.zeros((2, 3)), np.ones((4, 2, 3))
+    with pytest.raises(ValueError, match=r"score gave nan for all of samples\[0\]: expected a number where truth"):
+        score.best_of(truth, samples, lambda a, b, per: np.full((2, 3), np.nan), higher=True)
+    nowhere = np.full((2, 3), np.nan)
+    with pytest.raises(ValueError, match="truth has no number"):
+        score.best_of(nowhere, samples, lambda a, b, per: b - a, higher=True)
+
+
+def test_the_worst_is_not_taken_for_the_best():
+    truth, samples = np.zeros((1, 1)), np.array([[[0.5]], [[0.1]]])
+    for judge in ("psnr", score.psnr, partial(score.psnr, value_range=2)):
+        with pytest.raises(ValueError, match="higher=False: more is better for psnr.*best_first"):
+            score.best_of(truth, samples, judge, higher=False)
+        assert score.best_of(truth, samples, judge, higher=True) == score.best_of(truth, samples, judge)
+    with pytest.raises(ValueError, match="higher=True: less is better for mae"):
+        score.best_first(truth, samples, "mae", higher=True)
 
 
 def test_skill_is_the_part_of_the_way_to_perfection():

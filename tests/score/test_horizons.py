@@ -63,7 +63,7 @@ def test_whether_more_is_better_is_said_of_your_own_scores_where_there_are_sever
         np.testing.assert_array_equal(found.each["psnr"]["many"], score.best_of(TRUTH, MANY, "psnr", per="each"))
     with pytest.raises(ValueError, match=r"higher='owm': expected one of 'own', 'psnr'"):
         score.horizon_scores(TRUTH, {"many": MANY}, own, higher={"owm": True})
-    with pytest.raises(TypeError, match="higher=True: expected words by the name of a score"):
+    with pytest.raises(TypeError, match="higher is a bool: expected words by the name of a score"):
         score.horizon_scores(TRUTH, {"many": MANY}, own, higher=True)
 
 
@@ -136,8 +136,12 @@ def test_the_table_says_how_many_items_count():
 
 def test_what_makes_no_sense_is_refused():
     for wrong, kind, words in (
-        ({"forecasts": ONE}, TypeError, "expected forecasts by name"),
-        ({"forecasts": {}}, TypeError, "expected forecasts by name"),
+        ({"forecasts": ONE}, TypeError, "forecasts is a ndarray: expected forecasts by name"),
+        ({"forecasts": {}}, TypeError, "forecasts is empty: expected forecasts by name"),
+        ({"scores": []}, ValueError, r"scores is empty: expected a name or more, such as \['psnr'\]"),
+        ({"scores": {}}, ValueError, "scores is empty"),
+        ({"scores": None}, TypeError, "scores is a NoneType: expected names"),
+        ({"higher": {"psnr": False}}, ValueError, r"higher\['psnr'\]=False: more is better for psnr"),
         ({"forecasts": {"one": ONE[:, :3]}}, ValueError, r"forecasts\['one'\] has shape \(7, 3, 1, 12, 12\)"),
         ({"scores": "rmse"}, ValueError, "scores='rmse': expected one of"),
         ({"trained": 0}, ValueError, "trained=0: expected at least 1"),

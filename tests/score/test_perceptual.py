@@ -307,6 +307,10 @@ def test_without_features_the_message_says_which_and_what_needs_none():
         score.fvd(truth, truth, features="i3d")
     with pytest.raises(ValueError, match=r"features gave the shape \(3,\) for 3 videos: expected \(3, size\)"):
         score.fvd(truth, truth, features=lambda videos: videos.mean(axis=(1, 2, 3, 4)))
+    for at, words in ((0, "features gave nan for video 2 of truth"), (1, "for video 2 of forecasts, sample 0")):
+        seen = iter([*[np.zeros((3, 2))] * at, np.array([[0, 1], [1, 0], [1, np.nan]])])
+        with pytest.raises(ValueError, match=f"{words}: expected finite numbers"):
+            score.fvd(truth, truth, features=lambda videos, seen=seen: next(seen))
     with pytest.raises(ValueError, match="truth has one video"):
         score.fvd(truth[:1], truth[:1], features=steps_and_spread)
     with pytest.raises(ValueError, match="masked in places"):

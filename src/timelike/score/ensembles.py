@@ -133,7 +133,8 @@ def best_of(
         A function such as `partial(psnr, value_range=255)` or `partial(lpips, weights=file)`, called as
         `score(truth, sample, per="each")`.
     higher : bool, optional
-        Whether more is better; known of the library's scores, needed for others.
+        Whether more is better; known of the library's scores, needed for others. The worst future by a score of the
+        library is the last that `best_first` gives.
 
     Examples
     --------
@@ -170,8 +171,18 @@ def _judged(
     each = np.stack([np.asarray(call(known, sample, per="each"), np.float64) for sample in drawn])
     if each.shape != drawn.shape[:3]:
         raise ValueError(f"score gave the shape {each.shape[1:]}: expected (item, step), {known.shape[:2]}")
+    _refuse_no_number(each, known)
     totals = np.stack([np.asarray(summary(one, "item")) for one in each])
     return each, np.argsort(-totals if more else totals, axis=0, kind="stable")
+
+
+def _refuse_no_number(each: Numbers, known: Numbers) -> None:
+    """A score that has none of a whole sample cannot judge it; of a truth without numbers it need not."""
+    none = np.isnan(each).all(axis=(1, 2))
+    if none.any() and not np.isnan(known).all():
+        raise ValueError(
+            f"score gave nan for all of samples[{int(none.argmax())}]: expected a number where truth has one"
+        )
 
 
 def known_way(score: str | Callable[..., Any]) -> bool | None:
@@ -201,11 +212,31 @@ def _judge(score: str | Callable[..., Any], higher: bool | None) -> tuple[Callab
         score = _named(score)
     if not callable(score):
         raise TypeError(f"score is a {type(score).__name__}: expected a name or a function")
-    way = known_way(score) if higher is None else flag(higher, "higher")
+    way = way_of(score, higher, "higher")
     if way is None:
-        name = getattr(getattr(score, "func", score), "__name__", "") or repr(score)
+        name = _name(score)
         raise ValueError(f"higher=None: say whether more is better for the score {name}, higher=True or higher=False")
     return score, way
+
+
+def way_of(score: str | Callable[..., Any], given: Any, argument: str) -> bool | None:
+    """Whether more is better, as known or as given; refused where one is not the other."""
+    known = known_way(score)
+    if given is None:
+        return known
+    way = flag(given, argument)
+    if known is not None and way != known:
+        raise ValueError(
+            f"{argument}={way}: {'more' if known else 'less'} is better for {_name(score)}, so the worst future would "
+            f"be taken for the best; leave {argument} out, or take best_first(…)[-1] for the worst"
+        )
+    return way
+
+
+def _name(score: str | Callable[..., Any]) -> str:
+    if isinstance(score, str):
+        return score
+    return getattr(getattr(score, "func", score), "__name__", "") or repr(score)
 
 
 def _named(score: str) -> Callable[..., Any]:

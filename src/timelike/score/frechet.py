@@ -64,8 +64,9 @@ def fvd(
         raise ValueError("truth is masked in places, and a network sees whole videos: fill the cells first")
     drawn = read_samples(_samples(forecasts, known), known, "forecasts")
     size = whole(batch_size, "batch_size", 1)
-    real = _seen(features, known, size)
-    found = np.array([frechet_distance(real, _seen(features, sample, size)) for sample in drawn])
+    real = _seen(features, known, size, "truth")
+    seen = (_seen(features, sample, size, f"forecasts, sample {i}") for i, sample in enumerate(drawn))
+    found = np.array([frechet_distance(real, one) for one in seen])
     return found if per == "sample" else float(found.mean())
 
 
@@ -120,7 +121,7 @@ def _samples(forecasts: Any, truth: Numbers) -> NDArray[Any]:
     return array[None] if array.shape == truth.shape else array
 
 
-def _seen(features: Callable[..., Any], videos: NDArray[Any], size: int) -> Numbers:
+def _seen(features: Callable[..., Any], videos: NDArray[Any], size: int, name: str) -> Numbers:
     """The features of all videos, some at a time."""
     if len(videos) < 2:
         raise ValueError("truth has one video: a distribution needs two or more, and FVD means something from hundreds")
@@ -134,6 +135,12 @@ def _seen(features: Callable[..., Any], videos: NDArray[Any], size: int) -> Numb
                 f"features gave the shape {array.shape} for {len(batch)} videos: expected ({len(batch)}, size)"
             )
         found.append(array.astype(np.float64))
+        bad = ~np.isfinite(found[-1])
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"features gave {found[-1][row, column]:g} for video {begin + row} of {name}: expected finite numbers"
+            )
     return np.concatenate(found)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import flag, one_of, real, whole
+from ..sequences.arguments import one_of, real, whole
 from . import ensembles, futures
 from .futures import Numbers, read_answer, read_array, read_samples, read_truth
 from .intervals import Interval, interval
@@ -151,7 +151,8 @@ def horizon_scores(
     if share >= 1:
         raise ValueError(f"confidence={confidence}: expected a number between 0 and 1, such as 0.95")
     if not isinstance(forecasts, Mapping) or not forecasts:
-        raise TypeError(f"forecasts is {forecasts!r:.60}: expected forecasts by name, such as {{'SRVP': forecast}}")
+        what = "empty" if isinstance(forecasts, Mapping) else f"a {type(forecasts).__name__}"
+        raise TypeError(f"forecasts is {what}: expected forecasts by name, such as {{'SRVP': forecast}}")
     drawn = {str(name): _futures(given, known, f"forecasts[{name!r}]") for name, given in forecasts.items()}
     judges = _judges(scores)
     ways = _ways(judges, higher, chosen=any(len(samples) > 1 for samples in drawn.values()))
@@ -176,9 +177,13 @@ def _futures(given: Any, truth: Numbers, name: str) -> NDArray[Any]:
 
 
 def _judges(scores: Scores) -> dict[str, str | Callable[..., Any]]:
-    if isinstance(scores, Mapping):
+    if not isinstance(scores, str | Mapping | Iterable):
+        raise TypeError(f"scores is a {type(scores).__name__}: expected names, such as ['psnr'], or functions by name")
+    if isinstance(scores, Mapping) and scores:
         return dict(scores)
     names = (scores,) if isinstance(scores, str) else tuple(scores)
+    if not names:
+        raise ValueError("scores is empty: expected a name or more, such as ['psnr'], or functions by name")
     return {one_of(name, "scores", ("mse", "mae", "psnr", "ssim", "crps")): name for name in names}
 
 
@@ -187,13 +192,13 @@ def _ways(
 ) -> dict[str, bool]:
     """Whether more is better, by the name of a score; of one future nothing is `chosen`, and it need not be known."""
     if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f"higher={given!r:.60}: expected words by the name of a score, such as {{'blur': False}}")
-    told = {
-        one_of(name, "higher", tuple(judges)): flag(way, f"higher[{name!r}]") for name, way in (given or {}).items()
-    }
+        raise TypeError(
+            f"higher is a {type(given).__name__}: expected words by the name of a score, such as {{'blur': False}}"
+        )
+    told = {one_of(name, "higher", tuple(judges)): way for name, way in (given or {}).items()}
     found = {}
     for name, judge in judges.items():
-        way = told.get(name, ensembles.known_way(judge))
+        way = ensembles.way_of(judge, told.get(name), f"higher[{name!r}]")
         if way is None and chosen and not _of_all(judge):
             raise ValueError(
                 f"higher={given!r}: say whether more is better for the score {name!r}, by which the best of several "

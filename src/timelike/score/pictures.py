@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ..sequences.arguments import one_of, real, whole
 from ..sequences.callers import outside
-from .futures import Numbers, Per, Score, over_cells, read_answer, read_truth, summary
+from .futures import Numbers, Per, Score, over_cells, read_answer, read_array, read_truth, summary
 
 _WINDOW, _DEVIATION = 11, 1.5  # of the Gaussian weights, as in the paper
 _LUMINANCE, _CONTRAST = 0.01, 0.03  # K₁ and K₂ there
+_FAR = 1.5  # ranges that pictures may span at most: a little more is a matter of scaling, more another range
 
 
 def psnr(truth: Any, forecast: Any, *, value_range: float = 1.0, most: float = 100.0, per: Per = "all") -> Score:
@@ -27,7 +28,8 @@ def psnr(truth: Any, forecast: Any, *, value_range: float = 1.0, most: float = 1
     ----------
     truth, forecast : array (item, step, *frame), Sequences of one length, or a Forecast
     value_range : float
-        The largest value minus the smallest that there can be: 1 for pictures in [0, 1], 255 for bytes.
+        The largest value minus the smallest that there can be: 1 for pictures in [0, 1], 255 for bytes, which are
+        refused in another.
     most : float
         What a frame without error has.
 
@@ -37,7 +39,7 @@ def psnr(truth: Any, forecast: Any, *, value_range: float = 1.0, most: float = 1
     array([ 20., 100.])
     """
     span, cap = real(value_range, "value_range", above=0.0), real(most, "most")
-    known = read_truth(truth)
+    known = _pictures(truth, span)
     errors = over_cells((read_answer(forecast, known) - known) ** 2)
     floor = span**2 * 10 ** (-cap / 10)
     return summary(np.minimum(10 * np.log10(span**2 / np.maximum(errors, floor)), cap), per)
@@ -65,7 +67,7 @@ def ssim(
     truth, forecast : array (item, step, *frame)
         Frames of (channel, height, width) or (height, width).
     value_range : float
-        The largest value minus the smallest that there can be.
+        The largest value minus the smallest that there can be: 1 for pictures in [0, 1], 255 for bytes.
     window : int
         Odd. Of pictures that are smaller it is the largest that fits, and a warning says so: numbers of different
         windows are not to be compared.
@@ -81,7 +83,7 @@ def ssim(
     (1.0, True)
     """
     span = real(value_range, "value_range", above=0.0)
-    known = read_truth(truth)
+    known = _pictures(truth, span)
     answer = read_answer(forecast, known)
     if known.ndim < 4:
         raise ValueError(f"truth has frames of shape {known.shape[2:]}: expected pictures, (channel, height, width)")
@@ -93,6 +95,21 @@ def ssim(
         [over_cells(_similarity(a[None], b[None], weights, *constants))[0] for a, b in zip(known, answer, strict=True)]
     )
     return summary(each, per)
+
+
+def _pictures(truth: Any, span: float) -> Numbers:
+    """What really came; bytes, and pictures that span far more than the range, are refused: scores would be wrong."""
+    given = read_array(truth, "truth")
+    known = read_truth(given)
+    low, high = float(np.fmin.reduce(known, axis=None)), float(np.fmax.reduce(known, axis=None))
+    is_bytes = given.dtype == np.uint8
+    if (is_bytes and high > span) or (known.ndim > 3 and high - low > _FAR * span):
+        what = "bytes" if is_bytes else "numbers"
+        raise ValueError(
+            f"truth has {what} from {low:g} to {high:g}: expected a range of value_range={span:g}; give "
+            "value_range=255 for bytes, and for others the largest value minus the smallest that there can be"
+        )
+    return known
 
 
 def _mirrored(values: Numbers, edge: int) -> Numbers:
