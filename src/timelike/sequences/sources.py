@@ -24,7 +24,7 @@ def is_pattern(path: Path) -> bool:
 def matching(pattern: Path) -> list[Path]:
     """The files that a pattern matches, in the order of their names; `**` stands for any folders."""
     found = sorted(Path(one) for one in glob.glob(str(pattern), recursive=True))
-    files = [path for path in found if path.is_file()]
+    files = [path for path in found if not path.is_dir()]  # a broken link too: whoever reads it says so
     if not files:
         folders = f", but {len(found)} folders: add /* to mean what is in them" if found else ""
         raise FileNotFoundError(f"no file matches {str(pattern)!r}{folders or f': the current folder is {Path.cwd()}'}")
