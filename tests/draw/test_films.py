@@ -79,6 +79,46 @@ def test_colours_are_those_of_the_pictures_and_paper_is_white(tmp_path):
         assert (one[-1] == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "words"),
+    [
+        (3, TypeError, "path=3: expected the path of a .gif or .mp4"),
+        (None, TypeError, "path=None: expected the path of a .gif or .mp4"),
+        (b"a.gif", TypeError, "path=b'a.gif': expected the path of a .gif or .mp4 file, as text"),
+        ("b\0.gif", ValueError, "has a NUL in it"),
+        ("folder.gif", IsADirectoryError, "folder.gif' is a folder"),
+        ("x" * 300 + ".gif", OSError, "x.gif': no file can be written there .*name"),
+        ("/proc/a.gif", OSError, "path='/proc/a.gif': no file can be written there"),
+    ],
+)
+def test_where_no_file_can_be_is_said_before_anything_is_drawn(path, kind, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.gif").mkdir()
+    monkeypatch.setattr(films, "board", lambda *_, **__: pytest.fail("drawn"))
+    with pytest.raises(kind, match=words):
+        films.strip({"a": flat(LEVELS)}, path)
+    assert [one.name for one in tmp_path.iterdir()] == ["folder.gif"]
+
+
+@pytest.mark.parametrize("rate", [0.001, 1e9, np.inf])
+def test_a_rate_that_nobody_can_see_is_refused(rate, tmp_path):
+    with pytest.raises(ValueError, match="rate=.*: expected a number of frames a second, from 0.01 to 1000"):
+        films.strip({"a": flat(LEVELS)}, tmp_path / "a.gif", rate=rate)
+    with Image.open(films.strip({"a": flat(LEVELS)}, tmp_path / "a.gif", rate=0.01)) as picture:
+        assert picture.info["duration"] == 100_000
+
+
+def test_a_file_that_cannot_take_its_place_is_named_as_it_was_asked_for(tmp_path, monkeypatch):
+    def full(source, target):
+        raise OSError(28, "No space left on device", str(source), None, str(target))
+
+    monkeypatch.setattr(writing.os, "replace", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*a\.gif'$") as caught:
+        films.strip({"a": flat(LEVELS)}, tmp_path / "a.gif")
+    assert caught.value.filename == str(tmp_path / "a.gif")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_in_a_grid_of_swaps_everything_moves_but_the_contents(tmp_path):
     contents, motions = flat([0.2, 0.7]), flat(LEVELS).reshape(2, 3, 1, 8, 8)
     swapped = np.concatenate([flat(LEVELS[::-1]), flat(LEVELS)]).reshape(2, 2, 3, 1, 8, 8)

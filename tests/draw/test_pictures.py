@@ -74,17 +74,42 @@ def test_a_long_strip_is_thinned_out_evenly_to_its_last_frame():
     assert list(row) == ["t+10", "t+20", "t+30", "t+40"]
 
 
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        (2, ["t+0.5", "t+1", "t+6.5", "t+7", "t+13.5", "t+14", "t+19.5", "t+20"]),
+        (3, ["t+0.33", "t+0.67", "t+1", "t+10.3", "t+10.7", "t+11", "t+19.3", "t+19.7", "t+20"]),
+        (9, None),
+    ],
+)
+def test_a_long_strip_with_frames_in_between_goes_on_to_the_last_one(between, expected):
+    """Some of the steps, each with its frames and a gap before it; with many of them, frames evenly."""
+    fine = video(20 * between)
+    figure = drawn(pictures.strip({"truth": video(20), "forecast": fine}, past=video(3), between=between))
+    n_columns = 3 + (9 if expected is None else len(expected))
+    first, second = rows_of(figure, n_columns)
+    if expected is not None:
+        assert [round(float(name[2:]), 1) for name in second] == [round(float(name[2:]), 1) for name in expected]
+        assert list(first)[3:] == [name for name in expected if "." not in name]
+    np.testing.assert_array_equal(second["t+20"], pictures.rgb(fine, "")[-1])
+    grid = np.array(figure.axes, object).reshape(2, n_columns)
+    steps = [float(axes.texts[0].get_text()[2:]) for axes in grid[0, 3:]]
+    assert [dashed(axes) for axes in grid[1, 3:]] == [step % 1 > 0 for step in steps]
+    starts = np.array([axes.get_position().x0 for axes in grid[0]]) * figure.get_size_inches()[0]
+    wide = np.diff(starts)[2:] > np.diff(starts)[0] + 0.05
+    assert wide.tolist() == [True, *(expected is not None and i % between == 0 for i in range(1, len(steps)))]
+
+
 @pytest.mark.parametrize("between", [2, 4])
 def test_frames_in_between_have_a_dashed_bar_and_a_truth_at_whole_steps_has_gaps(between):
     truth, fine = video(3), video(3 * between)
     figure = drawn(pictures.strip({"truth": truth, "forecast": fine}, past=video(2), between=between))
-    n_columns = min(12, 2 + 3 * between)
+    n_columns = 2 + (3 if between == 2 else 2) * between  # there is room for 10, and for whole steps only
     first, second = rows_of(figure, n_columns)
     shown = n_columns - 2
-    whole = [f"t+{i}" for i in range(1, shown // between + 1)]
-    assert list(first) == ["t−1", "t", *whole]
-    np.testing.assert_array_equal(first["t+2"], pictures.rgb(truth, "")[1])
-    np.testing.assert_array_equal(second["t+2"], pictures.rgb(fine, "")[2 * between - 1])
+    assert list(first) == ["t−1", "t", *(["t+1", "t+2", "t+3"] if between == 2 else ["t+1", "t+3"])]
+    np.testing.assert_array_equal(first["t+3"], pictures.rgb(truth, "")[2])
+    np.testing.assert_array_equal(second["t+3"], pictures.rgb(fine, "")[3 * between - 1])
     np.testing.assert_array_equal(second[f"t+{1 / between:g}"], pictures.rgb(fine, "")[0])
     grid = np.array(figure.axes, object).reshape(2, n_columns)
     assert not any(dashed(axes) for axes in grid[0])
@@ -114,6 +139,9 @@ def test_rows_that_do_not_fit_are_refused():
             pictures.strip(rows, **options)
     with pytest.raises(ValueError, match="rows is empty"):
         pictures.strip({})
+    for every in (1.5, "2", True):
+        with pytest.raises(TypeError, match=f"every={every!r}: expected an integer"):
+            pictures.strip({"a": video(3)}, every=every)
     with pytest.raises(ValueError, match="every=5: expected 1 to 3"):
         pictures.strip({"a": video(3)}, every=5)
 

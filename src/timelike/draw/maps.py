@@ -167,6 +167,8 @@ def _checked(rows: Mapping[str, NDArray[Any]], past: NDArray[Any] | None) -> tup
 def chosen_steps(length: int, most: int, every: int | None) -> NDArray[np.int64]:
     """Positions of the frames that are shown: at most so many, evenly, or `every` so many."""
     if every is not None:
+        if isinstance(every, bool) or not isinstance(every, int | np.integer):
+            raise TypeError(f"every={every!r}: expected an integer, to show one of so many frames")
         if every < 1 or every > length:
             raise ValueError(f"every={every}: expected 1 to {length}, the number of frames")
         return np.arange(every - 1, length, every)

@@ -33,18 +33,19 @@ def strip(
     `rows` are {name: (frame, height, width) or (frame, channel, height, width)}, grey or of three colours, from 0 to 1.
     The last pictures of the `past` stand in front of the first row, framed in grey. Where `between` frames belong to a
     step of the data, those that are not at a whole step have a dashed bar below, and a row that has only frames at
-    whole steps has gaps. `every` shows one of so many frames; otherwise at most `columns` pictures are shown, evenly,
-    or the first ones where there are frames in between.
+    whole steps has gaps. `every` shows one of so many frames; otherwise at most `columns` pictures are shown, evenly to
+    the end: where there are frames in between, some of the steps, each with all that lead to it.
     """
     shown = {str(name): rgb(frames, f"rows[{name!r}]") for name, frames in rows.items()}
     before = rgb(past, "past")[-_PAST:] if past is not None and len(past) else None
     n_frames, size = frames_and_size(shown, before, between)
     n_past = 0 if before is None else len(before)
     most = max(columns - n_past, 1)
-    running = between > 1 and every is None
-    steps = np.arange(min(n_frames, most)) if running else chosen_steps(n_frames, most, every)
+    steps = _groups(n_frames, most, between) if every is None else chosen_steps(n_frames, most, every)
     left = _LETTER * max(map(len, shown)) + 0.15
     apart = {n_past} if n_past else set()
+    if every is None and 1 < between <= most // 2:
+        apart |= {n_past + i for i in np.flatnonzero(np.diff(steps) > 1) + 1}  # a gap where steps are left out
     whole, grid = board(size, len(shown), n_past + len(steps), apart=apart, left=left, below=_BAR * (between > 1))
     for column, step in enumerate([*range(1 - n_past, 1), *((steps + 1) / between)]):
         _above(grid[0, column], offset(float(step)), PAST if column < n_past else "black")
@@ -55,6 +56,19 @@ def strip(
         _row(grid[i, n_past:], frames, steps, n_frames, between)
         grid[i, 0].text(-0.08, 0.5, literal(name), ha="right", va="center", transform=grid[i, 0].transAxes)
     return whole
+
+
+def _groups(n_frames: int, most: int, between: int) -> NDArray[np.int64]:
+    """Positions of at most so many frames, evenly to the end, and of a step that is shown all frames.
+
+    >>> _groups(12, 6, 2), _groups(12, 6, 4)
+    (array([ 0,  1,  4,  5, 10, 11]), array([ 0,  2,  4,  7,  9, 11]))
+    """
+    room = most // between
+    if n_frames <= most or room < 2:  # a single step of which all is seen would hide the others
+        return chosen_steps(n_frames, most, None)
+    first = between * chosen_steps(n_frames // between, room, None)
+    return np.asarray((first[:, None] + np.arange(between)).ravel())
 
 
 def _row(row: NDArray[Any], frames: NDArray[Any], steps: NDArray[Any], n_frames: int, between: int) -> None:

@@ -7,7 +7,7 @@ import os
 import secrets
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,20 +25,53 @@ if TYPE_CHECKING:
 _RESOLUTION = 100  # pixels of an inch
 _SHORTEST = 20  # milliseconds: shorter pauses of a .gif are taken for an oversight and lengthened
 _ENDINGS = (".gif", ".mp4")
+_SLOWEST, _FASTEST = 0.01, 1000  # frames a second; the pauses of a .gif are counted in two bytes
 
 
 def file_for(path: str | Path, rate: float) -> Path:
-    """Where the picture goes, if it can go there."""
-    target = Path(path).expanduser()
-    if target.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"path={str(path)!r} ends in {target.suffix!r}: expected .gif or .mp4")
-    if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not 0 < rate < np.inf:
-        raise ValueError(f"rate={rate!r}: expected a number of frames a second above 0")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {target.parent} does not exist: make it first, or save elsewhere")
+    """Where the picture goes, if it can go there: tried before anything is drawn."""
+    target = _target(path)
+    if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not _SLOWEST <= rate <= _FASTEST:
+        raise ValueError(f"rate={rate!r}: expected a number of frames a second, from {_SLOWEST:g} to {_FASTEST:g}")
+    _try(target)
     if target.suffix.lower() == ".mp4":
         _refuse_without_ffmpeg(target)
     return target
+
+
+def _target(path: Any) -> Path:
+    """A path that can be the name of a moving picture."""
+    given = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(given, str):
+        raise TypeError(f"path={path!r:.60}: expected the path of a .gif or .mp4 file, as text or a Path")
+    if "\0" in given:
+        raise ValueError(f"path={given!r} has a NUL in it: expected the path of a .gif or .mp4 file")
+    target = Path(os.path.expanduser(given))  # unlike that of a Path, it leaves users who are not there as they are
+    if target.suffix.lower() not in _ENDINGS:
+        raise ValueError(f"path={given!r} ends in {target.suffix!r}: expected .gif or .mp4")
+    return target
+
+
+def _try(target: Path) -> None:
+    """Make the file that will be written, and take it away again: an error after all frames were drawn is too late."""
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"path={str(target)!r} is a folder: expected the name of a file to write")
+    if not os.path.isdir(target.parent):
+        raise FileNotFoundError(f"the folder {target.parent} does not exist: make it first, or save elsewhere")
+    part = _part(target)
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(target)  # says of a name that it is too long
+        part.touch(exist_ok=False)
+        part.unlink()
+    except OSError as error:
+        words = f"path={str(target)!r}: no file can be written there ({error.strerror}); give another name or folder"
+        raise (PermissionError if isinstance(error, PermissionError) else OSError)(words) from None
+
+
+def _part(target: Path) -> Path:
+    """A file beside the target, of the same ending, that nobody else has."""
+    return target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix.lower()}")
 
 
 def _refuse_without_ffmpeg(target: Path) -> None:
@@ -168,9 +201,13 @@ def line_colors(n_greys: int = 20, n_shades: int = 9) -> NDArray[Any]:
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
     """A file beside the target, of the same ending, that takes its place when all went well."""
-    temporary = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix.lower()}")
+    temporary = _part(target)
     try:
         yield temporary
         os.replace(temporary, target)
+    except OSError as error:
+        if str(error.filename) != str(temporary):
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error  # the path that was asked for
     finally:
         temporary.unlink(missing_ok=True)
