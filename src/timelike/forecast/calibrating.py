@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..models import Model
 from ..sequences import Sequences
-from ..sequences.arguments import whole
+from ..sequences.arguments import counted, whole
 from .calibration import Calibration
 from .cells import Cells
 from .request import Windows
@@ -68,12 +68,14 @@ class Calibrating(Model):
         most = int(sequences.lengths.max()) - need
         if most < 1:
             raise ValueError(
-                f"X: the longest sequence has {sequences.lengths.max()} time steps, and {type(self).__name__} needs "
-                f"{need} to go on from and one more to be judged by"
+                f"X: the longest sequence has {counted(sequences.lengths.max(), 'time step')}, and "
+                f"{type(self).__name__} needs {need} to go on from and one more to be judged by"
             )
         steps = min(most, self._farthest() or most, _LONGEST) if horizon is None else whole(horizon, "horizon", 1)
         if steps > most:
-            raise ValueError(f"horizon={steps}: the longest sequence of X allows {most} steps after {need} of the past")
+            raise ValueError(
+                f"horizon={steps}: the longest sequence of X allows {counted(most, 'step')} after {need} of the past"
+            )
         horizons = looks(steps) if self._by_horizon else [steps]
         most = int(min(_WINDOWS, max(1, _NUMBERS // (sum(horizons) * self.cells_.there.size))))
         windows = [cut(sequences, need, some, most) for some in horizons]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...sequences import Sequences
+from ...sequences.arguments import counted
 
 Ids = NDArray[np.int64]
 
@@ -33,9 +34,9 @@ def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, 
     if allowed.max() < n_windows:
         longest = int(np.argmax(allowed))
         raise ValueError(
-            f"n_windows={n_windows}: sequence {longest} has {sequences.lengths[longest]} time steps, and with {need} "
-            f"before and horizon={horizon} after every origin it allows {allowed[longest]} windows {step} apart: "
-            "ask for fewer, a smaller step or a shorter horizon"
+            f"n_windows={n_windows}: sequence {longest} has {counted(sequences.lengths[longest], 'time step')}, and "
+            f"with {need} before and horizon={horizon} after every origin it allows {allowed[longest]} windows "
+            f"{step} apart: ask for fewer, a smaller step or a shorter horizon"
         )
     counts = np.minimum(allowed, n_windows)
     item = np.repeat(np.arange(len(sequences)), counts)
@@ -74,5 +75,5 @@ def counted_in_steps(sequences: Sequences, origins: Origins) -> bool:
 def said(sequences: Sequences, cut: Any) -> str:
     """A cut in words."""
     if sequences.times is None:
-        return f"the first {cut} steps of every sequence"
+        return f"the first {counted(cut, 'step')} of every sequence"
     return f"all steps up to {np.datetime_as_string(cut, unit='auto') if cut.dtype.kind == 'M' else f'{cut:g}'}"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ... import score as scoring
 from ...draw import html
 from ...score import Interval
-from ...sequences.arguments import one_of, whole
+from ...sequences.arguments import counted, one_of, whole
 from ...sequences.atomic import write_text
 from .judging import Scores
 from .resampling import Resampling, resampling
@@ -198,7 +198,7 @@ class Backtest:
     def _told(self) -> list[str]:
         n_items = len(np.unique(self.item))
         windows = f"{len(self.item)} windows of {n_items} {'sequence' if n_items == 1 else 'sequences'}"
-        how = f"{windows}, {self.step} apart, {self.horizon} steps ahead; {self.fitted}."
+        how = f"{windows}, {self.step} apart, {counted(self.horizon, 'step')} ahead; {self.fitted}."
         return [how, f"95 % intervals: {self.intervals}.", *(f"Note: {note}." for note in self.notes)]
 
     def __repr__(self) -> str:
