@@ -74,6 +74,24 @@ def test_other_methods_stand_beside():
     short = Forecast(samples=SAMPLES[:, :, :4], past=tl.Sequences(PAST))
     with pytest.raises(ValueError, match=r"beside\['short'\] has futures of shape \(3, 4, 1, 6, 6\): expected \(3, 5"):
         MANY.strip(0, truth=TRUTH, beside={"short": short})
+    for wrong, words in (
+        ([MANY], "beside is a list"),
+        (MANY.mean, "beside is a ndarray"),
+        (MANY, "beside is a Forecast"),
+        ({"a": MANY.mean}, r"beside\['a'\] is a ndarray"),
+    ):
+        with pytest.raises(TypeError, match=f"{words}: expected forecasts by name"):
+            MANY.strip(0, beside=wrong)
+    assert list(rows(MANY.strip(0, beside={}))) == list(rows(MANY.strip(0)))
+
+
+@pytest.mark.parametrize("draw", [MANY.strip, MANY.plot])
+@pytest.mark.parametrize("item", [0, 2])
+def test_a_truth_of_other_items_is_refused(draw, item):
+    """It is not known which of them the item is."""
+    for wrong in (TRUTH[:2], TRUTH[:1], np.concatenate([TRUTH, TRUTH]), tl.Sequences(TRUTH[:2]), TRUTH[None]):
+        with pytest.raises(ValueError, match=r"truth has shape .*: expected .*of all 3 that are forecast"):
+            draw(item, truth=wrong)
 
 
 def test_of_frames_in_between_those_at_whole_steps_are_judged():
@@ -85,9 +103,9 @@ def test_of_frames_in_between_those_at_whole_steps_are_judged():
     figure = forecast.strip(0, truth=TRUTH)
     assert list(rows(figure)) == ["truth", "best of 4", "worst of 4"]
     marked = [axes for axes in figure.axes if axes.lines]
-    assert len(marked) == 2 * 5  # of the 9 frames that have room after 3 of the past
+    assert len(marked) == 2 * 4  # of the 4 steps that have room after 3 frames of the past
     worst = [axes for axes in figure.axes if axes.images][-1].images[0].get_array()[..., 0]
-    np.testing.assert_allclose(worst, fine[3, 0, 8, 0])
+    np.testing.assert_allclose(worst, fine[3, 0, 9, 0])  # the last frame
     at_all = np.repeat(TRUTH, 2, axis=1)
     assert list(rows(forecast.strip(0, truth=at_all))) == ["truth", "best of 4", "worst of 4"]
     with pytest.raises(ValueError, match="expected 10 or, at whole steps, 5 frames of shape"):
@@ -110,7 +128,9 @@ def test_bytes_and_one_of_several_channels_can_be_shown():
 
 def test_what_is_no_picture_is_refused_with_the_way_out():
     series = tl.forecast.Persistence().fit(RNG.random((3, 9, 2))).predict(RNG.random((3, 9, 2)), 2)
-    with pytest.raises(ValueError, match=r"frames have shape \(2,\): expected pictures.*plot\(\) of a Forecast draws others"):
+    with pytest.raises(
+        ValueError, match=r"frames have shape \(2,\): expected pictures.*plot\(\) of a Forecast draws others"
+    ):
         series.strip()
     field = Forecast(samples=SAMPLES, past=tl.Sequences(20 * PAST))
     with pytest.raises(ValueError, match=r"the past has numbers from 0 to \d.*plot\(\) of a Forecast draws fields"):
@@ -132,6 +152,36 @@ def test_a_film_shows_past_and_future_of_the_same_rows(tmp_path):
     with Image.open(MANY.film(tmp_path / "b.gif", 1, truth=TRUTH, beside={"one": ONE})) as picture:
         assert picture.size[0] > 1.25 * wide
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.gif", "b.gif"]
+
+
+@pytest.mark.parametrize("frames_per_step", [1, 2])
+@pytest.mark.parametrize(
+    ("clock", "duration"),
+    [
+        (np.arange(9) * 0.2, 200),
+        (np.datetime64("2024-01-01", "ns") + np.arange(9) * np.timedelta64(200, "ms"), 200),
+        (np.arange(9) * 0.5 + 1e4, 500),
+        (np.arange(9) * 1.0, None),  # counts steps
+        (np.arange(9) * 3600.0, None),
+        (np.arange(9) * 1e-3, None),
+        (None, None),
+    ],
+)
+def test_a_film_plays_by_the_clock_of_the_past(clock, duration, frames_per_step, tmp_path):
+    past = tl.Sequences(PAST, times=None if clock is None else [clock[:4]] * 3)
+    times = None
+    if clock is not None:
+        part = (clock[1] - clock[0]) / frames_per_step
+        times = np.stack([clock[3] + part * np.arange(1, 5 * frames_per_step + 1)] * 3)
+    samples = RNG.random((1, 3, 5 * frames_per_step, 1, 6, 6))
+    forecast = Forecast(samples=samples, past=past, times=times, frames_per_step=frames_per_step)
+    told = 125 if duration is None else duration / frames_per_step
+    found = forecast.film(tmp_path / "a.gif", 1)
+    expected = forecast.film(tmp_path / "b.gif", 1, rate=1000 / told)
+    assert found.read_bytes() == expected.read_bytes()
+    with Image.open(found) as picture:
+        picture.seek(picture.n_frames - 1)
+        assert picture.info["duration"] == pytest.approx(told, abs=5)
 
 
 # --- swaps and passages --------------------------------------------------------------------------------------------------

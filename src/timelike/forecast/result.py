@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .screening import Judge
 
 _FEW = 2  # samples without which there is no spread
+_RATE = 8.0  # frames a second of a film without a clock
+_WATCHED = 0.02, 0.5  # seconds of a step that can be watched as they pass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,8 +172,9 @@ class Forecast:
 
         For pictures, grey or of three colours, from 0 to `value_range`; fields are drawn by `plot`. With a `truth`, of
         the item or of all, at whole steps, best and worst are by the mean of this `score` over all steps (see
-        `score.best_of`); without one the first samples are shown. `beside` has other forecasts of the same pasts, of
-        which the best is shown too. `film` is the same, moving.
+        `score.best_of`); without one the first samples are shown. `beside` has other forecasts of the same pasts, by
+        name, of which the best is shown too. Of a long future some steps are shown, to its end, each with the frames
+        that lead to it; `every` shows one of so many frames. `film` is the same, moving, and shows all.
         """
         from ..draw import pictures
 
@@ -189,13 +192,18 @@ class Forecast:
         beside: Mapping[str, Forecast] | None = None,
         value_range: float = 1.0,
         channel: int | None = None,
-        rate: float = 8,
+        rate: float | None = None,
     ) -> Path:
-        """What `strip` shows, as videos side by side in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        """What `strip` shows, as videos side by side in a `.gif` or `.mp4`; the file appears whole or not at all.
+
+        `rate` frames a second; unless told, by the clock: as fast as the past has its steps, where it has times in
+        seconds and 2 to 50 steps in each, otherwise 8. A .gif has no more than 50 frames a second.
+        """
         from ..draw import films
 
         rows, past = self._rows(item, truth, (score, higher), beside, (value_range, channel))
-        return films.strip(rows, path, past=past, between=self.frames_per_step, rate=rate)
+        pace = self._pace(self._item(item)) if rate is None else rate
+        return films.strip(rows, path, past=past, between=self.frames_per_step, rate=pace)
 
     def _rows(
         self, item: int, truth: Any, judge: Judge, beside: Mapping[str, Forecast] | None, seen: tuple[float, int | None]
@@ -203,7 +211,7 @@ class Forecast:
         """What `strip` and `film` show of an item, and its past; `seen` is the range of values and the channel."""
         from .screening import rows_of
 
-        return rows_of(self, self._item(item), truth, judge, beside or {}, *seen)
+        return rows_of(self, self._item(item), truth, judge, {} if beside is None else beside, *seen)
 
     def _truth(self, truth: Any, channel: int, item: int) -> NDArray[Any] | None:
         """One channel of what really came, (step, …)."""
@@ -212,7 +220,7 @@ class Forecast:
             raise IndexError(f"channel={channel}: there are {frame[0]} channels")
         if truth is None:
             return None
-        found = np.asarray(truth[item] if np.ndim(truth) > 1 + len(frame) else truth)
+        found = truth_of(truth, item, len(self), tuple(frame))
         if found.shape != (n_steps, *frame):
             raise ValueError(f"truth has shape {found.shape}: expected {(n_steps, *frame)}, as the forecast of an item")
         return np.asarray(found[:, channel])
@@ -230,6 +238,15 @@ class Forecast:
             return len(self.samples) >= max(_FEW, need)
         return steps <= self.calibration.horizon and int(self.calibration.counts()[:steps].min()) >= need
 
+    def _pace(self, item: int) -> float:
+        """Frames a second, by the clock of the past where there is one that can be watched."""
+        if self.times is None or self.past.times is None:
+            return _RATE
+        last = self.past.times[self.past.offsets[item + 1] - 1]
+        steps = np.diff(np.append(last, self.times[item, self.frames_per_step - 1 :: self.frames_per_step]))
+        step = float(np.median(steps / np.timedelta64(1, "s") if steps.dtype.kind == "m" else steps))
+        return self.frames_per_step / step if _WATCHED[0] <= round(step, 6) <= _WATCHED[1] else _RATE
+
     def _clocks(self, item: int) -> tuple[NDArray[Any], NDArray[Any]] | None:
         if self.times is None or self.past.times is None:
             if self.frames_per_step == 1:
@@ -238,3 +255,16 @@ class Forecast:
             return np.arange(1.0 - n_past, 1.0), np.arange(1, n_frames + 1) / self.frames_per_step
         begin, end = self.past.offsets[item : item + 2]
         return self.past.times[begin:end], self.times[item]
+
+
+def truth_of(truth: Any, item: int, n_items: int, frame: tuple[int, ...]) -> NDArray[Any]:
+    """What really came of an item, (step, *frame), given alone or with that of all others."""
+    n_axes = np.ndim(truth)
+    if n_axes <= 1 + len(frame):
+        return np.asarray(truth)
+    if n_axes != 2 + len(frame) or len(truth) != n_items:
+        raise ValueError(
+            f"truth has shape {np.shape(truth)}: expected (step, *frame) of the item, or (item, step, *frame) of all "
+            f"{n_items} that are forecast"
+        )
+    return np.asarray(truth[item])

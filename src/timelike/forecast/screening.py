@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..score import best_first
 from ..sequences.arguments import real, whole
-
-if TYPE_CHECKING:
-    from .result import Forecast
+from .result import Forecast, truth_of
 
 _SAMPLES = 3  # rows of samples where nothing says which is the best
 _ROUNDING = 0.01  # by how much of the range pictures may be beyond it
@@ -35,7 +33,7 @@ def rows_of(
     known = None if truth is None else _known(forecast, item, truth, value_range, channel)
     rows = {} if known is None else {"truth": known}
     rows |= _chosen(_samples(forecast, item, value_range, channel), known, judge, forecast.frames_per_step)
-    for name, other in beside.items():
+    for name, other in _others(beside).items():
         if other.samples.shape[1:] != forecast.samples.shape[1:]:
             came, expected = other.samples.shape[1:], forecast.samples.shape[1:]
             raise ValueError(f"beside[{name!r}] has futures of shape {came}: expected {expected}, of the same pasts")
@@ -43,6 +41,16 @@ def rows_of(
         best = _order(samples, known, judge, forecast.frames_per_step)[0] if known is not None else 0
         rows[name] = samples[best]
     return rows, past
+
+
+def _others(beside: Any) -> Mapping[str, Forecast]:
+    way = "expected forecasts by name, as predict gives them, such as {'Persistence': forecast}"
+    if not isinstance(beside, Mapping):
+        raise TypeError(f"beside is a {type(beside).__name__}: {way}")
+    for name, other in beside.items():
+        if not isinstance(other, Forecast):
+            raise TypeError(f"beside[{name!r}] is a {type(other).__name__}: {way}")
+    return beside
 
 
 def pictures(frames: NDArray[Any], value_range: float, channel: int | None, name: str) -> NDArray[np.float64]:
@@ -84,7 +92,7 @@ def shown_channels(frames: NDArray[Any], channel: int | None) -> NDArray[Any]:
 def _known(forecast: Forecast, item: int, truth: Any, value_range: float, channel: int | None) -> NDArray[Any]:
     """What really came, at all frames or at whole steps."""
     n_frames, *frame = forecast.samples.shape[2:]
-    found = np.asarray(truth[item] if np.ndim(truth) > 1 + len(frame) else truth)
+    found = truth_of(truth, item, len(forecast), tuple(frame))
     whole_steps = n_frames // forecast.frames_per_step
     if found.shape[1:] != tuple(frame) or len(found) not in (n_frames, whole_steps):
         lengths = f"{n_frames}" if n_frames == whole_steps else f"{n_frames} or, at whole steps, {whole_steps}"
