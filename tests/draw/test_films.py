@@ -88,7 +88,6 @@ def test_colours_are_those_of_the_pictures_and_paper_is_white(tmp_path):
         ("b\0.gif", ValueError, "has a NUL in it"),
         ("folder.gif", IsADirectoryError, "folder.gif' is a folder"),
         ("x" * 300 + ".gif", OSError, "x.gif': no file can be written there .*name"),
-        ("/proc/a.gif", OSError, "path='/proc/a.gif': no file can be written there"),
     ],
 )
 def test_where_no_file_can_be_is_said_before_anything_is_drawn(path, kind, words, tmp_path, monkeypatch):
@@ -98,6 +97,18 @@ def test_where_no_file_can_be_is_said_before_anything_is_drawn(path, kind, words
     with pytest.raises(kind, match=words):
         films.strip({"a": flat(LEVELS)}, path)
     assert [one.name for one in tmp_path.iterdir()] == ["folder.gif"]
+
+
+@pytest.mark.parametrize("kind", [PermissionError, OSError])
+def test_a_folder_that_cannot_be_written_to_is_named_by_the_path_that_was_given(kind, tmp_path, monkeypatch):
+    def refuse(part, exist_ok):
+        raise kind(13 if kind is PermissionError else 30, "not here", str(part))
+
+    monkeypatch.setattr(writing.Path, "touch", refuse)
+    with pytest.raises(kind, match=r"path='.*a\.gif': no file can be written there \(not here\)") as caught:
+        films.strip({"a": flat(LEVELS)}, tmp_path / "a.gif")
+    assert type(caught.value) is kind
+    assert ".part" not in str(caught.value)
 
 
 @pytest.mark.parametrize("rate", [0.001, 1e9, np.inf])
