@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from benchmarks.speed import srvp_plainly
+from benchmarks.speed import forecast, srvp_plainly, table
 
 from timelike.forecast import SRVPNetwork
 from timelike.forecast.srvp import network as parts, objective
@@ -88,3 +88,15 @@ def test_the_loss_in_mixed_precision_agrees_to_a_hundredth(case, monkeypatch):
     assert mixed.dtype == torch.float32
     assert mixed.item() == pytest.approx(single.item(), rel=1e-2)
     assert mixed.item() != single.item()
+
+
+def test_a_part_of_the_page_that_was_not_run_stays_as_it_was():
+    row = table.Row("work", "peer", "1 s", "2 s", "0.5×", "–", True)
+    old = "# Speed\n\n## Separation and baselines\n\nMeasured long ago.\n\n| a | b |\n\n## SRVP\n\nMeasured too.\n\n| c |\n"
+    some = forecast.written(old, {"srvp-memory": [row]}, 1)
+    assert "\n\nMeasured long ago.\n\n| a | b |\n\n## SRVP\n\nMeasured too.\n\n| c |\n" in some
+    new = forecast.written(old, {name: [row] for name in forecast.PARTS["SRVP"].jobs}, 1)
+    before, after = new.split("## SRVP\n\n")
+    assert "Measured long ago.\n\n| a | b |" in before
+    assert "Measured too" not in after
+    assert after.count("| work | peer | 1 s | 2 s | 0.5× | – | – |") == len(forecast.PARTS["SRVP"].jobs)
