@@ -26,7 +26,7 @@ encodes, one over steps with a cell of an LSTM, prior, posterior and a residual 
 channels, Adam; its loss and gradients are ours, given the same weights and noise (`tests/benchmarks`, normalisations in
 evaluation mode, as in training each sees a frame there and all frames here). Ours is at its defaults but for what a
 row says; "mixed" is `precision="bf16-mixed"`. After a training losses differ by more than rounding, as they do from
-seed to seed: a few trainings tell no more than that mixed precision does not spoil one. Futures are drawn in double
+seed to seed: three trainings show neither agreement nor harm. Futures are drawn in double
 precision, so that an item is the same to the last bit alone and in company: most of their time goes into drawing
 frames, which no company makes shorter."""
 
