@@ -100,7 +100,8 @@ class TestEveryBaseline:
     def test_a_past_that_is_too_short_is_refused_with_the_length_it_needs(self, model):
         need = model.fit(ragged())._conditioning()
         if need > 1:
-            with pytest.raises(ValueError, match=f"past: sequence 1 has {need - 1} time steps: .* at least {need}"):
+            steps = "1 time step" if need == 2 else f"{need - 1} time steps"
+            with pytest.raises(ValueError, match=f"past: sequence 1 has {steps}: .* at least {need}"):
                 model.predict([np.zeros((need, 3)), np.zeros((need - 1, 3))], 1)
         else:
             assert model.predict([np.ones((1, 3))], 2).mean.shape == (1, 2, 3)
