@@ -1,4 +1,4 @@
-"""What models of pictures can do, to be looked at: contents with other motions, and what lies between two videos."""
+"""`swaps` and `passage`: grids of contents with other motions, and strips from one video to another, to be drawn."""
 
 from __future__ import annotations
 

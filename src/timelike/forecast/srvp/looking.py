@@ -1,4 +1,4 @@
-"""What SRVP sees of sequences: codes and contents, mean states, and frames that are drawn of both."""
+"""Looking, the part of SRVP that encodes sequences: codes, contents, mean states, and frames drawn of them."""
 
 from __future__ import annotations
 
