@@ -132,6 +132,10 @@ class Sum(Combined):
     _joined = operator.add
     _sign = "+"
 
+    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        values, gradients = zip(*(part._pulled(x, y, weights) for part in self.parts), strict=True)
+        return np.asarray(sum(values)), np.asarray(sum(gradients))
+
     def centred(self, sample: Sequences) -> Sum:
         """With parts that are: MMD² is the sum of theirs."""
         return replace(self, parts=tuple(part.centred(sample) for part in self.parts))
@@ -216,6 +220,10 @@ class Scaled(Kernel):
 
     def _graded(self, x: Tensor, y: Tensor) -> Tensor:
         return self.factor * self.kernel._graded(x, y)
+
+    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        values, gradients = self.kernel._pulled(x, y, weights)
+        return self.factor * values, self.factor * gradients
 
     def _takes_missing(self) -> bool:
         return self.kernel._takes_missing()

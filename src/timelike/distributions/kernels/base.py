@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...sequences import Sequences
 from ...sequences.arguments import real
 from ..samples import Over, as_vectors, is_tensor, pooled, read_pair, read_sample, refuse_no_vectors
+from .pulling import by_autograd
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -160,6 +161,14 @@ class Kernel(abc.ABC):
     @abc.abstractmethod
     def _graded(self, x: Tensor, y: Tensor) -> Tensor:
         """The same of tensors (item, feature), or (item, time, channel), in double precision, with gradients."""
+
+    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        """Σ_j w_j k(x_i, y_j), (item,), and its gradient by x_i, like x, once nothing is open.
+
+        Of arrays (item, feature), or (item, time, channel), and weights (item of y,) or (item of x, item of y). Where
+        the gradient has no limit, as at x_i = y_j of a kernel with a cusp, that part of it is 0.
+        """
+        return by_autograd(self._graded, x, y, weights, repr(self))
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""

@@ -34,16 +34,16 @@ def squares(x: Floats, y: Floats | None) -> Floats:
 def tensor_squares(x: Tensor, y: Tensor) -> Tensor:
     """The same with gradients: one product of matrices, and of the differences where points nearly coincide."""
     center = x.detach().mean(dim=0)
-    x, y = x - center, y - center
-    lengths = x.square().sum(1)[:, None] + y.square().sum(1)
-    found = lengths - 2 * x @ y.T
+    here, there = x - center, y - center
+    lengths = here.square().sum(1)[:, None] + there.square().sum(1)
+    found = lengths - 2 * here @ there.T
     if not found.detach().isfinite().all():
         raise ValueError("items are too far apart for float64: give them in another unit")
     near = found.detach() < _NEAR * lengths.detach()
     if not near.any():
         return found
     rows, columns = near.nonzero(as_tuple=True)
-    exact = (x[rows] - y[columns]).square().sum(1)
+    exact = (x[rows] - y[columns]).square().sum(1)  # not of the centred ones, which were rounded
     return found.masked_fill(near, 0.0).index_put((rows, columns), exact)
 
 

@@ -15,6 +15,7 @@ from ...sequences.arguments import real
 from ..samples import as_vectors
 from .base import Kernel, Matrix, Settled
 from .distances import chosen, root, squares, tensor_squares, typical
+from .pulling import by_distances
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,6 +49,10 @@ class Radial(Kernel):
     @abc.abstractmethod
     def _of(self, ratios: Any) -> Any:
         """f, of squared distances over squared widths: an array, which may be written over, or a tensor."""
+
+    @abc.abstractmethod
+    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+        """f and twice its derivative, of an array; where that has no limit, at 0, it is 0."""
 
     def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
         """With the width of a sample."""
@@ -109,10 +114,27 @@ class Radial(Kernel):
         found: Tensor = self._of((squared / self.width / self.width).clamp(max=_FAR))
         return found
 
+    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        return by_distances(self._factored, x, y, weights)
+
+    def _factored(self, squared: Matrix) -> tuple[Matrix, Matrix]:
+        """k of squared distances, and c, with the gradient c (x − y)."""
+        assert self.width is not None
+        with np.errstate(over="ignore"):
+            ratios = np.minimum(np.square(np.sqrt(squared) / self.width), _FAR)
+        similar, factors = self._sloped(ratios)
+        return similar, factors / self.width / self.width
+
 
 def _exp(values: Any) -> Any:
     """exp of an array of our own, in its place, or of a tensor."""
     return np.exp(values, out=values) if isinstance(values, np.ndarray) else values.exp()
+
+
+def _exp_of_distance(distances: Matrix) -> tuple[Matrix, Matrix]:
+    """exp(−r) and −exp(−r) / r; the latter at r = 0, a cusp, is 0, the middle of the gradients around it."""
+    similar = np.exp(-distances)
+    return similar, np.divide(-similar, distances, out=np.zeros_like(similar), where=distances > 0)
 
 
 def _times(factor: float, values: Any) -> Any:
@@ -135,6 +157,10 @@ class RBF(Radial):
     def _of(self, ratios: Any) -> Any:
         return _exp(_times(-0.5, ratios))
 
+    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+        similar = np.exp(-0.5 * ratios)
+        return similar, -similar
+
 
 class Laplace(Radial):
     """The exponential of the distance: k(x, y) = exp(−‖x − y‖ / w).
@@ -149,6 +175,9 @@ class Laplace(Radial):
 
     def _of(self, ratios: Any) -> Any:
         return _exp(-root(ratios))
+
+    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+        return _exp_of_distance(np.sqrt(ratios))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -183,6 +212,15 @@ class Matern(Radial):
         # at 0 by the series in r², as r has no derivative there: second derivatives of k would be wrong
         return found.where(ratios > 0, 1 - (1.5 if self.smoothness == 1.5 else 5 / 6) * ratios)
 
+    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+        r = np.sqrt(2 * self.smoothness * ratios)
+        if self.smoothness == 0.5:
+            return _exp_of_distance(r)
+        decay = np.exp(-r)
+        if self.smoothness == 1.5:
+            return (1 + r) * decay, -3 * decay
+        return (1 + r + r * r / 3) * decay, -5 / 3 * (1 + r) * decay
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RationalQuadratic(Radial):
@@ -205,6 +243,11 @@ class RationalQuadratic(Radial):
         grown = ratios / (2 * self.alpha)
         logs = np.log1p(grown) if isinstance(grown, np.ndarray) else grown.log1p()
         return _exp(-self.alpha * logs)
+
+    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+        grown = ratios / (2 * self.alpha)
+        similar = np.exp(-self.alpha * np.log1p(grown))
+        return similar, -similar / (1 + grown)
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,6 +324,15 @@ class NegativeDistance(Kernel):
             raise TypeError("NegativeDistance of sequences has no gradients: use GlobalAlignment, or of(module, RBF())")
         found: Tensor = -root(tensor_squares(x.flatten(1), y.flatten(1)))
         return found
+
+    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        return super()._pulled(x, y, weights) if self.metric else by_distances(_negative, x, y, weights)
+
+
+def _negative(squared: Matrix) -> tuple[Matrix, Matrix]:
+    """−r of squared distances, and −1/r, the gradient by x − y; 0 at r = 0."""
+    distances = np.sqrt(squared)
+    return -distances, np.divide(-1.0, distances, out=np.zeros_like(distances), where=distances > 0)
 
 
 def learned(part: Any, sample: Sequences, rng: np.random.Generator | None) -> Any:

@@ -1,0 +1,103 @@
+"""Weighted sums of a kernel and their gradients, in blocks of rows: by autograd, or by the distances of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Floats = NDArray[np.float64]
+Pulled = tuple[Floats, Floats]
+
+_GRADED = 1 << 18  # similarities of a block that autograd goes through: it keeps about ten numbers of each
+_FUSED = 1 << 15  # pairs of a block of a closed form, so that what is made of them stays in the cache
+_WIDE = 16  # features from which a product of matrices beats a pass over the pairs for each of them
+_NEAR = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in x Σc − Σ c y
+_ROWS = 64  # of a product of matrices: always as many, so that no row hangs on which others are asked for
+
+
+def by_autograd(graded: Callable[[Tensor, Tensor], Tensor], x: Floats, y: Floats, weights: Floats, said: str) -> Pulled:
+    """Σ_j w_j k(x_i, y_j) (item,) and its gradient like x, of a kernel's function of tensors."""
+    import torch
+
+    values, gradients = np.empty(len(x)), np.empty_like(x)
+    other, given = torch.from_numpy(y), torch.from_numpy(weights)
+    for rows in _blocks(len(x), len(y), _GRADED):
+        some = torch.tensor(x[rows], requires_grad=True)
+        with torch.enable_grad():
+            matrix = graded(some, other)
+            if not matrix.requires_grad:
+                raise TypeError(f"{said} has no gradient: use one that torch can differentiate, such as RBF()")
+            sums = (matrix * (given if given.ndim == 1 else given[rows])).sum(1)
+        (slope,) = torch.autograd.grad(sums.sum(), some)
+        values[rows], gradients[rows] = sums.detach().numpy(), slope.numpy()
+    return values, gradients
+
+
+def by_distances(of: Callable[[Floats], Pulled], x: Floats, y: Floats, weights: Floats) -> Pulled:
+    """The same of a kernel of ‖x − y‖²: `of` gives similarities, and the c with the gradient c (x − y), of squares.
+
+    Differences are subtracted before anything is made of them: where c grows like 1/‖x − y‖, as at a cusp, nothing else
+    keeps the gradient of points that nearly coincide.
+    """
+    first, second = x.reshape(len(x), -1), y.reshape(len(y), -1)
+    values, gradients = np.empty(len(x)), np.empty_like(first)
+    wide = first.shape[1] > _WIDE
+    step = _by_products if wide else _by_differences
+    for rows in _blocks(len(x), len(y), _ROWS * len(y) if wide else _FUSED):
+        values[rows], gradients[rows] = step(of, first[rows], second, weights if weights.ndim == 1 else weights[rows])
+    return values, gradients.reshape(x.shape)
+
+
+def _by_differences(of: Callable[[Floats], Pulled], x: Floats, y: Floats, weights: Floats) -> Pulled:
+    """A pass over the pairs for each feature: for few of them."""
+    differences = [x[:, k, None] - y[:, k] for k in range(x.shape[1])]
+    squared = np.square(differences[0])
+    for one in differences[1:]:
+        squared += one * one
+    similar, factors = of(squared)
+    factors *= weights
+    gradients = np.stack([np.einsum("ij,ij->i", factors, one) for one in differences], axis=1)
+    similar *= weights
+    return similar.sum(axis=1), gradients
+
+
+def _by_products(of: Callable[[Floats], Pulled], x: Floats, y: Floats, weights: Floats) -> Pulled:
+    """‖x‖² + ‖y‖² − 2 x y and x Σ c − Σ c y by products of matrices, near pairs by differences: for many features."""
+    n, centre = len(x), y.mean(axis=0)
+    there, here = y - centre, np.zeros((_ROWS, y.shape[1]))
+    here[:n] = x - centre
+    lengths = np.square(here).sum(axis=1)[:, None] + np.square(there).sum(axis=1)
+    squared = (lengths - 2 * (here @ there.T))[:n]
+    if not np.isfinite(squared).all():
+        raise ValueError("items are too far apart for float64: give them in another unit")
+    near = np.nonzero(squared < _NEAR * lengths[:n])
+    for some in _parts(near, x.shape[1]):
+        squared[some] = np.square(x[some[0]] - y[some[1]]).sum(axis=1)
+    similar, factors = of(squared)
+    factors *= weights
+    far = np.zeros(lengths.shape)
+    far[:n] = factors
+    far[near] = 0.0
+    gradients = (here * far.sum(axis=1)[:, None] - far @ there)[:n]
+    for some in _parts(near, x.shape[1]):
+        np.add.at(gradients, some[0], factors[some][:, None] * (x[some[0]] - y[some[1]]))
+    similar *= weights
+    return similar.sum(axis=1), gradients
+
+
+def _parts(pairs: tuple[NDArray[np.int64], ...], n_features: int) -> Iterator[tuple[NDArray[np.int64], ...]]:
+    """Pairs, some at a time: no more differences than a block has similarities."""
+    for some in _blocks(len(pairs[0]), n_features, _GRADED):
+        yield tuple(side[some] for side in pairs)
+
+
+def _blocks(n_rows: int, n_columns: int, pairs: int) -> Iterator[slice]:
+    at_once = max(1, pairs // max(1, n_columns))
+    for begin in range(0, n_rows, at_once):
+        yield slice(begin, min(begin + at_once, n_rows))
