@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
+    from . import studies as studies
     from .discrepancy.means import Witness as Witness, energy as energy, mmd as mmd, witness as witness
     from .discrepancy.transport import sinkhorn_divergence as sinkhorn_divergence
     from .drift.estimator import Drift as Drift

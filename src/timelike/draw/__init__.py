@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the public names, a line each
         films as films,
         forecasts as forecasts,
         html as html,
+        landscapes as landscapes,
         maps as maps,
         moving as moving,
         pictures as pictures,

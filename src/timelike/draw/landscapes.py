@@ -1,0 +1,226 @@
+"""What a discriminator teaches, drawn: landscapes with arrows, particles over time, gradient fields, curves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .maps import PALETTES, spread
+from .pictures import board, picture, rgb
+from .signals import COLORS, literal, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+Curve = tuple[NDArray[Any], NDArray[Any]]
+FAKE, REAL = COLORS[1], "white"  # particles as orange discs, where they should go as white crosses
+_PANEL = 2.3  # inches
+_PIECES = 5  # contours
+_STYLES = ("-", "--", ":", "-.")
+_NIGHT = "#16181d"
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Values (height, width) over a box (left, right, low, high), points (item, 2), and arrows at the fake ones."""
+
+    values: Floats
+    box: tuple[float, float, float, float]
+    fake: Floats
+    real: Floats
+    arrows: Floats | None = None
+
+
+@contextmanager
+def ground(dark: bool) -> Iterator[None]:
+    """Figures made inside are for a light page, or for a dark one."""
+    from matplotlib import rc_context
+
+    pale = "#d8dbe2"
+    words = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
+    night = {"figure.facecolor": _NIGHT, "axes.facecolor": _NIGHT, **dict.fromkeys(words, pale)}
+    with rc_context(night if dark else {}):  # type: ignore[arg-type]
+        yield
+
+
+def landscapes(rows: Mapping[str, Mapping[str, Panel]], *, dark: bool = False) -> Figure:
+    """A table of landscapes, named at the left and above, each in colours of its own: yellow is high."""
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    with ground(dark):
+        whole, grid = _table(len(rows), len(names), _ratio(rows))
+        for axes_row, (title, row) in zip(grid, rows.items(), strict=True):
+            for axes, name in zip(axes_row, names, strict=True):
+                if name in row:
+                    landscape(axes, row[name])
+                else:
+                    axes.set_visible(False)
+            axes_row[0].set_ylabel(literal(title), fontsize="small")
+        for axes, name in zip(grid[0], names, strict=True):
+            axes.set_title(literal(name), fontsize="small")
+    return whole
+
+
+def landscape(axes: Axes, panel: Panel) -> None:
+    """One landscape: values as colours with contours, particles, targets and arrows on it."""
+    low, high = spread([panel.values])
+    axes.imshow(
+        panel.values, extent=panel.box, origin="lower", cmap=PALETTES[0], vmin=low, vmax=high, interpolation="bilinear"
+    )
+    if np.ptp(panel.values) > 0:
+        heights = np.linspace(low, high, _PIECES + 2)[1:-1]
+        how: dict[str, Any] = {"colors": "white", "linewidths": 0.5, "alpha": 0.35}
+        axes.contour(panel.values, heights.tolist(), extent=panel.box, origin="lower", **how)
+    small = 60 / np.sqrt(max(len(panel.fake), len(panel.real), 1))
+    axes.scatter(
+        panel.real[:, 0], panel.real[:, 1], s=1.6 * small, marker="x", color=REAL, linewidths=min(1.2, 0.12 * small)
+    )
+    axes.scatter(panel.fake[:, 0], panel.fake[:, 1], s=small, color=FAKE, edgecolors="black", linewidths=0.3)
+    if panel.arrows is not None and np.any(panel.arrows):
+        _arrows(axes, panel.fake, panel.arrows, panel.box, "white")
+    left, right, bottom, top = panel.box
+    axes.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+
+
+def fields(
+    rows: Mapping[str, Mapping[str, tuple[Floats, Floats]]], target: Floats, *, dark: bool = False, note: str = ""
+) -> Figure:
+    """A table of gradient fields, each of points (item, 2) and arrows there, with a cross at the target.
+
+    Arrows are scaled for each panel: the longest is as long as the points are apart, and a colour tells how long one is
+    beside it, on a logarithmic scale down to a thousandth.
+    """
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    with ground(dark):
+        points = next(iter(next(iter(rows.values())).values()))[0]
+        whole, grid = _table(len(rows), len(names), float(np.ptp(points[:, 1]) / np.ptp(points[:, 0])))
+        for axes_row, (title, row) in zip(grid, rows.items(), strict=True):
+            for axes, name in zip(axes_row, names, strict=True):
+                field = _field(axes, *row[name], target)
+            axes_row[0].set_ylabel(literal(title), fontsize="small")
+        for axes, name in zip(grid[0], names, strict=True):
+            axes.set_title(literal(name), fontsize="small")
+        bar = whole.colorbar(field, ax=list(grid.ravel()), shrink=0.8, pad=0.01, fraction=0.03, aspect=25)
+        bar.set_label(literal(note or "length beside the longest"), fontsize="small")
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(labelsize="x-small")
+    return whole
+
+
+def _field(axes: Axes, points: Floats, arrows: Floats, target: Floats) -> Any:
+    from matplotlib.colors import LogNorm
+
+    lengths = np.hypot(*arrows.T)
+    share = np.clip(lengths / (lengths.max() or 1.0), 1e-3, 1.0)
+    apart = np.ptp(points[:, 0]) / (len(np.unique(points[:, 0].round(9))) - 1)
+    # drawn longer than they are, by the root: a thousandth could not be seen
+    shown = arrows / np.maximum(lengths, 1e-300)[:, None] * (0.95 * apart * share[:, None] ** 0.35)
+    shown[lengths == 0] = 0.0
+    how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.007, "headwidth": 3.6}
+    found = axes.quiver(*points.T, *shown.T, share, norm=LogNorm(1e-3, 1), cmap=PALETTES[0], **how)
+    axes.plot(*target, marker="x", color=FAKE, markersize=7, markeredgewidth=2.2)
+    axes.plot(0, 0, marker="+", color=COLORS[6], markersize=6)
+    (left, low), (right, high) = points.min(0) - 0.6 * apart, points.max(0) + 0.6 * apart
+    axes.set(xlim=(left, right), ylim=(low, high), xticks=[], yticks=[], aspect="equal")
+    axes.spines[:].set(linewidth=0.4, color=COLORS[6])
+    return found
+
+
+def profiles(
+    panels: Mapping[str, Mapping[str, Curve]], fake: Floats, real: Floats, *, dark: bool = False, unit: str = ""
+) -> Figure:
+    """Curves over a line, a panel for each group, the last curve thick: what widths tend to; points below the axis."""
+    from matplotlib.figure import Figure
+
+    with ground(dark):
+        whole = Figure(figsize=(0.6 + 3.1 * len(panels), 2.9), layout="constrained")
+        grid = whole.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (title, curves) in zip(grid, panels.items(), strict=True):
+            *others, last = curves.items()
+            for color, (name, curve) in zip(_shades(len(others)), others, strict=True):
+                axes.plot(*curve, color=color, linewidth=1.1, label=literal(name))
+            axes.plot(*last[1], color=COLORS[1], linewidth=2.4, label=literal(last[0]))
+            low, high = axes.get_ylim()
+            floor = low - 0.08 * (high - low)
+            for points, marker, color in ((fake, "^", COLORS[3]), (real, "v", COLORS[2])):
+                axes.scatter(points, np.full(len(points), floor), marker=marker, color=color, s=26, linewidths=0)
+            axes.set_title(literal(title), fontsize="medium")
+            plain(axes, counts=False)
+        grid[0].set_ylabel(literal(unit))
+        grid[-1].legend(frameon=False, fontsize="x-small")
+    return whole
+
+
+def descents(
+    curves: Mapping[str, Curve], *, dark: bool = False, unit: str = "Sinkhorn divergence", floors: bool = False
+) -> Figure:
+    """Numbers over steps, both logarithmic, a line for each name; every colour is also a kind of line."""
+    from matplotlib.figure import Figure
+
+    with ground(dark):
+        whole = Figure(figsize=(6.5, 3.6), layout="constrained")
+        axes = whole.subplots()
+        kinds = itertools.product(_STYLES, COLORS[:6])
+        for (style, color), (name, (steps, values)) in zip(kinds, curves.items(), strict=False):
+            mark: dict[str, Any] = {"marker": "o", "markersize": 4} if floors else {}
+            axes.plot(np.maximum(steps, 1e-300), values, style, color=color, label=literal(name), linewidth=1.5, **mark)
+        axes.set(xscale="log", yscale="log", xlabel="step per particle" if floors else "step", ylabel=literal(unit))
+        axes.legend(frameon=False, fontsize="small")
+        plain(axes, counts=False)
+    return whole
+
+
+def mosaic(groups: Mapping[str, Any], *, columns: int = 8, dark: bool = False) -> Figure:
+    """Pictures (item, height, width) from 0 to 1 as a block for each name, side by side: grids of figure 6.5."""
+    shown = {str(name): rgb(pictures, f"groups[{name!r}]") for name, pictures in groups.items()}
+    n_rows = max(-(-len(pictures) // columns) for pictures in shown.values())
+    size = next(iter(shown.values())).shape[1:3]
+    with ground(dark):
+        apart = {columns * i for i in range(1, len(shown))}
+        whole, grid = board(size, n_rows, columns * len(shown), apart=apart, area=0.36)
+        for i, (name, pictures) in enumerate(shown.items()):
+            block = grid[:, columns * i : columns * (i + 1)]
+            for axes, one in zip(block.ravel(), pictures, strict=False):
+                picture(axes, one, width=0.0)
+            middle = block[0, columns // 2]
+            middle.text(
+                0.0, 1.12, literal(name), ha="center", va="bottom", fontsize="small", transform=middle.transAxes
+            )
+    return whole
+
+
+def _arrows(axes: Axes, points: Floats, arrows: Floats, box: Sequence[float], color: str) -> None:
+    """Arrows at points, the longest a sixth of the box."""
+    longest = float(np.hypot(*arrows.T).max())
+    scale = 6 * longest / (box[1] - box[0])
+    how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "width": 0.006, "headwidth": 4}
+    axes.quiver(*points.T, *arrows.T, color=color, scale=scale, **how)
+
+
+def _table(n_rows: int, n_columns: int, ratio: float) -> tuple[Figure, NDArray[Any]]:
+    from matplotlib.figure import Figure
+
+    width = max(_PANEL, 1.6 / ratio)
+    whole = Figure(figsize=(0.3 + width * n_columns, 0.3 + width * ratio * n_rows), layout="constrained")
+    whole.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.0, hspace=0.0)  # type: ignore[union-attr, call-arg]
+    return whole, whole.subplots(n_rows, n_columns, squeeze=False)
+
+
+def _ratio(rows: Mapping[str, Mapping[str, Panel]]) -> float:
+    left, right, low, high = next(iter(next(iter(rows.values())).values())).box
+    return float(np.clip((high - low) / (right - left), 0.25, 4.0))
+
+
+def _shades(n: int) -> list[Any]:
+    """Colours from pale to dark blue."""
+    from matplotlib import colormaps
+
+    return [colormaps["Blues"](share) for share in np.linspace(0.35, 0.95, max(n, 1))][:n]
