@@ -133,14 +133,18 @@ def exact(vector):
     return [mpf(float(value)) for value in vector]
 
 
-def conjugate(x, y, expectations, depth=3, bias=1.0, weight=1.0):
+def both(x, y, expectations, depth=3, bias=1.0, weight=1.0):
+    """The conjugate kernel and the tangent kernel."""
     with mp.workdps(DIGITS):
-        return layers(exact(x), exact(y), expectations, depth, bias, weight)[0]
+        return layers(exact(x), exact(y), expectations, depth, bias, weight)
 
 
-def ntk(x, y, expectations, depth=3, bias=1.0, weight=1.0):
-    with mp.workdps(DIGITS):
-        return layers(exact(x), exact(y), expectations, depth, bias, weight)[1]
+def conjugate(*given, **options):
+    return both(*given, **options)[0]
+
+
+def ntk(*given, **options):
+    return both(*given, **options)[1]
 
 
 def slopes(x, y, expectations, depth=3, bias=1.0, weight=1.0, coordinates=None):
