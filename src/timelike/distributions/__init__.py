@@ -8,11 +8,17 @@ if TYPE_CHECKING:  # the public names, a line each
     from . import studies as studies
     from .discrepancy.means import Witness as Witness, energy as energy, mmd as mmd, witness as witness
     from .discrepancy.transport import sinkhorn_divergence as sinkhorn_divergence
+    from .discriminators.base import as_discriminator as as_discriminator
+    from .discriminators.critic import Critic as Critic
+    from .discriminators.external import External as External
+    from .discriminators.ipm import IPM as IPM
     from .drift.estimator import Drift as Drift
     from .drift.report import DriftReport as DriftReport
     from .drift.stream import DriftStream as DriftStream
     from .drift.update import Update as Update
     from .explaining import Differences as Differences, differences as differences
+    from .flows.descent import descend as descend
+    from .flows.record import Flow as Flow, FlowDiverged as FlowDiverged
     from .kernels.algebra import Product as Product, Scaled as Scaled, Sum as Sum
     from .kernels.alignments import Exponential as Exponential, GlobalAlignment as GlobalAlignment
     from .kernels.base import Kernel as Kernel

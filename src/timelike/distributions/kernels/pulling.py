@@ -26,7 +26,7 @@ def by_autograd(graded: Callable[[Tensor, Tensor], Tensor], x: Floats, y: Floats
     import torch
 
     values, gradients = np.empty(len(x)), np.empty_like(x)
-    other, given = torch.from_numpy(y), torch.from_numpy(weights)
+    other, given = torch.tensor(y), torch.tensor(weights)  # copies: those of samples are read-only
     for rows in _blocks(len(x), len(y), _GRADED):
         some = torch.tensor(x[rows], requires_grad=True)
         with torch.enable_grad():

@@ -1,0 +1,152 @@
+"""`Critic`: a trained discriminator, its values, what the generator pays and the gradient of that, anywhere."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...sequences import Sequences
+from ..blocks import row_blocks
+from ..kernels.base import Kernel
+from ..samples import Over, as_vectors, is_tensor, read_sample, refuse_no_vectors, refuse_other_frame
+from .costs import Cost
+
+Floats = NDArray[np.float64]
+
+
+class Critic(abc.ABC):
+    """f, trained to tell two samples apart: `critic(z)` is f(z), `critic.cost(z)` c_f(z) = c(f(z)), both (item,).
+
+    `critic.gradient(z)` is ∇c_f(z), shaped like z: the way a generator leaves, x ← x − step · ∇c_f(x). NumPy gives
+    NumPy in double precision, tensors give tensors of their dtype; values and costs of tensors that ask for it carry
+    gradients, so that `critic.cost(generator(noise)).mean().backward()` trains a network.
+
+    A subclass fills in `_read`, `_values` and `_sloped`.
+    """
+
+    _cost: Cost
+
+    def __call__(self, z: Any) -> Any:
+        """f of every item of z, (item,)."""
+        return self._answer(z, lambda f: f, np.ones_like)
+
+    def cost(self, z: Any) -> Any:
+        """c_f of every item of z, (item,)."""
+        return self._answer(z, self._cost.value, self._cost.slope)
+
+    def gradient(self, z: Any) -> Any:
+        """∇c_f of every item of z, shaped like z."""
+        found = self._scaled_slopes(self._read(_plain(z)), self._cost.slope).reshape(np.shape(_plain(z)))
+        return _like(found, z) if is_tensor(z) else found
+
+    def _answer(self, z: Any, value: Callable[[Floats], Floats], slope: Callable[[Floats], Floats]) -> Any:
+        asked = self._read(_plain(z))
+        found = value(self._values(asked))
+        if not is_tensor(z):
+            return found
+        if not z.requires_grad:
+            return _like(found, z)
+        from .graded import attached
+
+        return attached(z, _like(found, z), lambda: _like(self._scaled_slopes(asked, slope).reshape(z.shape), z))
+
+    def _scaled_slopes(self, asked: Any, slope: Callable[[Floats], Floats]) -> Floats:
+        values, gradients = self._sloped(asked)
+        return gradients * slope(values).reshape(-1, *[1] * (gradients.ndim - 1))
+
+    @abc.abstractmethod
+    def _read(self, z: Any) -> Any:
+        """Items as the other two take them, checked."""
+
+    @abc.abstractmethod
+    def _values(self, asked: Any) -> Floats:
+        """f, (item,)."""
+
+    @abc.abstractmethod
+    def _sloped(self, asked: Any) -> tuple[Floats, Floats]:
+        """f and ∇f, the latter (item, feature) or (item, time, channel)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One sample of a critic and the weights that its items have in f."""
+
+    sample: Sequences
+    weights: Floats
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelCritic(Critic):
+    """f(z) = f₀(z) + Σ_j w_j k(p_j, z) over the items p_j of two samples: of any loss, by theorem 1 (eq. 6.17)."""
+
+    kernel: Kernel
+    sides: tuple[Side, Side]
+    _cost: Cost
+    initial: Critic | None = None
+
+    def __repr__(self) -> str:
+        fake, real = (len(side.sample) for side in self.sides)
+        return f"Critic({self.kernel!r}, of {fake} fake and {real} real items)"
+
+    def _read(self, z: Any) -> Sequences:
+        asked = read_sample(z, "z", self.kernel.over)
+        refuse_other_frame(asked, self.sides[0].sample.frame, "z", "fake of")
+        self.kernel._refuse((asked, "z"), (self.sides[0].sample, "fake"))
+        asked.refuse_missing("a discriminator", "z")
+        return asked
+
+    def _values(self, asked: Sequences) -> Floats:
+        found = np.zeros(len(asked)) if self.initial is None else self.initial._values(self.initial._read(asked))
+        known = self.kernel._known(asked, "z")
+        for side in self.sides:
+            for rows, block in row_blocks(self.kernel, known, self.kernel._known(side.sample, side.name)):
+                found[rows] += (block * side.weights).sum(axis=1)  # row by row: the same in any company
+        return found
+
+    def _sloped(self, asked: Sequences) -> tuple[Floats, Floats]:
+        here = dense(asked, "z", self.kernel.over)
+        pulled = [
+            self.kernel._pulled(here, dense(side.sample, side.name, self.kernel.over), side.weights)
+            for side in self.sides
+        ]
+        if self.initial is not None:
+            values, gradients = self.initial._sloped(self.initial._read(asked))
+            pulled.append((values, gradients.reshape(here.shape)))
+        return np.asarray(sum(one for one, _ in pulled)), np.asarray(sum(one for _, one in pulled))
+
+
+def dense(sample: Sequences, name: str, over: Over) -> Floats:
+    """A sample as one array in double precision: vectors (item, feature), or sequences (item, time, channel)."""
+    if over == "vectors":
+        return as_vectors(sample, name)
+    if not sample.equal_length:
+        raise ValueError(
+            f"{name} has sequences of {sample.lengths.min()} to {sample.lengths.max()} steps: expected one length, as "
+            "gradients are; use resample(length=...) first"
+        )
+    return np.ascontiguousarray(sample.values.reshape(sample.shape), np.float64)
+
+
+def vectors(z: Any, name: str, like: Sequences) -> Floats:
+    """Items as vectors (item, feature) that have as many numbers as those of another sample."""
+    asked = read_sample(z, name, "vectors")
+    refuse_other_frame(asked, like.frame, name, "fake of")
+    refuse_no_vectors((asked, name), (like, "fake"))
+    return as_vectors(asked, name)
+
+
+def _plain(z: Any) -> Any:
+    """A tensor without gradients, which doors read in double precision; anything else as it is."""
+    return z.detach().double().cpu().numpy() if is_tensor(z) else z
+
+
+def _like(found: Floats, z: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(found).to(z.device, z.dtype if z.is_floating_point() else torch.float64)
