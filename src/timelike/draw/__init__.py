@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the public names, a line each
         landscapes as landscapes,
         maps as maps,
         moving as moving,
+        particles as particles,
         pictures as pictures,
         signals as signals,
     )

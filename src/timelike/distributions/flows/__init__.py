@@ -1,0 +1,1 @@
+"""Particles, or a generator network, moved onto a sample by the gradients of a discriminator."""

@@ -1,0 +1,106 @@
+"""`Flow`: where particles went, what was measured on the way, and how that looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...draw import html, particles as drawing
+from ...sequences.arguments import counted
+from ...train.history import History
+from .scoring import TAKEN
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class FlowHistory(History):
+    """Numbers along a flow, each with the steps done when it was noted: `history["mmd"]`, `history.steps("mmd")`.
+
+    At every step `step`, the size that it had, `move`, the farthest that a particle went, and `seconds` since the
+    start; every so many steps `cost`, the mean of c_f over the particles, and the scores.
+    """
+
+    @property
+    def n_steps(self) -> int:
+        """Steps made."""
+        return len(self.tracks["move"].steps) if "move" in self.tracks else 0
+
+    @property
+    def scored(self) -> list[str]:
+        """The names of the scores."""
+        return [name for name in self.tracks if name not in TAKEN]
+
+    def plot(self) -> Figure:
+        """The scores, the mean cost and the largest move over the steps."""
+        shown = [*self.scored, "cost", "move"]
+        return drawing.measured({name: (self.steps(name), self[name]) for name in shown if name in self})
+
+    def __repr__(self) -> str:
+        said = [counted(self.n_steps, "step")]
+        said += [f"{name} {self[name][0]:.3g} → {self[name][-1]:.3g}" for name in self.scored]
+        return f"FlowHistory({', '.join(said)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Flow:
+    """What `descend` found: the particles at the end, those on the way, and numbers along it."""
+
+    particles: Any
+    """As the start came: an array or a tensor of its shape, or `Sequences`."""
+    history: FlowHistory
+    frames: NDArray[np.float32]
+    """The particles every so many steps, the first and the last among them, (moment, item, …)."""
+    frame_steps: NDArray[np.int64]
+    """How many steps were done at each of them."""
+    real: NDArray[np.float64] = field(repr=False)
+    """What they were moved onto, (item, …)."""
+    discriminator: Any
+    """With all that it left open decided."""
+    stopped: str
+    """Why it ended: "steps", "Ctrl-C" or "diverged"."""
+
+    @property
+    def n_steps(self) -> int:
+        """Steps made."""
+        return self.history.n_steps
+
+    def plot(self) -> Figure:
+        """The particles at four moments beside the target, and the scores over the steps.
+
+        Vectors of more than two numbers are shown along the two directions in which the target varies most.
+        """
+        some = np.unique(np.linspace(0, len(self.frames) - 1, 4).round().astype(int))
+        moments = {_at(self.frame_steps[i]): self.frames[i] for i in some}
+        curves = {name: (self.history.steps(name), self.history[name]) for name in self.history.scored}
+        return drawing.moments(moments, self.real, curves)
+
+    def film(self, path: str | Path, *, rate: float = 8) -> Path:
+        """The particles on their way as a moving picture, .gif or .mp4, `rate` frames a second."""
+        return drawing.film(self.frames, [_at(step) for step in self.frame_steps], self.real, path, rate=rate)
+
+    def _repr_html_(self) -> str:
+        return html.picture(self.plot(), repr(self))
+
+    def __repr__(self) -> str:
+        n, seconds = self.frames.shape[1], self.history.seconds
+        said = [counted(n, "particle"), counted(self.n_steps, "step"), f"{self.discriminator!r:.80}"]
+        said += [f"{name} {self.history[name][0]:.3g} → {self.history[name][-1]:.3g}" for name in self.history.scored]
+        said += [f"{seconds:.3g} s"] + ([] if self.stopped == "steps" else [f"stopped: {self.stopped}"])
+        return f"Flow({', '.join(said)})"
+
+
+class FlowDiverged(ArithmeticError):
+    """Particles left every bound, or a gradient was no number; `step` says when, `flow` has what was reached before."""
+
+    def __init__(self, message: str, step: int, flow: Flow) -> None:
+        super().__init__(message)
+        self.step, self.flow = step, flow
+
+
+def _at(step: int) -> str:
+    return "start" if step == 0 else f"after {counted(int(step), 'step')}"
