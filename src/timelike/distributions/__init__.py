@@ -11,7 +11,10 @@ if TYPE_CHECKING:  # the public names, a line each
     from .discriminators.base import as_discriminator as as_discriminator
     from .discriminators.critic import Critic as Critic
     from .discriminators.external import External as External
+    from .discriminators.hinge import Hinge as Hinge
     from .discriminators.ipm import IPM as IPM
+    from .discriminators.lsgan import LSGAN as LSGAN
+    from .discriminators.vanilla import Vanilla as Vanilla
     from .drift.estimator import Drift as Drift
     from .drift.report import DriftReport as DriftReport
     from .drift.stream import DriftStream as DriftStream
@@ -32,6 +35,7 @@ if TYPE_CHECKING:  # the public names, a line each
         RationalQuadratic as RationalQuadratic,
     )
     from .planning import Power as Power, power as power
+    from .tangent.kernels import NTK as NTK, Conjugate as Conjugate
     from .two_sample.classifier import ClassifierTest as ClassifierTest
     from .two_sample.estimator import TwoSample as TwoSample
     from .two_sample.result import Part as Part, TestResult as TestResult

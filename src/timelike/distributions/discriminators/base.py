@@ -15,7 +15,7 @@ from ...sequences.arguments import real as number
 from ..kernels.base import Kernel, as_kernel
 from ..samples import Over, is_tensor, plain, pooled, read_pair
 from .costs import Cost
-from .critic import Critic, KernelCritic, Side
+from .critic import Critic, KernelCritic, Side, Trained
 
 Floats = NDArray[np.float64]
 
@@ -71,18 +71,19 @@ class Infinite(Discriminator):
     def against(self, fake: Any, real: Any) -> KernelCritic:
         """The discriminator trained to separate generated items from real ones, at least two of each."""
         game = read_game(fake, real, self.kernel)
-        weights = self._weights(game)
-        if not np.isfinite(weights).all():
-            raise ValueError(f"time={self.time} makes weights of {game.kernel!r} infinite: lower it")
+        trained = self._trained(game)
+        if not np.isfinite(trained.weights).all():
+            why = f"; it is no kernel of a network: {game.kernel.indefinite}" if game.kernel.indefinite else ""
+            raise ValueError(f"time={self.time} makes the weights of {game.kernel!r} infinite: lower it{why}")
         n = len(game.fake)
-        sides = Side(game.fake, weights[:n], "fake"), Side(game.real, weights[n:], "real")
-        return KernelCritic(game.kernel, sides, self._pays(), self.initial)
+        sides = Side(game.fake, trained.weights[:n], "fake"), Side(game.real, trained.weights[n:], "real")
+        return KernelCritic(game.kernel, sides, self._pays(), self.initial, trained)
 
     def _pays(self) -> Cost:
         return self._cost
 
     @abc.abstractmethod
-    def _weights(self, game: Game) -> Floats:
+    def _trained(self, game: Game) -> Trained:
         """∫ of a′(f(x_i)) / n, then of −b′(f(y_j)) / m, over the time: what items weigh in f − f₀."""
 
 

@@ -81,6 +81,19 @@ class Side:
     name: str
 
 
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """How the weights of items were found, and how well."""
+
+    weights: Floats
+    """What items weigh in f, the generated ones first."""
+    solver: str
+    products: int
+    """Products with the kernel matrix; for a decomposition its size."""
+    error: float | None
+    """A bound of ‖f − exact‖ in the kernel's space: f(z) is off by at most √k(z, z) times it. None: by a tolerance."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelCritic(Critic):
     """f(z) = f₀(z) + Σ_j w_j k(p_j, z) over the items p_j of two samples: of any loss, by theorem 1 (eq. 6.17)."""
@@ -88,7 +101,8 @@ class KernelCritic(Critic):
     kernel: Kernel
     sides: tuple[Side, Side]
     _cost: Cost
-    initial: Critic | None = None
+    initial: Critic | None
+    trained: Trained
 
     def __repr__(self) -> str:
         fake, real = (len(side.sample) for side in self.sides)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import Floats, Game, Infinite
+from .base import Game, Infinite
 from .costs import IDENTITY
+from .critic import Trained
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,5 +31,5 @@ class IPM(Infinite):
 
     _cost = IDENTITY
 
-    def _weights(self, game: Game) -> Floats:
-        return -self.time * game.signs * game.shares
+    def _trained(self, game: Game) -> Trained:
+        return Trained(-self.time * game.signs * game.shares, "exact", 0, 0.0)

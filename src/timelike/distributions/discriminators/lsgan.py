@@ -1,0 +1,83 @@
+"""The infinitely wide discriminator of least squares, in closed form by the exponential of its kernel matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from ...sequences.arguments import one_of, real
+from .base import Floats, Game, Infinite
+from .costs import SQUARE
+from .critic import Trained
+from .gram import Gram, Symmetric
+from .krylov import Slow, flow, phi1
+
+Solver = Literal["auto", "krylov", "eigh"]
+
+
+@dataclass(frozen=True, repr=False)
+class LSGAN(Infinite):
+    """The discriminator of least squares (Mao et al., "Least squares generative adversarial networks", 2017).
+
+        f_τ = ρ + exp(−4τ T)(f₀ − ρ),   ρ = −1 at fake and 1 at real items,   T h = E_γ[k(x, ·) h(x)],   c = f²
+
+    with γ half the one sample and half the other, of any sizes (Franceschi, thesis of 2022, proposition 5, with
+    a = −(f + 1)², and b = (f − 1)² as in §6.3.1: the minus that is printed before it is a slip). Written by the
+    weights of items, which also holds where the kernel matrix is singular (two items are equal, or there are more of
+    them than the kernel tells apart): f − f₀ = Σ w_j k(p_j, ·) with
+
+        w = D τ φ₁(−τ D K D) D (ρ − f₀),   D² = 2/n at fake and 2/m at real items,   φ₁(z) = (e^z − 1)/z,   φ₁(0) = 1
+
+    For short times it is twice `IPM` the other way round, and c_f = f² turns that round again. Long times fit ρ, and
+    leave gradients that are small where the generator is: use `IPM` unless that is what is studied.
+
+    Parameters
+    ----------
+    solver : "auto", "krylov" or "eigh"
+        "krylov" applies φ₁ by products with the kernel matrix, some tens of them, and bounds the error; "eigh"
+        decomposes the matrix. "auto" takes the first, and the second where that needs too many products.
+    tolerance : float
+        What the bound of "krylov" may be, relative to the size of the weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from timelike.distributions import LSGAN, RBF
+    >>> fake, real = np.zeros((5, 1)), np.ones((5, 1))
+    >>> LSGAN(RBF(width=0.5), time=100.0).against(fake, real)(np.array([[0.0], [0.5], [1.0]])).round(4)
+    array([-1.,  0.,  1.])
+    """
+
+    solver: Solver = "auto"
+    tolerance: float = 1e-10
+
+    _cost = SQUARE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self.solver, "solver", get_args(Solver))
+        object.__setattr__(self, "tolerance", real(self.tolerance, "tolerance", above=0.0))
+
+    def _trained(self, game: Game) -> Trained:
+        gram = Gram(game)
+        matrix = Symmetric(gram, 2 * game.shares)
+        residual = matrix.roots * (game.signs - game.at_items(self.initial))
+        if self.solver != "eigh":
+            try:
+                return self._by_krylov(matrix, residual)
+            except Slow:
+                if self.solver == "krylov":
+                    raise ValueError(
+                        f'time={self.time} needs too many products with the kernel matrix: use solver="eigh", raise '
+                        "tolerance, or lower time"
+                    ) from None
+        values, vectors = matrix.spectrum()
+        weights = vectors @ (self.time * phi1(-self.time * values) * (vectors.T @ residual))
+        return Trained(matrix.roots * weights, "eigh", len(gram), 0.0)
+
+    def _by_krylov(self, matrix: Symmetric, residual: Floats) -> Trained:
+        found = flow(matrix.times, residual, self.time, self.tolerance)
+        # ‖f − exact‖² = eᵀ A e of the error e of u
+        return Trained(matrix.roots * found.vector, "krylov", found.products, found.error * np.sqrt(found.largest))

@@ -1,0 +1,119 @@
+"""The infinitely wide discriminator of the first GAN: logistic loss, integrated, or by Lambert's W nearly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.special import expit, wrightomega
+
+from ...sequences.arguments import flag, one_of, real
+from .base import Floats, Game, Infinite
+from .costs import NON_SATURATING, SATURATING, Cost
+from .critic import Trained
+from .gram import Gram, Symmetric
+from .integrating import integrated
+
+Solver = Literal["integrate", "lambert"]
+
+_NODES = 16  # of the integral that bounds the error of Lambert's W: its integrand is smooth
+
+
+@dataclass(frozen=True, repr=False)
+class Vanilla(Infinite):
+    """The discriminator of the first GAN, a logistic classifier (Goodfellow et al., 2014).
+
+        ∂_t f = E_real[(1 − σ(f(y))) k(y, ·)] − E_fake[σ(f(x)) k(x, ·)],   c = −log σ(f)
+
+    that is a = log(1 − σ), b = −log σ in eq. 6.9, or D.116: ∂_t f = T(ρ₂ − 2σ(f)) (Franceschi, thesis of 2022). The
+    thesis and its authors' code differ by a factor of 2 in the time. Here it is that of D.116, since it follows from a
+    and b as those of the other losses do: for short times f is half of `IPM` the other way round, as σ(0) = ½; a run
+    of the code is compared with one of twice or half the time.
+
+    There is no closed form. "lambert" is the candidate D.126, exact for one eigenvector and near for short times:
+
+        f ≈ y(2τ T) ρ,   y(x) + e^{y(x)} = 1 + x,   that is y(x) = 1 + x − W(e^{1 + x}),   ρ = −1 at fake, 1 at real items
+
+    What it is off by is bounded in `critic.trained.error`: training does not drive solutions apart, so the norm of the
+    error is at most the integral of how much the candidate misses the equation by.
+
+    Parameters
+    ----------
+    saturating : bool
+        True for c = log(1 − σ(f)), the game of min and max itself, whose gradients vanish where the discriminator is
+        sure; False for the thesis's and common practice's −log σ(f).
+    solver : "integrate" or "lambert"
+        The latter decomposes the kernel matrix, and begins at f₀ = 0 only.
+    tolerance : float
+        Of the integration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from timelike.distributions import RBF, Vanilla
+    >>> critic = Vanilla(RBF(width=1.0)).against(np.zeros((5, 1)), np.ones((5, 1)))
+    >>> critic(np.array([[0.0], [1.0]])).round(4)
+    array([-0.1874,  0.1874])
+    """
+
+    saturating: bool = False
+    solver: Solver = "integrate"
+    tolerance: float = 1e-8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flag(self.saturating, "saturating")
+        one_of(self.solver, "solver", get_args(Solver))
+        object.__setattr__(self, "tolerance", real(self.tolerance, "tolerance", above=0.0))
+        if self.solver == "lambert" and self.initial is not None:
+            raise ValueError('solver="lambert" begins at f = 0: leave initial out, or use solver="integrate"')
+
+    def _pays(self) -> Cost:
+        return SATURATING if self.saturating else NON_SATURATING
+
+    def _trained(self, game: Game) -> Trained:
+        if self.solver == "lambert":
+            return _by_lambert(game, self.time)
+        real_ones = game.signs > 0
+
+        def pushes(f: Floats) -> Floats:
+            return np.where(real_ones, expit(-f), -expit(f))
+
+        def slopes(f: Floats) -> Floats:
+            return -np.asarray(expit(f) * expit(-f))
+
+        return integrated(game, pushes, slopes, game.at_items(self.initial), self.time, self.tolerance)
+
+
+def lambert(x: Floats) -> Floats:
+    """y with y + e^y = 1 + x, that is log W(e^{1 + x}): to all digits also where x is small.
+
+    >>> lambert(np.array([0.0, 2.0])).round(4)
+    array([0.    , 0.7921])
+    """
+    y = np.log(np.real(wrightomega(1 + x)))
+    for _ in range(2):  # Newton's: the logarithm of almost 1 has lost digits
+        y = y - (np.expm1(y) + y - x) / (np.exp(y) + 1)
+    return np.asarray(y)
+
+
+def _by_lambert(game: Game, time: float) -> Trained:
+    gram = Gram(game)
+    matrix = Symmetric(gram, game.shares)
+    values, vectors = matrix.spectrum()
+    values = np.maximum(values, 0.0)
+    inside = vectors.T @ (matrix.roots * game.signs)
+    level = np.divide(lambert(time * values), values, out=np.full_like(values, time / 2), where=values > 0)
+    weights = matrix.roots * (vectors @ (level * inside))
+
+    def missed(t: float) -> float:
+        """The norm, in the kernel's space, of what the candidate misses its equation by at a time."""
+        y = lambert(t * values)
+        f = vectors @ (y * inside) / matrix.roots
+        pushed = vectors.T @ (matrix.roots * game.signs * expit(-game.signs * f))
+        return float(np.sqrt(values @ np.square(expit(-y) * inside - pushed)))
+
+    nodes, parts = np.polynomial.legendre.leggauss(_NODES)
+    error = time / 2 * sum(part * missed(time / 2 * (1 + node)) for node, part in zip(nodes, parts, strict=True))
+    return Trained(weights, "lambert", len(gram), float(error))
