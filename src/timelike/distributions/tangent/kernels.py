@@ -1,0 +1,128 @@
+"""`NTK` and `Conjugate`: the kernels of networks of infinite width, and their gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...native import tangent, threads
+from ...sequences.arguments import real, whole
+from ..kernels.base import Kernel, Matrix
+from .spec import Activation, closed, refuse_unknown
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Wide(Kernel):
+    """A kernel of a multilayer perceptron of infinite width, in the NTK parameterisation; a subclass says which."""
+
+    activation: Activation = "relu"
+    depth: int = 3
+    bias: float = 1.0
+    weight: float = 1.0
+
+    _tangent: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        refuse_unknown(self.activation)
+        self._keep(
+            depth=whole(self.depth, "depth", 1),
+            bias=real(self.bias, "bias", 0.0),
+            weight=real(self.weight, "weight", above=0.0),
+        )
+
+    @property
+    def _network(self) -> tangent.Network | None:
+        """As the kernels of `native` take it, or None where an activation has no closed form."""
+        branches = closed(self.activation)
+        if branches is None:
+            return None
+        return tangent.Network(branches, self.depth, self.bias, self.weight, self._tangent)
+
+    def _between(self, x: Any, y: Any | None) -> Matrix:
+        network = self._network
+        if network is None:
+            return self._by_quadrature(x, y)
+        return tangent.matrix(x, y, network, threads=threads())
+
+    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+        network = self._network
+        if network is None:
+            from . import activations
+
+            return activations.matrix(x.flatten(1), y.flatten(1), self)
+        from . import graded
+
+        return graded.matrix(x.flatten(1), y.flatten(1), network)
+
+    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        network = self._network
+        if network is None:
+            return super()._pulled(x, y, weights)
+        rows, others = (np.ascontiguousarray(side.reshape(len(side), -1), np.float64) for side in (x, y))
+        shares = np.ascontiguousarray(weights, np.float64)
+        values, gradients = tangent.pulled(rows, others, shares, network, threads=threads())
+        return values, gradients.reshape(x.shape)
+
+    def _by_quadrature(self, x: Any, y: Any | None) -> Matrix:
+        import torch
+
+        with torch.no_grad():
+            sides = [torch.from_numpy(side) for side in (x, x if y is None else y)]
+            found = self._graded(*sides).numpy()
+        return np.asarray((found + found.T) / 2 if y is None else found)
+
+
+class NTK(Wide):
+    """The neural tangent kernel of a perceptron of infinite width: how alike two points are to its training.
+
+    From layer to layer, with (u, v) Gaussian of the covariances Σ of what the units of a layer take in,
+
+        Σ ← w² E[φ(u) φ(v)] + b²        Θ ← Σ + w² E[φ′(u) φ′(v)] Θ        Σ = Θ = w² ⟨x, y⟩ / d + b² at first,
+
+    and without b² after the last hidden layer (Jacot et al., "Neural Tangent Kernel", 2018; the activations' means: Cho
+    and Saul, 2009, Williams, 1998). The kernel of infinitely wide discriminators: gradient descent on such a network is
+    kernel regression with it. Points need not be apart: angles are found from distances, and a gradient at x = y is
+    that of all but the cusp which ReLU's kernels have there.
+
+    Parameters
+    ----------
+    activation : str, callable or tuple of these
+        "relu", "leaky_relu" (slope 0.01 below 0), "abs", "sigmoid" (½ + ½ erf(z / 2.402), the closest to the logistic
+        function: thesis of J.-Y. Franceschi, D.146), "sine" and "gelu"; a callable by quadrature. Several are branches
+        in every layer, each with weights and a bias of its own that lead into the next: their moments, and their b²,
+        are added.
+    depth : int
+        Hidden layers.
+    bias, weight : float
+        b and w, the factors before standard normal biases and weights. Without bias ReLU's kernel is homogeneous: it
+        tells no multiples of a point from each other.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.distributions.NTK(depth=1, bias=0.0)([[3.0, 4.0]]).round(4)
+    array([[12.5]])
+    """
+
+    _tangent = True
+
+
+class Conjugate(Wide):
+    """The conjugate kernel of a perceptron of infinite width: the covariance of its outputs over random weights.
+
+        Σ ← w² E[φ(u) φ(v)] + b²        Σ = w² ⟨x, y⟩ / d + b² at first,   without b² after the last hidden layer
+
+    (Neal, 1996; Lee et al., "Deep Neural Networks as Gaussian Processes", 2018): the kernel of a network of which only
+    the last layer is trained. Smoother than `NTK`: ReLU's has no cusp at x = y. The options are those of `NTK`.
+
+    >>> import timelike as tl
+    >>> tl.distributions.Conjugate(depth=1, bias=0.0)([[3.0, 4.0]]).round(4)
+    array([[6.25]])
+    """
+
+    _tangent = False

@@ -1,0 +1,97 @@
+"""Tangent and conjugate kernels of wide networks in closed form, and their gradients, in arrays of doubles.
+
+Of two points a network of infinite width knows three numbers in every layer: a and b, the variances of what its units
+take in, and their covariance c. Next to them stands D = a + b − 2c, which begins as a squared distance of the points:
+nothing here is found as the small difference of large numbers where points are close, or parallel.
+
+The derivatives come in two forms. Of a pair that is far they are by c, of one that is near by D, as c has lost what
+tells near points from each other. `turn` stands before the other point where the pair is far, and before the difference
+x − y where it is near; `own` before the point itself. Rows are added up in one order: no number depends on the threads,
+the blocks or the rows beside it. Instruction sets round differently.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Doubles = NDArray[np.float64]
+
+SLOPE, SINE, SIGMOID = range(3)
+"""Families of activations: s·z below 0 and z above it; sin z; ½ + ½ erf(z / 2.402…)."""
+
+
+class Network(NamedTuple):
+    """A wide network: what its layers compute, and which of its kernels is meant."""
+
+    branches: tuple[tuple[int, float], ...]
+    """Of every layer: families of activations, each with its slope below 0 (0 where it has none)."""
+    depth: int
+    """Hidden layers."""
+    bias: float
+    weight: float
+    tangent: bool
+    """The tangent kernel, else the conjugate one."""
+
+
+class Slopes(NamedTuple):
+    """A matrix (x, y) and what its derivatives are made of, each (x, y)."""
+
+    values: Doubles
+    turn: Doubles
+    own_x: Doubles
+    own_y: Doubles
+    near: NDArray[np.bool_]
+
+
+def matrix(x: Doubles, y: Doubles | None, network: Network, *, threads: int) -> Doubles:
+    """The kernel of x (row, feature) and y (row, feature); of x with itself, exactly symmetric, where y is None."""
+    _refuse(x, x if y is None else y)
+    from . import twin
+
+    return twin.matrix(x, y, network)
+
+
+def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network, *, threads: int) -> tuple[Doubles, Doubles]:
+    """Σ_j w_j k(x_i, y_j), (x,), and its gradient by x_i, (x, feature); weights are (y,) or (x, y)."""
+    _refuse(x, y)
+    if weights.shape not in ((len(y),), (len(x), len(y))):
+        raise ValueError(f"weights have shape {weights.shape}: expected ({len(y)},) or ({len(x)}, {len(y)})")
+    from . import twin
+
+    return twin.pulled(x, y, weights, network)
+
+
+def slopes(x: Doubles, y: Doubles, network: Network, *, threads: int) -> Slopes:
+    """The matrix with all that `pushed` needs to give its gradients."""
+    _refuse(x, y)
+    from . import twin
+
+    return twin.slopes(x, y, network)
+
+
+def pushed(
+    x: Doubles,
+    y: Doubles,
+    found: Slopes,
+    weights: Doubles,
+    network: Network,
+    *,
+    threads: int,
+    wanted: tuple[bool, bool] = (True, True),
+) -> tuple[Doubles | None, Doubles | None]:
+    """The gradients of Σ_ij w_ij k(x_i, y_j) by x and by y, those that are wanted."""
+    _refuse(x, y)
+    from . import twin
+
+    return twin.pushed(x, y, found, weights, network, wanted)
+
+
+def _refuse(x: NDArray[Any], y: NDArray[Any]) -> None:
+    for side, name in ((x, "x"), (y, "y")):
+        if side.ndim != 2 or side.shape[1] != x.shape[1] or not side.shape[1]:
+            raise ValueError(f"{name} has shape {side.shape}: expected (row, feature), with as many features as x")
+        if side.dtype != np.float64:
+            raise ValueError(f"{name} is {side.dtype}: expected float64; use {name}.astype(np.float64)")

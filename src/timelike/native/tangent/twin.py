@@ -1,0 +1,168 @@
+"""The twin of the tangent kernels in NumPy, a block of rows after the other: the same numbers up to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import Network, Slopes
+from .twin_layers import Moments, Pair, is_near, moments, variance
+
+Doubles = NDArray[np.float64]
+
+_AT_ONCE = 1 << 15  # pairs of a block: about forty arrays of them are alive
+
+
+class Found(NamedTuple):
+    """The kernel of a block of pairs and what its derivatives are made of."""
+
+    values: Doubles
+    turn: Doubles
+    own_x: Doubles
+    own_y: Doubles
+    near: NDArray[np.bool_]
+
+
+class Carried(NamedTuple):
+    """Derivatives of one number: by D where a pair is near, else by c, and by both variances."""
+
+    v: Doubles
+    x: Doubles
+    y: Doubles
+
+
+def matrix(x: Doubles, y: Doubles | None, network: Network) -> Doubles:
+    """The kernel of all rows of x and of y."""
+    out = np.empty((len(x), len(x if y is None else y)))
+    for rows, found in _blocks(x, x if y is None else y, network):
+        out[rows] = found.values
+    return out if y is not None else np.tril(out) + np.tril(out, -1).T
+
+
+def slopes(x: Doubles, y: Doubles, network: Network) -> Slopes:
+    """The matrix and its derivatives."""
+    shape = len(x), len(y)
+    values, turn, own_x, own_y = (np.empty(shape) for _ in range(4))
+    out = Slopes(values, turn, own_x, own_y, np.empty(shape, bool))
+    for rows, found in _blocks(x, y, network):
+        for whole, part in zip(out, found, strict=True):
+            whole[rows] = part
+    return out
+
+
+def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network) -> tuple[Doubles, Doubles]:
+    """Weighted sums of every row and their gradients by x."""
+    values, gradients = np.empty(len(x)), np.empty(x.shape)
+    for rows, found in _blocks(x, y, network):
+        shares = weights[rows] if weights.ndim == 2 else weights
+        values[rows] = (shares * found.values).sum(axis=1)
+        gradients[rows] = _drawn(x[rows], y, found.turn * shares, found.own_x * shares, found.near)
+    return values, gradients * _scale(x, network)
+
+
+def pushed(
+    x: Doubles, y: Doubles, found: Slopes, weights: Doubles, network: Network, wanted: tuple[bool, bool]
+) -> tuple[Doubles | None, Doubles | None]:
+    """Gradients of the weighted sum of a matrix, by x and by y."""
+    turn, scale = found.turn * weights, _scale(x, network)
+    by_x = scale * _drawn(x, y, turn, found.own_x * weights, found.near) if wanted[0] else None
+    by_y = scale * _drawn(y, x, turn.T, (found.own_y * weights).T, found.near.T) if wanted[1] else None
+    return by_x, by_y
+
+
+def _drawn(x: Doubles, y: Doubles, turn: Doubles, own: Doubles, near: NDArray[np.bool_]) -> Doubles:
+    """Σ_j turn_ij (x_i − y_j where the pair is near, else y_j) + own_ij x_i."""
+    out = np.empty(x.shape)
+    total = own.sum(axis=1)
+    for k in range(x.shape[1]):
+        out[:, k] = (turn * np.where(near, x[:, k, None] - y[:, k], y[:, k])).sum(axis=1) + total * x[:, k]
+    return out
+
+
+def _scale(x: Doubles, network: Network) -> float:
+    return float(network.weight**2 / x.shape[1])
+
+
+def _blocks(x: Doubles, y: Doubles, network: Network) -> Iterator[tuple[slice, Found]]:
+    if not len(y):
+        return
+    at_once = max(1, _AT_ONCE // len(y))
+    for begin in range(0, len(x), at_once):
+        rows = slice(begin, begin + at_once)
+        yield rows, _block(x[rows], y, network)
+
+
+def _first(x: Doubles, y: Doubles, network: Network) -> Pair:
+    """Before the first activation; feature by feature, so that every pair is added up in the same order."""
+    shape = len(x), len(y)
+    c, apart, change = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    a, b = np.zeros((len(x), 1)), np.zeros((1, len(y)))
+    for k in range(x.shape[1]):
+        one, two = x[:, k, None], y[None, :, k]
+        a, b, c = a + one * one, b + two * two, c + one * two
+        away = one - two
+        apart += away * away
+        change += away * (one + two)
+    scale, more = _scale(x, network), network.bias**2
+    # sums over features in a row: their errors grow like the root of how many there are
+    snap = 16 + 2 * float(np.sqrt(x.shape[1]))
+    return Pair(scale * a + more, scale * b + more, scale * c + more, scale * apart, scale * change, snap)
+
+
+def _block(x: Doubles, y: Doubles, network: Network) -> Found:
+    pair = _first(x, y, network)
+    near = is_near(pair)
+    half = np.where(near, -0.5, 1.0)  # of c by what is carried
+    nothing = np.zeros_like(half)
+    carried = Carried(np.ones_like(half), nothing, nothing)
+    grown_x, grown_y = np.ones_like(pair.a), np.ones_like(pair.b)  # of this layer's variances by the first's
+    kernel, slope = pair.c, Carried(half, np.where(near, 0.5, 0.0), np.where(near, 0.5, 0.0))
+    square = network.weight**2
+    for layer in range(network.depth):
+        after = _summed(network, pair)
+        more = len(network.branches) * network.bias**2 if layer < network.depth - 1 else 0.0
+        a, next_x = _variances(network, pair.a, grown_x, more)
+        b, next_y = _variances(network, pair.b, grown_y, more)
+        turned = Carried(
+            square * after.tau * carried.v,
+            square * (after.tau * carried.x + np.where(near, after.apart_x, after.c_x) * grown_x),
+            square * (after.tau * carried.y + np.where(near, after.apart_y, after.c_y) * grown_y),
+        )
+        mean = square * after.c + more
+        by_mean = Carried(
+            half * turned.v,
+            np.where(near, 0.5 * (next_x - turned.x), turned.x),
+            np.where(near, 0.5 * (next_y - turned.y), turned.y),
+        )
+        if network.tangent:
+            tau_v = half * after.tau_c
+            tau_x = tau_v * carried.x + np.where(near, after.near_x, after.tau_x) * grown_x
+            tau_y = tau_v * carried.y + np.where(near, after.near_y, after.tau_y) * grown_y
+            slope = Carried(
+                by_mean.v + square * (after.tau * slope.v + tau_v * carried.v * kernel),
+                by_mean.x + square * (after.tau * slope.x + tau_x * kernel),
+                by_mean.y + square * (after.tau * slope.y + tau_y * kernel),
+            )
+            kernel = mean + square * after.tau * kernel
+        else:
+            kernel, slope = mean, by_mean
+        carried, grown_x, grown_y = turned, next_x, next_y
+        pair = Pair(a, b, mean, square * after.apart, square * after.change, pair.snap)
+    return Found(kernel, np.where(near, 2 * slope.v, slope.v), 2 * slope.x, 2 * slope.y, near)
+
+
+def _summed(network: Network, pair: Pair) -> Moments:
+    found = [moments(family, slope, pair) for family, slope in network.branches]
+    return sum(found[1:], found[0])
+
+
+def _variances(network: Network, a: Doubles, grown: Doubles, more: float) -> tuple[Doubles, Doubles]:
+    """The variances after a layer, and their derivatives by the first's."""
+    values, slopes = np.full_like(a, more), np.zeros_like(a)
+    for family, slope in network.branches:
+        value, by = variance(family, slope, a)
+        values, slopes = values + network.weight**2 * value, slopes + network.weight**2 * by
+    return values, slopes * grown
