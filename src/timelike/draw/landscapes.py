@@ -78,7 +78,7 @@ def landscape(axes: Axes, panel: Panel) -> None:
         heights = np.linspace(low, high, _PIECES + 2)[1:-1]
         how: dict[str, Any] = {"colors": "white", "linewidths": 0.5, "alpha": 0.35}
         axes.contour(panel.values, heights.tolist(), extent=panel.box, origin="lower", **how)
-    small = 60 / np.sqrt(max(len(panel.fake), len(panel.real), 1))
+    small = 90 / np.sqrt(max(len(panel.fake), len(panel.real), 1))
     axes.scatter(
         panel.real[:, 0], panel.real[:, 1], s=1.6 * small, marker="x", color=REAL, linewidths=min(1.2, 0.12 * small)
     )
@@ -104,7 +104,7 @@ def fields(
         whole, grid = _table(len(rows), len(names), float(np.ptp(points[:, 1]) / np.ptp(points[:, 0])))
         for axes_row, (title, row) in zip(grid, rows.items(), strict=True):
             for axes, name in zip(axes_row, names, strict=True):
-                field = _field(axes, *row[name], target)
+                field = _field(axes, *row[name], target, _lengths(dark))
             axes_row[0].set_ylabel(literal(title), fontsize="small")
         for axes, name in zip(grid[0], names, strict=True):
             axes.set_title(literal(name), fontsize="small")
@@ -115,7 +115,7 @@ def fields(
     return whole
 
 
-def _field(axes: Axes, points: Floats, arrows: Floats, target: Floats) -> Any:
+def _field(axes: Axes, points: Floats, arrows: Floats, target: Floats, palette: Any) -> Any:
     from matplotlib.colors import LogNorm
 
     lengths = np.hypot(*arrows.T)
@@ -125,13 +125,22 @@ def _field(axes: Axes, points: Floats, arrows: Floats, target: Floats) -> Any:
     shown = arrows / np.maximum(lengths, 1e-300)[:, None] * (0.95 * apart * share[:, None] ** 0.35)
     shown[lengths == 0] = 0.0
     how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.007, "headwidth": 3.6}
-    found = axes.quiver(*points.T, *shown.T, share, norm=LogNorm(1e-3, 1), cmap=PALETTES[0], **how)
+    found = axes.quiver(*points.T, *shown.T, share, norm=LogNorm(1e-3, 1), cmap=palette, **how)
     axes.plot(*target, marker="x", color=FAKE, markersize=7, markeredgewidth=2.2)
     axes.plot(0, 0, marker="+", color=COLORS[6], markersize=6)
     (left, low), (right, high) = points.min(0) - 0.6 * apart, points.max(0) + 0.6 * apart
     axes.set(xlim=(left, right), ylim=(low, high), xticks=[], yticks=[], aspect="equal")
     axes.spines[:].set(linewidth=0.4, color=COLORS[6])
     return found
+
+
+def _lengths(dark: bool) -> Any:
+    """Colours of short to long arrows: the longest stand out from the page most."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    shares = np.linspace(0.25, 1.0, 256) if dark else np.linspace(0.85, 0.0, 256)
+    return ListedColormap(colormaps[PALETTES[0]](shares))
 
 
 def profiles(
