@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .discriminators.base import as_discriminator as as_discriminator
     from .discriminators.critic import Critic as Critic
     from .discriminators.external import External as External
+    from .discriminators.finite import Finite as Finite
     from .discriminators.hinge import Hinge as Hinge
     from .discriminators.ipm import IPM as IPM
     from .discriminators.lsgan import LSGAN as LSGAN

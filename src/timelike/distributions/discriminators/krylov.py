@@ -37,7 +37,7 @@ def phi1(z: Floats) -> Floats:
     array([1.    , 0.6321])
     """
     with np.errstate(over="ignore"):
-        return np.divide(np.expm1(z), z, out=np.ones_like(z), where=z != 0)
+        return np.asarray(np.divide(np.expm1(z), z, out=np.ones_like(z), where=z != 0))
 
 
 def phi2(z: Floats) -> Floats:

@@ -48,7 +48,7 @@ def by_distances(of: Callable[[Floats], Pulled], x: Floats, y: Floats, weights: 
     first, second = x.reshape(len(x), -1), y.reshape(len(y), -1)
     values, gradients = np.empty(len(x)), np.empty_like(first)
     wide = first.shape[1] > _WIDE
-    step = _by_products if wide else _by_differences
+    step = _Products(second) if wide else _by_differences
     for rows in _blocks(len(x), len(y), _ROWS * len(y) if wide else _FUSED):
         values[rows], gradients[rows] = step(of, first[rows], second, weights if weights.ndim == 1 else weights[rows])
     return values, gradients.reshape(x.shape)
@@ -67,28 +67,34 @@ def _by_differences(of: Callable[[Floats], Pulled], x: Floats, y: Floats, weight
     return similar.sum(axis=1), gradients
 
 
-def _by_products(of: Callable[[Floats], Pulled], x: Floats, y: Floats, weights: Floats) -> Pulled:
+class _Products:
     """‖x‖² + ‖y‖² − 2 x y and x Σ c − Σ c y by products of matrices, near pairs by differences: for many features."""
-    n, centre = len(x), y.mean(axis=0)
-    there, here = y - centre, np.zeros((_ROWS, y.shape[1]))
-    here[:n] = x - centre
-    lengths = np.square(here).sum(axis=1)[:, None] + np.square(there).sum(axis=1)
-    squared = (lengths - 2 * (here @ there.T))[:n]
-    if not np.isfinite(squared).all():
-        raise ValueError("items are too far apart for float64: give them in another unit")
-    near = np.nonzero(squared < _NEAR * lengths[:n])
-    for some in _parts(near, x.shape[1]):
-        squared[some] = np.square(x[some[0]] - y[some[1]]).sum(axis=1)
-    similar, factors = of(squared)
-    factors *= weights
-    far = np.zeros(lengths.shape)
-    far[:n] = factors
-    far[near] = 0.0
-    gradients = (here * far.sum(axis=1)[:, None] - far @ there)[:n]
-    for some in _parts(near, x.shape[1]):
-        np.add.at(gradients, some[0], factors[some][:, None] * (x[some[0]] - y[some[1]]))
-    similar *= weights
-    return similar.sum(axis=1), gradients
+
+    def __init__(self, y: Floats) -> None:
+        self.centre = y.mean(axis=0)
+        self.there = y - self.centre
+        self.lengths = np.square(self.there).sum(axis=1)
+
+    def __call__(self, of: Callable[[Floats], Pulled], x: Floats, y: Floats, weights: Floats) -> Pulled:
+        n, here = len(x), np.zeros((_ROWS, x.shape[1]))
+        here[:n] = x - self.centre
+        lengths = np.square(here).sum(axis=1)[:, None] + self.lengths
+        squared = (lengths - 2 * (here @ self.there.T))[:n]
+        if not np.isfinite(squared).all():
+            raise ValueError("items are too far apart for float64: give them in another unit")
+        near = np.nonzero(squared < _NEAR * lengths[:n])
+        for some in _parts(near, x.shape[1]):
+            squared[some] = np.square(x[some[0]] - y[some[1]]).sum(axis=1)
+        similar, factors = of(squared)
+        factors *= weights
+        far = np.zeros(lengths.shape)
+        far[:n] = factors
+        far[near] = 0.0
+        gradients = (here * far.sum(axis=1)[:, None] - far @ self.there)[:n]
+        for some in _parts(near, x.shape[1]):
+            np.add.at(gradients, some[0], factors[some][:, None] * (x[some[0]] - y[some[1]]))
+        similar *= weights
+        return similar.sum(axis=1), gradients
 
 
 def _parts(pairs: tuple[NDArray[np.int64], ...], n_features: int) -> Iterator[tuple[NDArray[np.int64], ...]]:

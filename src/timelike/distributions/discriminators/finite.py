@@ -1,0 +1,177 @@
+"""Discriminators of finite width, trained by gradient ascent for the same time as their infinitely wide twins."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...sequences import Sequences
+from ...sequences.arguments import RandomState, flag, generator, one_of, real as number, seed, whole
+from ..tangent.spec import Activation, branches, refuse_unknown
+from .base import Discriminator, read_sides
+from .costs import IDENTITY, NEGATIVE, NON_SATURATING, SATURATING, SQUARE, Cost
+from .critic import dense
+from .external import FunctionCritic
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+Loss = Literal["ipm", "lsgan", "vanilla", "hinge"]
+
+_COSTS: Mapping[str, Cost] = MappingProxyType(
+    {"ipm": IDENTITY, "lsgan": SQUARE, "vanilla": NON_SATURATING, "hinge": NEGATIVE}
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Finite(Discriminator):
+    """A network of finite width, trained by full-batch gradient ascent for a time τ: the twin of an infinite one.
+
+        θ ← θ + (τ / steps) ∇_θ (E_fake[a(f(x))] − E_real[b(f(y))])
+
+    a perceptron in the NTK parameterisation (Jacot et al., 2018), so that f tends to that of `IPM(NTK(…))`, `LSGAN`,
+    `Vanilla` or `Hinge` with the same options as the width grows, like 1/√width, and as steps do. What is left between
+    the two is what the theory leaves out; infinite width is faster below some thousand items.
+
+    Parameters
+    ----------
+    loss : "ipm", "lsgan", "vanilla" or "hinge"
+    activation, depth, bias, weight
+        As those of `NTK`; several activations are branches in every layer.
+    width : int
+        Units of every hidden layer (and of each branch). The thesis has 128.
+    time : float
+        τ, more than 0.
+    steps : int
+        Of τ / steps each. Too few diverge, which is told. The thesis trains by one per move of the generator.
+    antisymmetric : bool, optional
+        Two networks that begin alike, (g − g′)/√2, so that f = 0 at first as for infinite width (Zhang et al., "A type
+        of generalization error induced by initialization in deep neural networks", 2020). None for True, but False
+        for "lsgan" as in the thesis (D.3.2): its c = f² has no gradient at f = 0, so that a generator would stand
+        still while the discriminator has hardly begun. With False f is also off by the random f₀, at any width.
+    reset : bool
+        True to begin anew with every `against`, False to go on from where the last one ended.
+    saturating : bool
+        For "vanilla", as in `Vanilla`.
+    random_state : None, int or Generator
+        An integer gives the same network at every beginning, a Generator another one each time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from timelike.distributions import Finite, IPM, NTK
+    >>> fake, real = np.zeros((5, 1)), np.ones((5, 1))
+    >>> finite = Finite(loss="ipm", width=4096, depth=1, random_state=0).against(fake, real)
+    >>> infinite = IPM(NTK(depth=1)).against(fake, real)
+    >>> bool(np.abs(finite(fake) - infinite(fake)).max() < 0.1 * np.abs(infinite(fake)).max())
+    True
+    """
+
+    loss: Loss = "ipm"
+    activation: Activation = "relu"
+    depth: int = 3
+    width: int = 512
+    bias: float = 1.0
+    weight: float = 1.0
+    time: float = 1.0
+    steps: int = 10
+    antisymmetric: bool | None = None
+    reset: bool = True
+    saturating: bool = False
+    random_state: RandomState = None
+    _trained: list[nn.Module] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        one_of(self.loss, "loss", tuple(_COSTS))
+        refuse_unknown(self.activation)
+        for name, least in (("depth", 1), ("width", 1), ("steps", 1)):
+            object.__setattr__(self, name, whole(getattr(self, name), name, least))
+        object.__setattr__(self, "bias", number(self.bias, "bias", 0.0))
+        for name in ("weight", "time"):
+            object.__setattr__(self, name, number(getattr(self, name), name, above=0.0))
+        if self.antisymmetric is not None:
+            flag(self.antisymmetric, "antisymmetric")
+        if flag(self.saturating, "saturating") and self.loss != "vanilla":
+            raise ValueError(f'saturating=True means nothing to loss={self.loss!r}: use loss="vanilla"')
+        flag(self.reset, "reset")
+        seed(self.random_state, "random_state")
+
+    def against(self, fake: Any, real: Any) -> FunctionCritic:
+        """The network trained to separate generated items from real ones, at least two of each."""
+        samples = read_sides(fake, real, None)
+        first, second = (_block(sample, name) for sample, name in zip(samples, ("fake", "real"), strict=True))
+        if first.shape[1:] != second.shape[1:]:
+            raise ValueError(f"real has items of shape {second.shape[1:]} and fake of {first.shape[1:]}: expected one")
+        network = self._begun(int(np.prod(first.shape[1:])))
+        self._train(network, first, second)
+        cost = SATURATING if self.saturating else _COSTS[self.loss]
+        return FunctionCritic(copy.deepcopy(network).requires_grad_(False), cost, first.shape[1:])
+
+    def _begun(self, n_features: int) -> nn.Module:
+        """A network as it begins, or the one of last time."""
+        from .perceptron import Antisymmetric, Perceptron
+
+        if self._trained and not self.reset:
+            known = next(self._trained[0].parameters()).shape[1]
+            if known != n_features:
+                raise ValueError(f"fake has items of {n_features} numbers and those before {known}: expected as many")
+            return self._trained[0]
+        network: nn.Module = Perceptron(
+            n_features,
+            branches(self.activation),
+            self.depth,
+            self.width,
+            self.weight,
+            self.bias,
+            generator(self.random_state),
+        )
+        if self.loss != "lsgan" if self.antisymmetric is None else self.antisymmetric:
+            network = Antisymmetric(network, copy.deepcopy(network))
+        self._trained[:] = [] if self.reset else [network]
+        return network
+
+    def _train(self, network: nn.Module, fake: Any, real: Any) -> None:
+        import torch
+
+        both, parameters = torch.tensor(np.concatenate([fake, real])), list(network.parameters())
+        won = [0.0, 0.0]
+        with torch.enable_grad():
+            for step in range(self.steps + 1):
+                f = network(both)
+                objective = _objective(self.loss, f[: len(fake)], f[len(fake) :])
+                won[step > 0] = float(objective.detach())
+                if step == self.steps or not np.isfinite(won).all():
+                    break
+                slopes = torch.autograd.grad(objective, parameters)
+                with torch.no_grad():
+                    for parameter, slope in zip(parameters, slopes, strict=True):
+                        parameter.add_(slope, alpha=self.time / self.steps)
+        if not won[1] >= won[0] - abs(won[0]) - 1e-9:  # nan too
+            self._trained.clear()
+            raise ValueError(
+                f"steps={self.steps} of time {self.time / self.steps:g} each diverge (what the discriminator ascends "
+                f"went from {won[0]:.3g} to {won[1]:.3g}): raise steps, or lower time"
+            )
+
+
+def _objective(loss: str, fake: Tensor, real: Tensor) -> Tensor:
+    """E[a(f)] over generated items − E[b(f)] over real ones."""
+    import torch
+    from torch.nn.functional import softplus
+
+    if loss == "ipm":
+        return fake.mean() - real.mean()
+    if loss == "lsgan":
+        return -(fake + 1).square().mean() - (real - 1).square().mean()
+    if loss == "vanilla":
+        return -softplus(fake).mean() - softplus(-real).mean()
+    return -torch.relu(1 + fake).mean() - torch.relu(1 - real).mean()
+
+
+def _block(sample: Sequences, name: str) -> Any:
+    return dense(sample, name, "vectors" if sample.shape[1] == 1 else "sequences")
