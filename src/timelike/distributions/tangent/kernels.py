@@ -10,7 +10,7 @@ import numpy as np
 from ...native import tangent, threads
 from ...sequences.arguments import real, whole
 from ..kernels.base import Kernel, Matrix
-from .spec import Activation, closed, refuse_unknown
+from .spec import Activation, branches, closed, refuse_unknown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,6 +29,10 @@ class Wide(Kernel):
 
     def __post_init__(self) -> None:
         refuse_unknown(self.activation)
+        if any(map(callable, branches(self.activation))):
+            from .activations import refuse_unfit
+
+            refuse_unfit(self.activation)
         self._keep(
             depth=whole(self.depth, "depth", 1),
             bias=real(self.bias, "bias", 0.0),
@@ -38,10 +42,10 @@ class Wide(Kernel):
     @property
     def _network(self) -> tangent.Network | None:
         """As the kernels of `native` take it, or None where an activation has no closed form."""
-        branches = closed(self.activation)
-        if branches is None:
+        families = closed(self.activation)
+        if families is None:
             return None
-        return tangent.Network(branches, self.depth, self.bias, self.weight, self._tangent)
+        return tangent.Network(families, self.depth, self.bias, self.weight, self._tangent)
 
     def _between(self, x: Any, y: Any | None) -> Matrix:
         network = self._network
@@ -72,7 +76,7 @@ class Wide(Kernel):
         import torch
 
         with torch.no_grad():
-            sides = [torch.from_numpy(side) for side in (x, x if y is None else y)]
+            sides = [torch.tensor(side) for side in (x, x if y is None else y)]  # copies: samples are read-only
             found = self._graded(*sides).numpy()
         return np.asarray((found + found.T) / 2 if y is None else found)
 

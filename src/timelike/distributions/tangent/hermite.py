@@ -1,0 +1,169 @@
+"""Hermite coefficients of an activation by quadrature, and the series of its expectations in them.
+
+For u, v Gaussian of variances a, b and correlation ρ, and orthonormal Hermite polynomials H_n (Mehler's formula):
+
+    E[φ(u) φ(v)] = Σ_n ρⁿ h_n(a) h_n(b),      h_n(a) = E[φ(√a z) H_n(z)],  z standard normal,
+
+and the same of φ′ with coefficients h′_n. Integration by parts gives all derivatives from these two tables, with
+neither second derivatives of φ nor differences:
+
+    ½ E[φ″(u) φ(v)]  = ½ Σ ρⁿ √(n+1) h′_{n+1}(a) / √a · h_n(b)          the derivative of E[φ φ] by a, c held
+    ½ E[φ‴(u) φ′(v)] = ½ Σ ρⁿ √((n+1)(n+2)) h′_{n+2}(a) / a · h′_n(b)   that of E[φ′ φ′]
+    E[φ″(u) φ″(v)]   = Σ ρⁿ (n+1) h′_{n+1}(a) h′_{n+1}(b) / √(ab)       that of E[φ′ φ′] by the covariance c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+ORDER = 160  # terms of a series: tanh has 12 digits at variance 1; the tail that is cut off is known, and reported
+_REACH = 13.0  # H_n(z) exp(−z²/2) ≤ exp(−z²/4), which is below 1e-18 there
+_WITHIN = 24  # nodes of a panel, in which H_160 swings three times
+_AT_ONCE = 1 << 21  # values of φ that are taken at once: 16 MiB
+
+
+class Table(NamedTuple):
+    """Coefficients of φ (item, order), those of φ′ (item, order + 2), and the roots of the variances (item,).
+
+    `lost` is what the series leave out at ρ = 1, as parts of E[φ²] and E[φ′²]: the most of all items.
+    """
+
+    values: Tensor
+    slopes: Tensor
+    roots: Tensor
+    lost: tuple[float, float]
+
+
+class Moments(NamedTuple):
+    """E[φ²], E[φ′²] and their derivatives by the variance, each (item,)."""
+
+    values: Tensor
+    slopes: Tensor
+    values_by: Tensor
+    slopes_by: Tensor
+
+
+@cache
+def rule() -> tuple[Tensor, Tensor]:
+    """Nodes and weights of Gauss and Legendre in panels that meet at 0 and are short there.
+
+    A kink at 0 costs nothing so, and an activation that is steep beside the spread of its argument little.
+    """
+    edges = np.concatenate([[0.0], 0.5 ** np.arange(6, 0, -1), np.arange(1.0, _REACH + 1)])
+    nodes, weights = np.polynomial.legendre.leggauss(_WITHIN)
+    middles, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    right = (middles[:, None] + halves[:, None] * nodes).ravel()
+    mass = (halves[:, None] * weights).ravel() * np.exp(-(right**2) / 2) / np.sqrt(2 * np.pi)
+    return torch.from_numpy(np.r_[-right[::-1], right]), torch.from_numpy(np.r_[mass[::-1], mass])
+
+
+@cache
+def projection() -> Tensor:
+    """What values at the nodes are multiplied with for their coefficients, (node, order + 2)."""
+    z, mass = rule()
+    found = [torch.ones_like(z), z]
+    for n in range(1, ORDER + 1):
+        found.append((z * found[-1] - n**0.5 * found[-2]) / (n + 1) ** 0.5)
+    return torch.stack(found, 1) * mass[:, None]
+
+
+def tabulate(function: Callable[[Tensor], tuple[Tensor, Tensor]], variances: Tensor) -> Table:
+    """The table of an activation, a function to its values and derivatives."""
+    z, mass = rule()
+    roots = variances.sqrt()
+    parts: list[tuple[Tensor, ...]] = []
+    at_once = max(1, _AT_ONCE // len(z))
+    for begin in range(0, max(1, len(roots)), at_once):
+        some = roots[begin : begin + at_once]
+        values, slopes = function(some[:, None] * z)
+        found = values @ projection()[:, :ORDER], slopes @ projection()
+        parts.append((*found, values.square() @ mass, slopes.square() @ mass))
+    values, slopes, power, steepness = (torch.cat(one) for one in zip(*parts, strict=True))
+    return Table(values, slopes, roots, (_lost(power, values), _lost(steepness, slopes)))
+
+
+def _lost(whole: Tensor, coefficients: Tensor) -> float:
+    return float(((whole - coefficients.square().sum(1)) * inverse(whole)).amax())
+
+
+def raised(slopes: Tensor, by: int) -> Tensor:
+    """Coefficients of φ″ √a (by = 1) or φ‴ a (by = 2), from those of φ′ and integration by parts."""
+    n = torch.arange(slopes.shape[1] - by, dtype=slopes.dtype)
+    factors = n + 1 if by == 1 else (n + 1) * (n + 2)
+    return slopes[:, by:] * factors.sqrt()
+
+
+def moments(table: Table, other: Table | None = None) -> Moments:
+    """The series at ρ = 1 and equal variances; of two tables of the same variances that of the product of both."""
+    other = table if other is None else other
+    over = inverse(table.roots)
+    curved = (raised(table.slopes, 1) * raised(other.slopes, 1)).sum(1) * over**2
+    return Moments(
+        values=(table.values * other.values).sum(1),
+        slopes=(table.slopes * other.slopes).sum(1),
+        values_by=(_by(table, other, 1) + _by(other, table, 1)) / 2 + (table.slopes * other.slopes).sum(1),
+        slopes_by=(_by(table, other, 2) + _by(other, table, 2)) / 2 + curved,
+    )
+
+
+def _by(table: Table, other: Table, by: int) -> Tensor:
+    """E[φ″ ψ] (by = 1) or E[φ‴ ψ′] (by = 2) at equal variances."""
+    high, low = raised(table.slopes, by), other.values if by == 1 else other.slopes
+    n = min(high.shape[1], low.shape[1])
+    return (high[:, :n] * low[:, :n]).sum(1) * inverse(table.roots) ** by
+
+
+def inverse(values: Tensor) -> Tensor:
+    """1 / values, and 0 for 0: of that which goes to 0 as fast as what it is multiplied with."""
+    return torch.where(values > 0, 1 / values, 0.0)
+
+
+def summed(correlations: Tensor, pairs: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """Σ_n ρⁿ Σ f_n(i) g_n(j) over pairs (f, g) of tables, (item, item), by Horner's rule."""
+    found = torch.zeros_like(correlations)
+    for n in range(min(table.shape[1] for pair in pairs for table in pair) - 1, -1, -1):
+        found.mul_(correlations)
+        for f, g in pairs:
+            found.addr_(f[:, n], g[:, n])
+    return found
+
+
+class Expected(torch.autograd.Function):
+    """E[φ(u) ψ(v)] and E[φ′(u) ψ′(v)], summed over pairs of tables (φ of x, ψ of y), with derivatives by a, b and c."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, c: Tensor, pairs: list[tuple[Table, Table]]) -> tuple[Tensor, Tensor]:
+        over = inverse(pairs[0][0].roots)[:, None] * inverse(pairs[0][1].roots)
+        rho = (c * over).clamp(-1, 1)
+        values = summed(rho, [(f.values, g.values) for f, g in pairs])
+        slopes = summed(rho, [(f.slopes, g.slopes) for f, g in pairs])
+        if any(ctx.needs_input_grad[:3]):
+            ctx.save_for_backward(slopes, *_derivatives(rho, over, pairs))
+        return values, slopes
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, values: Tensor, slopes: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        dot, first, second, dot_first, dot_second, curved = ctx.saved_tensors
+        by_a = (values * first + slopes * dot_first).sum(1)
+        by_b = (values * second + slopes * dot_second).sum(0)
+        return by_a, by_b, values * dot + slopes * curved, None
+
+
+def _derivatives(rho: Tensor, over: Tensor, pairs: list[tuple[Table, Table]]) -> list[Tensor]:
+    """Of E[φ ψ] by a and b, of E[φ′ ψ′] by a, b and c."""
+    x, y = inverse(pairs[0][0].roots)[:, None], inverse(pairs[0][1].roots)
+    return [
+        summed(rho, [(raised(f.slopes, 1), g.values) for f, g in pairs]).mul_(x / 2),
+        summed(rho, [(f.values, raised(g.slopes, 1)) for f, g in pairs]).mul_(y / 2),
+        summed(rho, [(raised(f.slopes, 2), g.slopes) for f, g in pairs]).mul_(x**2 / 2),
+        summed(rho, [(f.slopes, raised(g.slopes, 2)) for f, g in pairs]).mul_(y**2 / 2),
+        summed(rho, [(raised(f.slopes, 1), raised(g.slopes, 1)) for f, g in pairs]).mul_(over),
+    ]
