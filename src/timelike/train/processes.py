@@ -27,8 +27,8 @@ class Processes:
     often as it likes, use any of its methods, leave parameters out and take several optimisers.
     """
 
-    def __init__(self, fabric: Fabric | None) -> None:
-        self._fabric = fabric
+    def __init__(self, fabric: Fabric | None, *, mixed: bool = False) -> None:
+        self._fabric, self._mixed = fabric, mixed
         self.rank = 0 if fabric is None else fabric.global_rank
         self.world = 1 if fabric is None else fabric.world_size
         self.device = torch.device("cpu") if fabric is None else fabric.device
@@ -40,8 +40,9 @@ class Processes:
         one_of(strategy, "strategy", get_args(Strategy))
         one_of(precision, "precision", get_args(Precision))
         whole(devices, "devices", 1)
-        if (accelerator, devices, strategy, precision) == ("cpu", 1, "auto", "32-true"):
-            return cls(None)  # nothing to arrange, and importing fabric takes longer than many a training
+        if (accelerator, devices, strategy) == ("cpu", 1, "auto") and precision in ("32-true", "bf16-mixed"):
+            # nothing to arrange, and importing fabric takes longer than many a training
+            return cls(None, mixed=precision == "bf16-mixed")
         _refuse_absent(accelerator, devices)
         from lightning_fabric import Fabric
 
@@ -65,7 +66,9 @@ class Processes:
 
     def computing(self) -> AbstractContextManager[Any]:
         """The context in which losses and scores are computed."""
-        return nullcontext() if self._fabric is None else self._fabric.autocast()
+        if self._fabric is not None:
+            return self._fabric.autocast()
+        return torch.autocast("cpu", torch.bfloat16) if self._mixed else nullcontext()
 
     def mean(self, values: Tensor) -> Tensor:
         """The mean over the processes."""
@@ -119,6 +122,12 @@ class Processes:
             return
         for tensor in tensors:
             torch.distributed.broadcast(tensor.data, src=0)
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether this processor has instructions for products of bfloat16 numbers: without them they are slow."""
+    known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not say
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
 
 
 def _refuse_absent(accelerator: Accelerator, devices: int) -> None:

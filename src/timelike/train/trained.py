@@ -98,13 +98,18 @@ class Trained(Model):
             progress=self.progress,
             accelerator=self.accelerator,
             devices=int(self.devices),
-            precision=self.precision,
+            precision=self._precision(),
             random_state=self.random_state,
             # where nothing is held out there is no score to be patient about
             **self._limits(objective) | ({} if objective.validates else {"patience": None}),
         )
         self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
         judge(self.history_, objective)
+
+    def _precision(self) -> Precision:
+        """In which precision the network learns."""
+        found: Precision = self.precision
+        return found
 
     def _suspect(self) -> str:
         """What to change first if the training diverges, for `Objective.suspect`."""

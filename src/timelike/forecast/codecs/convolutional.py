@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from ...train.threads import torch_threads
 
 Pictures = Literal["dcgan", "vgg", "resnet"]
 _STAGES = 4  # that halve a picture, of 64 × 64 to 4 × 4
@@ -14,7 +17,7 @@ SMALLEST = 4  # pixels of a side at the end, and at least
 _UNPOOLED = 2  # stages without halving where codes are maps (C.5.2)
 _VGG = (2, 2, 3, 3)  # convolutions of each stage
 _FEW = 3  # channels of a picture, up to which `Doubling` is quicker than the transposed convolution of torch
-_AT_ONCE = 64  # pictures, so that what comes between stays in the cache
+_AT_ONCE = 32  # pictures, so that what comes between stays in the cache
 
 
 class Shape:
@@ -117,11 +120,24 @@ class Draw(nn.Module):
         )
 
     def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
-        """Pictures, before any squashing; where they are many and no gradients are asked for, some at once."""
-        if torch.is_grad_enabled() or self.training or len(code) <= _AT_ONCE:
+        """Pictures, before any squashing; where no gradients are asked for, as many at once whatever their number.
+
+        In single precision a convolution of fewer pictures, or one that threads share, may round in another way, and a
+        picture would not be quite itself in other company. So pieces are of one size and each has one thread.
+        """
+        if torch.is_grad_enabled() or self.training:
             return self._drawn(code, seen)
-        places = [slice(start, start + _AT_ONCE) for start in range(0, len(code), _AT_ONCE)]
-        return torch.cat([self._drawn(code[some], [one[some] for one in seen]) for some in places])
+        rows = [_filled(one) for one in (code, *seen)]
+        pieces = list(zip(*(torch.split(one, _AT_ONCE) for one in rows), strict=True))
+        threads = min(len(pieces), torch.get_num_threads())
+        if threads == 1:
+            return torch.cat([self._piece(piece) for piece in pieces])[: len(code)]
+        with ThreadPoolExecutor(threads) as pool:
+            return torch.cat(list(pool.map(self._piece, pieces)))[: len(code)]
+
+    def _piece(self, rows: tuple[Tensor, ...]) -> Tensor:
+        with torch_threads(1), torch.no_grad():  # both are a thread's own
+            return self._drawn(rows[0], list(rows[1:]))
 
     def _drawn(self, code: Tensor, seen: list[Tensor]) -> Tensor:
         x = self.begin(laid_out(self.first(code) if self.maps else self._decoded(code)))
@@ -141,6 +157,12 @@ class Draw(nn.Module):
             one.reshape(-1, height * width, *one.shape[1:]).transpose(0, 1).flatten(0, 1) for one in (weight, bias)
         )
         return F.linear(code, weight, bias).reshape(len(code), height, width, -1).permute(0, 3, 1, 2)
+
+
+def _filled(rows: Tensor) -> Tensor:
+    """With rows of zeros behind them, until there are as many as are drawn at once."""
+    missing = -len(rows) % _AT_ONCE if by_pixel(rows.dtype) else 0
+    return torch.cat([rows, rows.new_zeros(missing, *rows.shape[1:])]) if missing else rows
 
 
 def by_pixel(dtype: torch.dtype) -> bool:

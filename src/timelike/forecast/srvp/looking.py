@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...sequences import Sequences
+from ..codecs.convolutional import Draw
 from ..latent import LatentForecaster
 from .network import Content, SRVPNetwork
 from .paths import during, heard_of, walked
@@ -66,7 +67,14 @@ class Looking(LatentForecaster):
         return torch.stack(states, dim=1)
 
     def _drawn(self, network: SRVPNetwork, content: Content, states: Tensor, kind: Any) -> NDArray[Any]:
-        """Frames in rows of cells, (row, time, cell), in a dtype, some times at once."""
+        """Frames in rows of cells, (row, time, cell), in a dtype, some times at once.
+
+        Convolutions draw in single precision what is to be given in it: half of the time, and the same in any company,
+        as `Draw` has equally many pictures at once. What comes before and adds up over time stays in double.
+        """
+        if isinstance(network.draw, Draw) and kind == np.float32:
+            network = self.network_
+            content, states = content.to(torch.float32), states.float()
         size = max(1, NUMBERS // (len(states) * self.cells_.there.size))
         found = []
         with torch.no_grad():

@@ -60,6 +60,11 @@ class Content(NamedTuple):
     code: Tensor | None
     skips: list[Tensor]
 
+    def to(self, dtype: torch.dtype) -> Content:
+        """The same in another precision."""
+        code = None if self.code is None else self.code.to(dtype)
+        return Content(code, [stage.to(dtype) for stage in self.skips])
+
 
 class SRVPNetwork(nn.Module):
     """A state-space model with residual steps (Franceschi et al., "Stochastic latent residual video prediction", 2020).
@@ -203,11 +208,15 @@ class SRVPNetwork(nn.Module):
         rows = states.flatten(0, 1)
         if content.code is not None:
             rows = torch.cat([_repeated(content.code, n_times), rows], dim=1)
+        frames: Tensor
         if self.codec == "perceptron":
             frames = self.draw(rows)
         else:
             frames = self.draw(rows, [_repeated(one, n_times) for one in content.skips])
-        return (torch.sigmoid(frames) if self.squash else frames).reshape(n_items, n_times, *self.frame)
+        if self.squash:
+            # the last numbers of a loop are computed one by one, and in single precision rounded in another way
+            frames = torch.sigmoid(frames if torch.is_grad_enabled() else frames.double())
+        return frames.reshape(n_items, n_times, *self.frame)
 
     @property
     def observed(self) -> Tensor:
