@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .drift.update import Update as Update
     from .explaining import Differences as Differences, differences as differences
     from .flows.descent import descend as descend
+    from .flows.generator import Generator as Generator, train_generator as train_generator
     from .flows.record import Flow as Flow, FlowDiverged as FlowDiverged
     from .kernels.algebra import Product as Product, Scaled as Scaled, Sum as Sum
     from .kernels.alignments import Exponential as Exponential, GlobalAlignment as GlobalAlignment
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # the public names, a line each
         RationalQuadratic as RationalQuadratic,
     )
     from .planning import Power as Power, power as power
+    from .tangent.empirical import Empirical as Empirical, empirical_ntk as empirical_ntk
     from .tangent.kernels import NTK as NTK, Conjugate as Conjugate
     from .two_sample.classifier import ClassifierTest as ClassifierTest
     from .two_sample.estimator import TwoSample as TwoSample

@@ -253,8 +253,16 @@ class _Descent:
     def _record(self, stopped: str) -> Flow:
         self.history.stopped = stopped
         frames, steps = np.stack(self.frames), np.array(self.frame_steps, np.int64)
-        particles = self.cloud.back(self.x)
-        return Flow(particles, self.history, frames, steps, self.cloud.real, self.discriminator, stopped)
+        return Flow(
+            history=self.history,
+            frames=frames,
+            frame_steps=steps,
+            real=self.cloud.real,
+            scored=tuple(self.history.scored),
+            particles=self.cloud.back(self.x),
+            discriminator=self.discriminator,
+            stopped=stopped,
+        )
 
 
 class _Shown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,22 +47,18 @@ class FlowHistory(History):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Flow:
-    """What `descend` found: the particles at the end, those on the way, and numbers along it."""
+class Journey:
+    """Items on their way to a target, seen every so many steps."""
 
-    particles: Any
-    """As the start came: an array or a tensor of its shape, or `Sequences`."""
-    history: FlowHistory
+    history: History
     frames: NDArray[np.float32]
-    """The particles every so many steps, the first and the last among them, (moment, item, …)."""
+    """The items every so many steps, the first and the last among them, (moment, item, …)."""
     frame_steps: NDArray[np.int64]
     """How many steps were done at each of them."""
-    real: NDArray[np.float64] = field(repr=False)
+    real: NDArray[np.float64]
     """What they were moved onto, (item, …)."""
-    discriminator: Any
-    """With all that it left open decided."""
-    stopped: str
-    """Why it ended: "steps", "Ctrl-C" or "diverged"."""
+    scored: tuple[str, ...]
+    """The names of the scores in the history."""
 
     @property
     def n_steps(self) -> int:
@@ -70,28 +66,43 @@ class Flow:
         return self.history.n_steps
 
     def plot(self) -> Figure:
-        """The particles at four moments beside the target, and the scores over the steps.
+        """The items at four moments beside the target, and the scores over the steps.
 
         Vectors of more than two numbers are shown along the two directions in which the target varies most.
         """
         some = np.unique(np.linspace(0, len(self.frames) - 1, 4).round().astype(int))
         moments = {_at(self.frame_steps[i]): self.frames[i] for i in some}
-        curves = {name: (self.history.steps(name), self.history[name]) for name in self.history.scored}
+        curves = {name: (self.history.steps(name), self.history[name]) for name in self.scored}
         return drawing.moments(moments, self.real, curves)
 
     def film(self, path: str | Path, *, rate: float = 8) -> Path:
-        """The particles on their way as a moving picture, .gif or .mp4, `rate` frames a second."""
+        """The items on their way as a moving picture, .gif or .mp4, `rate` frames a second."""
         return drawing.film(self.frames, [_at(step) for step in self.frame_steps], self.real, path, rate=rate)
 
     def _repr_html_(self) -> str:
         return html.picture(self.plot(), repr(self))
 
+    def _said(self) -> list[str]:
+        """Steps, scores and seconds, in words."""
+        tracks = {name: self.history[name] for name in self.scored}
+        scores = [f"{name} {values[0]:.3g} → {values[-1]:.3g}" for name, values in tracks.items()]
+        return [counted(self.n_steps, "step"), *scores, f"{self.history.seconds:.3g} s"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Flow(Journey):
+    """What `descend` found: the particles at the end, those on the way, and numbers along it."""
+
+    particles: Any
+    """As the start came: an array or a tensor of its shape, or `Sequences`."""
+    discriminator: Any
+    """With all that it left open decided."""
+    stopped: str
+    """Why it ended: "steps", "Ctrl-C" or "diverged"."""
+
     def __repr__(self) -> str:
-        n, seconds = self.frames.shape[1], self.history.seconds
-        said = [counted(n, "particle"), counted(self.n_steps, "step"), f"{self.discriminator!r:.80}"]
-        said += [f"{name} {self.history[name][0]:.3g} → {self.history[name][-1]:.3g}" for name in self.history.scored]
-        said += [f"{seconds:.3g} s"] + ([] if self.stopped == "steps" else [f"stopped: {self.stopped}"])
-        return f"Flow({', '.join(said)})"
+        said = [counted(self.frames.shape[1], "particle"), f"{self.discriminator!r:.80}", *self._said()]
+        return f"Flow({', '.join(said if self.stopped == 'steps' else [*said, f'stopped: {self.stopped}'])})"
 
 
 class FlowDiverged(ArithmeticError):

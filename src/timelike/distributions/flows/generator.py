@@ -1,0 +1,231 @@
+"""A generator network trained by the same discriminators as particles are moved by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ...sequences import Sequences
+from ...sequences.arguments import RandomState, generator as source, real as number, whole
+from ...train import Batch, Callback, Objective, Schedule, fit
+from ...train.loop import Run, evaluating
+from ...train.randomness import drawn_seed
+from ..discriminators.base import as_discriminator
+from .reading import Cloud, kernel_of, read_cloud, settled
+from .record import Journey
+from .scoring import Score, read_scores
+
+_SHOWN = 500  # items that are followed through the training
+_LOOKS = 20
+_BLOCK = 1024  # items that are generated at a time
+
+
+def train_generator(
+    module: nn.Module,
+    real: Any,
+    discriminator: Any,
+    *,
+    latent: int,
+    steps: int,
+    batch: int = 256,
+    learning_rate: float = 1e-3,
+    schedule: Schedule | None = None,
+    every: int | None = None,
+    scores: Sequence[str] | Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+    random_state: RandomState = None,
+) -> Generator:
+    """Train a network to generate items like those of a sample, with discriminators that are solved, not trained.
+
+    At every step z is drawn from a normal distribution, f is the discriminator against g(z) and some of `real`, and
+    Adam (Kingma and Ba, 2015) goes down
+
+        mean of c_f(g(z_i)),   f held fixed                                                                 (eq. 6.3)
+
+    which moves g(z) as `descend` moves particles, in the geometry of the network's own tangent kernel. There is nothing
+    to balance: an infinitely wide discriminator is the best of its time at every step. Its cost is that of the kernel
+    between batches, so that it suits points and short series, or images of small size; for large ones a finite
+    discriminator is cheaper.
+
+    Parameters
+    ----------
+    module : torch module
+        g, from (item, latent) to (item, feature), or (item, time, channel). It is trained in place, as torch does it.
+    real : array, torch tensor or Sequences
+        At least two items; series of one length.
+    discriminator : discriminator or Kernel
+        As in `descend`. What its kernel leaves open is decided once, by `real` and what `module` generates at first.
+    latent : int
+        Numbers of a code z.
+    steps, batch, learning_rate
+        How many, of how many items, and how large. A batch greater than `real` takes all of it.
+    schedule : Schedule, optional
+        What becomes of the learning rate, such as `timelike.train.Linear()`.
+    every, scores, progress
+        As in `descend`; unless given there are about 20 looks. Scores are of 500 items, or as many as `real` has.
+    random_state
+        Repeats codes and batches; the first weights are the module's.
+
+    Returns
+    -------
+    Generator
+        `sample(n)` generates; `history`, `plot()`, `film(path)`. Ctrl-C, pressed once, gives what was reached.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from timelike.distributions import RBF, train_generator
+    >>> from timelike.train import seeded
+    >>> real = np.random.default_rng(0).normal([3.0, -1.0], 0.5, (200, 2))
+    >>> with seeded(0):
+    ...     network = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
+    >>> options = {"latent": 4, "steps": 200, "batch": 64, "learning_rate": 0.01, "scores": ("mmd",), "random_state": 0}
+    >>> found = train_generator(network, real, RBF(width=2.0), **options)
+    >>> found.sample(100, random_state=1).mean(axis=0).round()
+    array([ 3., -1.])
+    """
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module is a {type(module).__name__}: expected a torch.nn.Module")
+    rng = source(random_state)
+    steps, size = whole(steps, "steps", 1), whole(batch, "batch", 2)
+    given = as_discriminator(discriminator)
+    draw = _Draw(module, whole(latent, "latent", 1))
+    cloud, codes = _cloud(draw, real, given, drawn_seed(rng))
+    against, kernel = settled(given, cloud)
+    looks = _Looks(draw, codes, read_scores(scores, cloud, kernel), -(-steps // _LOOKS) if every is None else every)
+    whole(looks.every, "every", 1)
+    objective = _Generation(draw, cloud, against, size, number(learning_rate, "learning_rate", above=0.0))
+    history = fit(objective, max_steps=steps, schedule=schedule, callbacks=[looks], progress=progress, random_state=rng)
+    frames = np.stack(looks.frames)
+    return Generator(
+        history, frames, np.array(looks.steps, np.int64), cloud.real, tuple(looks.scores), module, draw, against, real
+    )
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """A network, and how many numbers it makes an item of."""
+
+    module: nn.Module
+    latent: int
+
+    def codes(self, n: int, rng: np.random.Generator) -> Tensor:
+        return torch.from_numpy(rng.standard_normal((n, self.latent)))
+
+    def generated(self, codes: Tensor) -> NDArray[np.float64]:
+        """What the network makes of codes, in evaluation mode and in double precision."""
+        like = next(self.module.parameters(), codes)
+        with torch.no_grad(), evaluating(self.module):
+            found = [self.module(some.to(like.device, like.dtype)) for some in torch.split(codes, _BLOCK)]
+        refuse_no_items(found[0], len(codes[:_BLOCK]))
+        return np.asarray(torch.cat(found).double().cpu().numpy())
+
+
+def refuse_no_items(found: Any, n: int) -> None:
+    """An error where a network gives something else than n items of finite numbers."""
+    shape = tuple(found.shape) if isinstance(found, Tensor) else None
+    if shape is None or len(shape) < 2 or shape[0] != n:
+        what = f"a tensor {shape}" if shape is not None else f"a {type(found).__name__}"
+        raise ValueError(f"module gave {what} for {n} codes: expected ({n}, feature), or ({n}, time, channel)")
+    if not bool(found.isfinite().all()):
+        raise ValueError("module gave nan or infinity before any training: expected finite numbers")
+
+
+def _cloud(draw: _Draw, real: Any, discriminator: Any, seed: int) -> tuple[Cloud, Tensor]:
+    """The sample and what is generated at first, of codes that are followed from then on."""
+    codes = draw.codes(min(_SHOWN, max(2, len(real))), np.random.default_rng(seed))
+    kernel = kernel_of(discriminator)
+    start = draw.generated(codes)
+    given = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
+    cloud = read_cloud(given, real, None if kernel is None else kernel.over)
+    if cloud.start.shape[1:] != cloud.real.shape[1:] and cloud.vectors:
+        raise ValueError(
+            f"module gives items of {cloud.start.shape[1]} numbers and real has {cloud.real.shape[1]}: expected as many"
+        )
+    return cloud, codes
+
+
+class _Generation(Objective):
+    """The mean of what the generator pays, under a discriminator solved anew for every batch."""
+
+    item, owner, suspect = "real item", "train_generator", "a shorter training time of the discriminator, or else "
+
+    def __init__(self, draw: _Draw, cloud: Cloud, discriminator: Any, size: int, rate: float) -> None:
+        self.module, self.draw, self.discriminator, self.rate = draw.module, draw, discriminator, rate
+        self.real = torch.from_numpy(cloud.real)
+        self.size = size
+        self.steps_per_epoch = max(1, len(cloud.real) // size)
+
+    def optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.module.parameters(), lr=self.rate)
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        while True:
+            ids = rng.choice(len(self.real), min(self.size, len(self.real)), replace=False)
+            yield Batch(ids, codes=self.draw.codes(self.size, rng))
+
+    def loss(self, batch: Batch) -> Tensor:
+        made = self.module(batch["codes"])
+        given = made.detach().double().cpu().reshape(self.size, *self.real.shape[1:])
+        critic = self.discriminator.against(given, self.real[batch.ids])
+        cost: Tensor = critic.cost(made.reshape(given.shape)).mean()
+        return cost
+
+
+class _Looks(Callback):
+    """What is generated from the same codes every so many steps, and its scores."""
+
+    def __init__(self, draw: _Draw, codes: Tensor, scores: dict[str, Score], every: int) -> None:
+        self.draw, self.codes, self.scores, self.every = draw, codes, scores, every
+        self.frames: list[NDArray[np.float32]] = []
+        self.steps: list[int] = []
+
+    def started(self, run: Run) -> None:
+        self._look(run)
+
+    def stepped(self, run: Run) -> None:
+        if run.step % self.every == 0:
+            self._look(run)
+
+    def ended(self, run: Run) -> None:
+        if self.steps[-1] != run.step:
+            self._look(run)
+
+    def _look(self, run: Run) -> None:
+        made = self.draw.generated(self.codes)
+        run.history.note_all(run.step, {name: score(made) for name, score in self.scores.items()})
+        self.frames.append(made.astype(np.float32))
+        self.steps.append(run.step)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Generator(Journey):
+    """A trained generator: `sample(n)` makes items like those of the sample that it was trained on.
+
+    `history` has the loss of every step and the scores; `frames` what it made of the same codes along the way.
+    """
+
+    module: nn.Module
+    _draw: _Draw
+    discriminator: Any
+    _like: Any
+
+    @property
+    def latent(self) -> int:
+        """Numbers of a code."""
+        return self._draw.latent
+
+    def sample(self, n: int, *, random_state: RandomState = None) -> Any:
+        """So many new items: `Sequences` where it was trained on them, otherwise an array."""
+        found = self._draw.generated(self._draw.codes(whole(n, "n", 1), source(random_state)))
+        return Sequences(found) if isinstance(self._like, Sequences) else found
+
+    def __repr__(self) -> str:
+        said = [f"{type(self.module).__name__} of {self.latent} numbers", f"{self.discriminator!r:.80}", *self._said()]
+        return f"Generator({', '.join(said)})"
