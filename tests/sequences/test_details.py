@@ -9,7 +9,8 @@ import pyarrow.parquet
 import pytest
 
 import timelike as tl
-from timelike.sequences import archive, augment, generate
+from timelike.sequences import augment, generate
+from timelike.sequences.files import archive
 from timelike.sequences.formats import text
 from timelike.sequences.moments import Moments
 

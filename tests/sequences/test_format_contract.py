@@ -255,7 +255,7 @@ def test_a_name_finds_two_parts_and_a_folder_gives_both(suffix, data_folder) -> 
 
 def test_importing_the_room_imports_no_format() -> None:
     program = (
-        "import sys, timelike.sequences.loading; from timelike.sequences.formats import FORMATS, __name__ as folder;"
+        "import sys, timelike.sequences.files.loading; from timelike.sequences.formats import FORMATS, __name__ as folder;"
         "print([known.module for known in FORMATS.values() if f'{folder}.{known.module}' in sys.modules])"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.sequences import FormatError, archive, available, catalogue, formats
+from timelike.sequences import FormatError, available, formats
+from timelike.sequences.files import archive, catalogue
 
 TRAIN = tl.Sequences([[1.0, 2.0], [3.0]], labels=["a", "b"])
 TEST = tl.Sequences([[5.0, 6.0, 7.0]], labels=["b"], class_names=["a", "b"])

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import timelike as tl
-from timelike.sequences import recordings
-from timelike.sequences.recordings import Look
-from timelike.sequences.sources import names_of
+from timelike.sequences.files import recordings
+from timelike.sequences.files.recordings import Look
+from timelike.sequences.files.sources import names_of
 from videos import write
 
 RNG = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """Which files patterns mean."""
 
-from timelike.sequences import sources
+from timelike.sequences.files import sources
 
 
 def test_a_broken_link_that_a_pattern_matches_is_not_left_out(tmp_path):

@@ -23,8 +23,8 @@ _ENDLESS = 10_000_000  # steps: the clock ends a training
 _ROOMS = r"timelike\.(align|distributions|encode|metric|recognize|score)\b"
 _KERNELS = r"timelike\.native\.(causal|convolve|coupled|recurrent|rocket|similarity|soft|stream|transport|warp)\b"
 _FILES = (
-    r"timelike\.sequences\.(archive|augment|catalogue|loading|recordings|showing|sources|tables)\b"
-    r"|timelike\.sequences\.formats\.(arff|har|long|netcdf|ts|ucr|video)$"
+    r"timelike\.sequences\.(augment|files|showing|tables)\b"
+    r"|timelike\.sequences\.formats\.(arff|har|jsonl|long|matlab|netcdf|ts|ucr|video|wav)$"
 )
 _ANSWERS = (
     r"timelike\.forecast\.(backtesting|baselines|calibrating|calibration|exhibits|request|result|screening)\b"

@@ -6,7 +6,6 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import augment as augment, generate as generate
-    from .catalogue import available as available
     from .container import (
         Padded as Padded,
         PaddedTensor as PaddedTensor,
@@ -14,9 +13,10 @@ if TYPE_CHECKING:  # the public names, a line each
         as_one as as_one,
         as_sequences as as_sequences,
     )
+    from .files.catalogue import available as available
+    from .files.loading import load as load
     from .formats import FormatError as FormatError
     from .joining import concat as concat
-    from .loading import load as load
     from .sampling import Episode as Episode
     from .transforms import Statistics as Statistics
 

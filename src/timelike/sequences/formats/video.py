@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import recordings
 from ..arguments import flag, whole
-from ..recordings import Look, Tick
+from ..files import recordings
+from ..files.recordings import Look, Tick
 from ..resizing import resized
 from . import text
 from .endings import Endings

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from . import catalogue, formats, sources
-from .arguments import one_of, too_long
-from .container import Sequences
-from .formats import har
+from .. import formats
+from ..arguments import one_of, too_long
+from ..container import Sequences
+from ..formats import har
+from . import catalogue, sources
 
 OnError = Literal["raise", "skip"]
 Size = int | tuple[int, int] | None
@@ -145,8 +146,8 @@ def _is_path(given: str) -> bool:
 
 def _recordings(files: list[Path], asked: Mapping[str, Any], on_error: str) -> Sequences:
     """Files of one recording each, as one collection."""
+    from ..formats.video import Videos
     from . import recordings
-    from .formats.video import Videos
 
     for file in files:
         if not _is_recording(file):

@@ -14,8 +14,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from .atomic import replacing, scratch
-from .formats.limits import megabytes
+from ..atomic import replacing, scratch
+from ..formats.limits import megabytes
 
 BASE_URL = "https://timeseriesclassification.com/aeon-toolkit"
 LIMIT_MB = 500  # of a download; TIMELIKE_DOWNLOAD_LIMIT_MB overrides it

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import one_of
-from .callers import outside
-from .container import Sequences
-from .formats.limits import most_of_all, refuse_total
-from .formats.text import FormatError
+from ..arguments import one_of
+from ..callers import outside
+from ..container import Sequences
+from ..formats.limits import most_of_all, refuse_total
+from ..formats.text import FormatError
 from .sources import names_of
 
 _SECONDS = 2  # without a bar

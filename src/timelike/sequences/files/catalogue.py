@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import archive, formats
-from .container import Sequences
+from .. import formats
+from ..container import Sequences
+from . import archive
 
 PART = re.compile(r"(.+)_(TRAIN|TEST)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
