@@ -88,7 +88,7 @@ class Finite(Discriminator):
 
     def __post_init__(self) -> None:
         one_of(self.loss, "loss", tuple(_COSTS))
-        refuse_unknown(self.activation)
+        _refuse_activation(self.activation)
         for name, least in (("depth", 1), ("width", 1), ("steps", 1)):
             object.__setattr__(self, name, whole(getattr(self, name), name, least))
         object.__setattr__(self, "bias", number(self.bias, "bias", 0.0))
@@ -157,6 +157,16 @@ class Finite(Discriminator):
                 f"steps={self.steps} of time {self.time / self.steps:g} each diverge (what the discriminator ascends "
                 f"went from {won[0]:.3g} to {won[1]:.3g}): raise steps, or lower time"
             )
+
+
+def _refuse_activation(activation: Activation) -> None:
+    """An error for an unknown name, or for a function without a derivative to train by."""
+    refuse_unknown(activation)
+    for one in branches(activation):
+        if not isinstance(one, str):
+            from ..tangent.admitting import admitted
+
+            admitted(one)
 
 
 def _objective(loss: str, fake: Tensor, real: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from .critic import Trained
 from .integrating import integrated
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Hinge(Infinite):
     """The discriminator of the hinge loss (Lim and Ye, "Geometric GAN", 2017), integrated.
 

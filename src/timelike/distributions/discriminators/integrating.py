@@ -22,6 +22,7 @@ def integrated(game: Game, pushes: Push, slopes: Push, start: Floats, time: floa
     `pushes` by f.
     """
     gram = Gram(game)
+    largest = max(float(np.abs(gram.matrix).max()), 1e-300)  # what f changes by with a change of g
 
     def change(_: float, g: Floats) -> Floats:
         return pushes(start + gram.times(game.shares * g))
@@ -35,7 +36,7 @@ def integrated(game: Game, pushes: Push, slopes: Push, start: Floats, time: floa
         np.zeros(len(start)),
         method="LSODA",
         rtol=tolerance,
-        atol=tolerance * time,
+        atol=tolerance * min(time, 1 / largest),
         jac=jacobian,
     )
     if not found.success or not np.isfinite(found.y[:, -1]).all():

@@ -65,13 +65,14 @@ def flow(times: Callable[[Floats], Floats], b: Floats, time: float, tolerance: f
     exactly, without a guess. A time that one basis of `_BASIS` vectors is too small for is gone in parts.
     """
     u, left, error, products, largest = np.zeros_like(b), time, 0.0, 0, 0.0
-    for _ in range(_PARTS):
-        residual = b if left == time else b - times(u)
-        part = _part(times, residual, left, tolerance)
-        u, left, error = u + part.vector, left - part.time, error + part.error
-        products, largest = products + part.products, max(largest, part.largest)
-        if left <= 0:
-            return Flowed(u, error, products, largest)
+    with np.errstate(over="ignore", invalid="ignore"):  # eigenvalues below 0 let u grow without end
+        for _ in range(_PARTS):
+            residual = b if left == time else b - times(u)
+            part = _part(times, residual, left, tolerance)
+            u, left, error = u + part.vector, left - part.time, error + part.error
+            products, largest = products + part.products, max(largest, part.largest)
+            if left <= 0:
+                return Flowed(u, error, products, largest)
     raise Slow
 
 
@@ -83,6 +84,8 @@ class _Part(Flowed):
 def _part(times: Callable[[Floats], Floats], b: Floats, time: float, tolerance: float) -> _Part:
     """As much of the time as one basis is good for."""
     size = float(np.linalg.norm(b))
+    if not np.isfinite(size):
+        raise Slow
     if size == 0:
         return _Part(np.zeros_like(b), 0.0, 0, 0.0, time)
     most = min(len(b), _BASIS)
@@ -96,12 +99,18 @@ def _part(times: Callable[[Floats], Floats], b: Floats, time: float, tolerance: 
         values, vectors = (np.asarray(part, np.float64) for part in eigh_tridiagonal(diagonal[:m], beside[: m - 1]))
         y, error = _inside(values, vectors, size, float(beside[m - 1]), time)
         reached = time
-        while done and not error <= tolerance * np.linalg.norm(y) and reached > 1e-6 * time:
+        while done and not error <= tolerance * _length(y) and reached > 1e-6 * time:
             reached /= 2
             y, error = _inside(values, vectors, size, float(beside[m - 1]), reached)
-        if error <= tolerance * np.linalg.norm(y):
+        if error <= tolerance * _length(y):
             return _Part(y @ basis[:m], error, m, float(values[-1]), reached)
     raise Slow
+
+
+def _length(y: Floats) -> float:
+    """‖y‖, and 0 where it overflows, which no error is small beside."""
+    found = float(np.linalg.norm(y))
+    return found if np.isfinite(found) else 0.0
 
 
 def _grow(times: Callable[[Floats], Floats], basis: Floats, diagonal: Floats, beside: Floats, m: int) -> None:
@@ -119,9 +128,8 @@ def _grow(times: Callable[[Floats], Floats], basis: Floats, diagonal: Floats, be
 
 def _inside(values: Floats, vectors: Floats, size: float, beyond: float, time: float) -> tuple[Floats, float]:
     """y in a basis, and the bound of the error; an eigenvalue below 0 lets errors grow with the time."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        y = size * (vectors @ (time * phi1(-time * values) * vectors[0]))
-        left = abs(float(vectors[-1] @ (time**2 * phi2(-time * values) * vectors[0])))
-        growth = float(np.exp(-time * min(0.0, float(values[0]))))
+    y = size * (vectors @ (time * phi1(-time * values) * vectors[0]))
+    left = abs(float(vectors[-1] @ (time**2 * phi2(-time * values) * vectors[0])))
+    growth = float(np.exp(-time * min(0.0, float(values[0]))))
     error = beyond * size * left * growth
     return y, error if np.isfinite(error) and np.isfinite(y).all() else np.inf

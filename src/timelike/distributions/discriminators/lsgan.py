@@ -17,7 +17,7 @@ from .krylov import Slow, flow, phi1
 Solver = Literal["auto", "krylov", "eigh"]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class LSGAN(Infinite):
     """The discriminator of least squares (Mao et al., "Least squares generative adversarial networks", 2017).
 
@@ -74,7 +74,8 @@ class LSGAN(Infinite):
                         "tolerance, or lower time"
                     ) from None
         values, vectors = matrix.spectrum()
-        weights = vectors @ (self.time * phi1(-self.time * values) * (vectors.T @ residual))
+        with np.errstate(over="ignore", invalid="ignore"):  # an indefinite kernel: told by `against`
+            weights = vectors @ (self.time * phi1(-self.time * values) * (vectors.T @ residual))
         return Trained(matrix.roots * weights, "eigh", len(gram), 0.0)
 
     def _by_krylov(self, matrix: Symmetric, residual: Floats) -> Trained:

@@ -20,7 +20,7 @@ Solver = Literal["integrate", "lambert"]
 _NODES = 16  # of the integral that bounds the error of Lambert's W: its integrand is smooth
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Vanilla(Infinite):
     """The discriminator of the first GAN, a logistic classifier (Goodfellow et al., 2014).
 

@@ -73,13 +73,15 @@ class _Products:
     def __init__(self, y: Floats) -> None:
         self.centre = y.mean(axis=0)
         self.there = y - self.centre
-        self.lengths = np.square(self.there).sum(axis=1)
+        with np.errstate(over="ignore"):
+            self.lengths = np.square(self.there).sum(axis=1)
 
     def __call__(self, of: Callable[[Floats], Pulled], x: Floats, y: Floats, weights: Floats) -> Pulled:
         n, here = len(x), np.zeros((_ROWS, x.shape[1]))
         here[:n] = x - self.centre
-        lengths = np.square(here).sum(axis=1)[:, None] + self.lengths
-        squared = (lengths - 2 * (here @ self.there.T))[:n]
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.square(here).sum(axis=1)[:, None] + self.lengths
+            squared = (lengths - 2 * (here @ self.there.T))[:n]
         if not np.isfinite(squared).all():
             raise ValueError("items are too far apart for float64: give them in another unit")
         near = np.nonzero(squared < _NEAR * lengths[:n])

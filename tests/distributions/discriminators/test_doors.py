@@ -1,0 +1,230 @@
+"""What goes into discriminators and comes out: arrays, tensors, sequences, functions, and what is refused."""
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from timelike.distributions import (
+    IPM,
+    LSGAN,
+    RBF,
+    Exponential,
+    External,
+    Finite,
+    GlobalAlignment,
+    Hinge,
+    Vanilla,
+    as_discriminator,
+)
+
+FAKE = np.random.default_rng(0).normal(size=(6, 3))
+REAL = np.random.default_rng(1).normal(size=(5, 3)) + 1
+Z = np.random.default_rng(2).normal(size=(4, 3))
+KINDS = [IPM(RBF()), LSGAN(RBF()), Vanilla(RBF()), Hinge(RBF()), External(lambda z: z.square().sum(1))]
+KINDS.append(Finite(width=16, depth=1, random_state=0))
+NAMES = [type(kind).__name__ for kind in KINDS]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+def test_arrays_give_arrays_and_tensors_tensors_of_their_dtype(kind):
+    by_array = kind.against(FAKE, REAL)
+    by_tensor = kind.against(torch.tensor(FAKE), torch.tensor(REAL))
+    for verb in ("__call__", "cost", "gradient"):
+        found = getattr(by_array, verb)(Z)
+        assert isinstance(found, np.ndarray)
+        assert found.dtype == np.float64
+        assert found.shape == (Z.shape if verb == "gradient" else (4,))
+        for dtype in (torch.float64, torch.float32):
+            tensor = getattr(by_tensor, verb)(torch.tensor(Z, dtype=dtype))
+            assert tensor.dtype == dtype
+            np.testing.assert_allclose(tensor.numpy(), found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+def test_costs_of_tensors_train_a_generator(kind):
+    critic = kind.against(FAKE, REAL)
+    generator = torch.nn.Linear(2, 3).double()
+    noise = torch.tensor(np.random.default_rng(3).normal(size=(7, 2)))
+    made = generator(noise)
+    critic.cost(made).mean().backward()
+    expected = critic.gradient(made.detach()) / 7
+    torch.testing.assert_close(generator.bias.grad, expected.sum(0))
+    torch.testing.assert_close(generator.weight.grad, expected.T @ noise)
+
+
+def test_items_of_several_axes_have_gradients_of_their_shape():
+    fake, real = (np.random.default_rng(seed).normal(size=(5, 4, 2)) for seed in (0, 1))
+    flat = IPM(RBF(width=2.0)).against(fake.reshape(5, 8), real.reshape(5, 8))
+    critic = IPM(RBF(width=2.0)).against(fake, real)
+    assert critic.gradient(fake).shape == fake.shape
+    np.testing.assert_array_equal(critic.gradient(fake).reshape(5, 8), flat.gradient(fake.reshape(5, 8)))
+    tensor = critic.gradient(torch.tensor(fake))
+    np.testing.assert_array_equal(tensor.numpy(), critic.gradient(fake))
+
+
+@pytest.mark.parametrize("kind", [IPM, LSGAN, Vanilla, Hinge])
+def test_sequences_are_judged_by_kernels_of_sequences_of_different_lengths(kind):
+    rng = np.random.default_rng(0)
+    fake, real = rng.normal(size=(4, 6, 2)), rng.normal(size=(3, 8, 2)) + 1
+    critic = kind(GlobalAlignment()).against(fake, tl.Sequences(real))
+    gradient = critic.gradient(fake)
+    assert gradient.shape == fake.shape
+    step = 1e-5
+    aside = np.zeros_like(fake)
+    aside[:, 3, 1] = step
+    difference = (critic.cost(fake + aside) - critic.cost(fake - aside)) / (2 * step)
+    np.testing.assert_allclose(gradient[:, 3, 1], difference, rtol=1e-4, atol=1e-8)
+
+
+def test_kernels_without_gradients_give_values_and_say_that_they_have_none():
+    rng = np.random.default_rng(0)
+    fake, real = rng.normal(size=(4, 6, 1)), rng.normal(size=(3, 6, 1)) + 1
+    critic = LSGAN(Exponential("dtw")).against(fake, real)
+    assert critic(real).mean() > critic(fake).mean()
+    with pytest.raises(TypeError, match="gradient"):
+        critic.gradient(fake)
+
+
+def test_ragged_sequences_have_values_and_no_gradients():
+    rng = np.random.default_rng(0)
+    ragged, real = [rng.normal(size=(n, 1)) for n in (4, 6, 5)], rng.normal(size=(3, 6, 1))
+    critic = IPM(GlobalAlignment()).against(ragged, real)
+    assert critic(ragged).shape == (3,)
+    with pytest.raises(ValueError, match="expected one length"):
+        critic.gradient(ragged)
+
+
+def test_what_a_critic_has_learned_from_may_change_afterwards():
+    fake, real = FAKE.copy(), REAL.copy()
+    critic = LSGAN(RBF()).against(fake, real)
+    before = critic(Z)
+    fake += 100.0
+    real[:] = 0.0
+    np.testing.assert_array_equal(critic(Z), before)
+
+
+def test_a_bare_kernel_or_function_is_taken_for_ipm():
+    assert as_discriminator(RBF(width=2.0)) == IPM(RBF(width=2.0))
+    own = as_discriminator(lambda x, y: x @ y.T)
+    np.testing.assert_allclose(own.against(FAKE, REAL)(Z), Z @ (FAKE.mean(axis=0) - REAL.mean(axis=0)), rtol=1e-12)
+    kind = LSGAN(RBF())
+    assert as_discriminator(kind) is kind
+
+
+def test_a_width_left_open_is_that_of_both_samples():
+    settled = RBF().ready(tl.distributions.samples.read_sample(np.concatenate([FAKE, REAL]), "x"))
+    np.testing.assert_array_equal(LSGAN(RBF()).against(FAKE, REAL)(Z), LSGAN(settled).against(FAKE, REAL)(Z))
+
+
+def test_discriminators_are_shown_as_they_are_written():
+    assert repr(LSGAN(RBF(width=2.0), time=3.0, solver="eigh")) == "LSGAN(RBF(width=2.0), time=3.0, solver='eigh')"
+    assert repr(Finite(loss="hinge", width=64)) == "Finite(loss='hinge', width=64)"
+
+
+# --- external
+
+
+def test_a_module_of_single_precision_is_taken_as_it_is():
+    module = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    critic = External(module).against(FAKE, REAL)
+    gradient = critic.gradient(Z)
+    assert all(parameter.grad is None for parameter in module.parameters())
+    leaf = torch.tensor(Z, dtype=torch.float32, requires_grad=True)
+    values = module(leaf)[:, 0]
+    values.sum().backward()
+    np.testing.assert_allclose(critic(Z), values.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(gradient, leaf.grad.numpy(), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (3, TypeError, "expected a function of tensors"),
+        (lambda z: z, ValueError, r"gave shape \(4, 3\) of 4 items"),
+        (lambda z: z.sum(1) * float("nan"), ValueError, "gave nan or infinity"),
+        (lambda z: 1.0, TypeError, "gave a float"),
+        (lambda z: z.detach().sum(1), TypeError, "has no gradient"),
+    ],
+)
+def test_functions_that_are_none_are_refused(function, error, message):
+    with pytest.raises(error, match=message):
+        External(function).against(FAKE, REAL).gradient(Z)
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+def test_samples_that_cannot_be_told_apart_by_anything_are_refused(kind):
+    with pytest.raises(ValueError, match="fake holds 1 item: expected at least 2"):
+        kind.against(FAKE[:1], REAL)
+    with pytest.raises(ValueError, match="real holds 1 item: expected at least 2"):
+        kind.against(FAKE, REAL[:1])
+    with pytest.raises(ValueError, match="real is empty"):
+        kind.against(FAKE, REAL[:0])
+    with pytest.raises(ValueError, match="real has vectors of 2 numbers and fake of 3"):
+        kind.against(FAKE, REAL[:, :2])
+    broken = REAL.copy()
+    broken[2, 1] = np.nan
+    with pytest.raises(ValueError, match="real.*missing"):
+        kind.against(FAKE, broken)
+    with pytest.raises(ValueError, match="real.*missing"):
+        kind.against(torch.tensor(FAKE), torch.tensor(broken))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+def test_points_unlike_the_samples_are_refused(kind):
+    critic = kind.against(FAKE, REAL)
+    with pytest.raises(ValueError, match="z has"):
+        critic(Z[:, :2])
+    with pytest.raises(ValueError, match="z.*missing"):
+        critic.gradient(np.full((2, 3), np.nan))
+    with pytest.raises(ValueError, match="z has shape"):
+        critic(Z[0])
+
+
+@pytest.mark.parametrize("time", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", [IPM, LSGAN, Vanilla, Hinge])
+def test_a_time_that_is_not_positive_is_refused(kind, time):
+    with pytest.raises(ValueError, match="time="):
+        kind(RBF(), time=time)
+    with pytest.raises(ValueError, match="time="):
+        Finite(time=time)
+
+
+@pytest.mark.parametrize(
+    ("made", "error", "message"),
+    [
+        (lambda: IPM(RBF), TypeError, r"write RBF\(\)"),
+        (lambda: IPM(RBF(), time="long"), TypeError, "time='long'"),
+        (lambda: IPM(RBF(), initial=3), TypeError, "initial=3"),
+        (lambda: LSGAN(RBF(), solver="fast"), ValueError, "solver='fast'"),
+        (lambda: LSGAN(RBF(), tolerance=0.0), ValueError, "tolerance=0"),
+        (lambda: Vanilla(RBF(), solver="lambert", initial=torch.sum), ValueError, "leave initial out"),
+        (lambda: Vanilla(RBF(), saturating="no"), TypeError, "saturating='no'"),
+        (lambda: Hinge(RBF(), rounding=0.0), ValueError, "rounding=0"),
+        (lambda: Finite(loss="wgan"), ValueError, "loss='wgan'"),
+        (lambda: Finite(width=0), ValueError, "width=0"),
+        (lambda: Finite(depth=0), ValueError, "depth=0"),
+        (lambda: Finite(steps=0), ValueError, "steps=0"),
+        (lambda: Finite(bias=-1.0), ValueError, "bias=-1"),
+        (lambda: Finite(activation="step"), ValueError, "activation='step'"),
+        (lambda: Finite(activation=torch.sign), ValueError, "no derivative"),
+        (lambda: Finite(saturating=True), ValueError, 'use loss="vanilla"'),
+        (lambda: Finite(random_state=-1), ValueError, "random_state=-1"),
+        (lambda: as_discriminator(LSGAN), TypeError, "not its class"),
+        (lambda: as_discriminator(3), TypeError, "or a discriminator such as"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(made, error, message):
+    with pytest.raises(error, match=message):
+        made()
+
+
+def test_a_kernel_that_gives_nan_is_told():
+    def broken(x, y):
+        return np.full((len(x), len(y)), np.nan)
+
+    with pytest.raises(ValueError, match="nan or infinity"):
+        LSGAN(broken).against(FAKE, REAL)

@@ -1,0 +1,319 @@
+"""Discriminators of infinite width against Euler's steps, integration, formulas for two points, and each other."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.special import lambertw
+
+from naive import discriminators as naive, kernels
+from timelike.distributions import IPM, LSGAN, NTK, RBF, Hinge, Laplace, Linear, NegativeDistance, Vanilla, witness
+
+KERNEL = RBF(width=1.3)
+KINDS = {"ipm": IPM, "lsgan": LSGAN, "vanilla": Vanilla, "hinge": Hinge}
+
+
+def rbf(x, y):
+    return kernels.rbf(x, y, width=1.3)
+
+
+def samples(n=6, m=4, features=2, seed=0):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, features)), rng.normal(size=(m, features)) + 0.7, rng.normal(size=(5, features))
+    return tuple(np.round(part, 2) for part in points)
+
+
+@pytest.mark.parametrize("loss", ["ipm", "lsgan", "vanilla"])
+def test_training_is_what_ever_smaller_steps_of_euler_s_tend_to(loss):
+    fake, real, z = samples()
+    f = KINDS[loss](KERNEL, time=1.5).against(fake, real)(z)
+    off = [
+        np.abs(f - naive.trained(rbf, fake, real, z, loss=loss, time=1.5, steps=steps)).max() for steps in (100, 400)
+    ]
+    assert off[0] < 0.02
+    assert off[1] <= max(off[0] / 3, 1e-12)  # a quarter, for steps of a quarter
+
+
+def test_hinge_slides_along_its_margins_as_euler_s_steps_chatter_about_them():
+    fake, real, z = samples()
+    critic = Hinge(KERNEL, time=12.0, rounding=1e-5).against(fake, real)
+    at_rest = np.isclose(np.abs(critic(np.concatenate([fake, real]))), 1.0, atol=1e-4)
+    assert 2 <= at_rest.sum() < 10  # some have come to their margins, and not all
+    for steps in (1000, 4000):
+        chattering = naive.trained(rbf, fake, real, z, loss="hinge", time=12.0, steps=steps)
+        np.testing.assert_allclose(critic(z), chattering, atol=24.0 / steps)
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_training_goes_on_from_any_function(loss):
+    fake, real, z = samples()
+
+    def slanted(points):
+        return points[:, 0] * 0.5 - 0.2
+
+    f = KINDS[loss](KERNEL, time=0.7, initial=slanted).against(fake, real)(z)
+    by_steps = naive.trained(
+        rbf, fake, real, z, loss=loss, time=0.7, steps=2000, initial=lambda place: place[0] * 0.5 - 0.2
+    )
+    np.testing.assert_allclose(f, by_steps, atol=2e-3)
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_two_trainings_one_after_the_other_are_one_of_the_time_of_both(loss):
+    fake, real, z = samples()
+    kind = KINDS[loss]
+    first = kind(KERNEL, time=0.8).against(fake, real)
+    both = kind(KERNEL, time=1.2, initial=first).against(fake, real)
+    whole = kind(KERNEL, time=2.0).against(fake, real)
+    np.testing.assert_allclose(both(z), whole(z), atol=1e-5 if loss == "hinge" else 1e-7)
+    np.testing.assert_allclose(both.gradient(z), whole.gradient(z), atol=1e-5 if loss == "hinge" else 1e-7)
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_gradients_are_differences_of_costs(loss):
+    fake, real, z = samples()
+    critic = KINDS[loss](KERNEL, time=2.0).against(fake, real)
+    step = 1e-6
+    for feature in range(2):
+        aside = step * np.eye(2)[feature]
+        difference = (critic.cost(z + aside) - critic.cost(z - aside)) / (2 * step)
+        np.testing.assert_allclose(critic.gradient(z)[:, feature], difference, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_costs_are_those_of_section_6_3_1(loss):
+    fake, real, z = samples()
+    critic = KINDS[loss](KERNEL, time=2.0).against(fake, real)
+    f = critic(z)
+    costs = {"ipm": f, "lsgan": f**2, "vanilla": -np.log(1 / (1 + np.exp(-f))), "hinge": -f}
+    np.testing.assert_allclose(critic.cost(z), costs[loss], rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_a_generator_that_descends_its_cost_comes_nearer(loss):
+    rng = np.random.default_rng(0)
+    fake, real = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + np.array([2.0, 0.0])
+    moved = -KINDS[loss](RBF(width=2.0)).against(fake, real).gradient(fake)
+    assert moved.mean(axis=0)[0] > 0
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_items_twice_change_nothing_though_the_matrix_is_singular(loss):
+    fake, real, z = samples()
+    once = KINDS[loss](KERNEL, time=3.0).against(fake, real)
+    twice = KINDS[loss](KERNEL, time=3.0).against(np.repeat(fake, 3, axis=0), np.concatenate([real, real]))
+    tolerance = 1e-5 if loss == "hinge" else 1e-7
+    np.testing.assert_allclose(twice(z), once(z), atol=tolerance)
+    np.testing.assert_allclose(twice.gradient(z), once.gradient(z), atol=tolerance)
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_equal_samples_teach_nothing(loss):
+    fake, _, z = samples()
+    critic = KINDS[loss](KERNEL).against(fake, fake)
+    np.testing.assert_allclose(critic(z), 0.0, atol=1e-12)
+    np.testing.assert_allclose(critic.gradient(z), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", KINDS)
+def test_a_point_is_judged_alike_in_any_company_to_the_last_bit(loss):
+    fake, real, _ = samples(40, 30)
+    z = np.random.default_rng(5).normal(size=(100, 2))
+    critic = KINDS[loss](KERNEL).against(fake, real)
+    values, gradients = critic(z), critic.gradient(z)
+    for i in (0, 37, 99):
+        assert critic(z[i : i + 1])[0] == values[i]
+        assert (critic.gradient(z[i : i + 1])[0] == gradients[i]).all()
+
+
+# --- IPM
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Laplace(), NegativeDistance(), NTK(), Linear()], ids=repr)
+def test_ipm_is_the_time_times_the_witness_of_mmd(kernel):
+    fake, real, z = samples(7, 5)
+    f = IPM(kernel, time=2.5).against(fake, real)(z)
+    np.testing.assert_allclose(f, 2.5 * witness(fake, real, kernel)(z), rtol=1e-10, atol=1e-12)
+
+
+# --- LSGAN
+
+
+@pytest.mark.parametrize("solver", ["auto", "krylov", "eigh"])
+@pytest.mark.parametrize("kernel", [KERNEL, NTK(), NTK(activation="sigmoid", bias=0.2), Laplace(width=0.3)], ids=repr)
+@pytest.mark.parametrize("time", [1e-6, 1.0, 50.0])
+def test_lsgan_is_the_solution_of_its_equation_at_items_and_elsewhere(solver, kernel, time):
+    fake, real, z = samples(9, 5)
+    fake[3] = real[2] = fake[0]  # copies, within a sample and across
+    both, places = np.concatenate([fake, real]), np.concatenate([fake, real, z])
+    share, target = np.repeat([2 / 9, 2 / 5], [9, 5]), np.repeat([-1.0, 1.0], [9, 5])
+    pulls = kernel(places, both) * share
+
+    def change(_, f):
+        return pulls @ (target - f[:14])
+
+    by_steps = solve_ivp(change, (0, time), np.zeros(len(places)), method="Radau", rtol=1e-11, atol=1e-13).y[:, -1]
+    f = LSGAN(kernel, time=time, solver=solver).against(fake, real)(places)
+    np.testing.assert_allclose(f, by_steps, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["krylov", "eigh"])
+def test_lsgan_of_two_points_is_a_formula(solver):
+    """Of fake 0 and real d: (1, −1)/√2 is an eigenvector, so f = ±(1 − exp(−2τ(1 − k(d))))."""
+    fake, real = np.zeros((2, 1)), np.full((2, 1), 1.3)
+    f = LSGAN(KERNEL, time=0.6, solver=solver).against(fake, real)(np.array([[0.0], [1.3], [0.65]]))
+    level = -np.expm1(-2 * 0.6 * (1 - np.exp(-0.5)))
+    np.testing.assert_allclose(f, [-level, level, 0.0], rtol=1e-12, atol=1e-15)
+
+
+def test_lsgan_for_a_long_time_fits_its_targets_where_the_matrix_allows():
+    fake, real, _ = samples(9, 5)
+    critic = LSGAN(Laplace(width=0.5), time=1e6).against(fake, real)
+    np.testing.assert_allclose(critic(fake), -1.0, atol=1e-8)
+    np.testing.assert_allclose(critic(real), 1.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("time", [0.1, 10.0, 1e4])
+def test_krylov_is_eigh_within_the_bound_that_it_tells(time):
+    rng = np.random.default_rng(0)
+    fake, real, z = rng.normal(size=(150, 2)), rng.normal(size=(90, 2)) + 1, rng.normal(size=(50, 2)) * 2
+    for kernel in (RBF(width=0.3), Laplace(width=0.3), NTK()):
+        for tolerance in (1e-4, 1e-10):
+            exact = LSGAN(kernel, time=time, solver="eigh").against(fake, real)
+            found = LSGAN(kernel, time=time, solver="krylov", tolerance=tolerance).against(fake, real)
+            assert found.trained.solver == "krylov"
+            off = np.abs(found(z) - exact(z)) / np.sqrt(np.diagonal(kernel(z)))
+            assert off.max() <= found.trained.error + 1e-9 * np.abs(exact.trained.weights).sum()
+            assert found.trained.error <= tolerance * 20 * np.abs(exact.trained.weights).sum()
+
+
+def test_a_time_too_long_for_one_basis_is_gone_in_parts(monkeypatch):
+    rng = np.random.default_rng(0)
+    fake, real = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 1
+    kernel = Laplace(width=0.2)
+    exact = LSGAN(kernel, time=300.0, solver="eigh").against(fake, real)
+    monkeypatch.setattr("timelike.distributions.discriminators.krylov._BASIS", 16)
+    found = LSGAN(kernel, time=300.0, solver="krylov").against(fake, real)
+    assert found.trained.products > 32
+    np.testing.assert_allclose(found.trained.weights, exact.trained.weights, rtol=1e-6, atol=1e-9)
+
+
+def test_where_krylov_needs_too_much_auto_takes_eigh_and_krylov_says_so(monkeypatch):
+    fake, real, z = samples(30, 20)
+    monkeypatch.setattr("timelike.distributions.discriminators.krylov._BASIS", 3)
+    monkeypatch.setattr("timelike.distributions.discriminators.krylov._PARTS", 2)
+    hard = Laplace(width=0.2)
+    found = LSGAN(hard, time=100.0).against(fake, real)
+    assert found.trained.solver == "eigh"
+    np.testing.assert_allclose(found(z), LSGAN(hard, time=100.0, solver="eigh").against(fake, real)(z), rtol=1e-12)
+    with pytest.raises(ValueError, match='solver="eigh"'):
+        LSGAN(hard, time=100.0, solver="krylov").against(fake, real)
+
+
+def test_a_matrix_that_is_made_in_blocks_is_the_whole_one(monkeypatch):
+    fake, real, z = samples(40, 25)
+    whole = LSGAN(KERNEL, time=5.0).against(fake, real)(z)
+    monkeypatch.setattr("timelike.distributions.discriminators.gram.WHOLE", 10)
+    monkeypatch.setattr("timelike.distributions.blocks.BLOCK", 300)
+    np.testing.assert_allclose(LSGAN(KERNEL, time=5.0).against(fake, real)(z), whole, rtol=1e-9)
+
+
+def test_a_kernel_that_is_none_of_a_network_blows_up_and_is_told():
+    fake, real = np.zeros((2, 1)), np.full((2, 1), 5.0)
+    with pytest.raises(ValueError, match=r"infinite: lower it.*positive definite for weights that sum to 0"):
+        LSGAN(NegativeDistance() * RBF(width=100.0), time=1e4, initial=lambda z: 3.0 + z[:, 0]).against(fake, real)
+
+
+# --- vanilla
+
+
+def two_points(d=1.3):
+    return np.zeros((2, 1)), np.full((2, 1), d)
+
+
+def test_vanilla_of_two_points_is_proposition_8_at_the_time_of_d_116():
+    fake, real = two_points()
+    gap = 1 - np.exp(-0.5)  # k(0) − k(d): the eigenvalue of D.119 is half of it, as γ has half of each sample
+    y = 1 + 2 * gap - lambertw(np.exp(1 + 2 * gap)).real
+    for solver in ("integrate", "lambert"):
+        f = Vanilla(KERNEL, time=2.0, solver=solver).against(fake, real)(np.concatenate([fake[:1], real[:1]]))
+        np.testing.assert_allclose(f, [-y, y], rtol=1e-6)
+
+
+def test_lambert_s_bound_holds_and_is_0_for_one_eigenvector():
+    fake, real = two_points()
+    assert Vanilla(KERNEL, solver="lambert").against(fake, real).trained.error < 1e-12
+    rng = np.random.default_rng(0)
+    fake, real, z = rng.normal(size=(20, 2)), rng.normal(size=(15, 2)) + 1, rng.normal(size=(30, 2)) * 2
+    errors = []
+    for time in (0.1, 1.0, 5.0, 50.0):
+        near = Vanilla(KERNEL, time=time, solver="lambert").against(fake, real)
+        exact = Vanilla(KERNEL, time=time, tolerance=1e-10).against(fake, real)
+        off = np.abs(near(z) - exact(z)).max()  # k(z, z) = 1
+        assert 0 < off <= near.trained.error
+        errors.append(near.trained.error)
+    assert errors == sorted(errors)
+    assert errors[0] < 1e-3  # short times: σ is nearly linear
+
+
+def test_lambert_at_copies_is_its_limit():
+    fake, real, z = samples()
+    once = Vanilla(KERNEL, solver="lambert").against(fake, real)
+    twice = Vanilla(KERNEL, solver="lambert").against(np.repeat(fake, 2, axis=0), np.repeat(real, 2, axis=0))
+    np.testing.assert_allclose(twice(z), once(z), rtol=1e-9, atol=1e-11)
+
+
+def test_for_short_times_losses_are_multiples_of_ipm():
+    fake, real, z = samples()
+    ipm = IPM(KERNEL, time=1e-6).against(fake, real)(z)
+    for kind, factor in ((LSGAN, -2.0), (Vanilla, -0.5), (Hinge, -1.0)):
+        np.testing.assert_allclose(kind(KERNEL, time=1e-6).against(fake, real)(z), factor * ipm, rtol=1e-4, atol=1e-12)
+
+
+def test_saturating_costs_are_log_of_one_less_sigma_and_stay_finite():
+    fake, real, z = samples()
+    critic = Vanilla(KERNEL, saturating=True).against(fake, real)
+    f = critic(z)
+    np.testing.assert_allclose(critic.cost(z), np.log(1 - 1 / (1 + np.exp(-f))), rtol=1e-12)
+    far = Vanilla(KERNEL, initial=lambda z: 1e4 + 0 * z[:, 0]).against(fake, real)
+    assert np.isfinite(far.cost(z)).all()
+    assert np.isfinite(far.gradient(z)).all()
+
+
+@pytest.mark.parametrize("time", [1e3, 1e6])
+def test_vanilla_is_integrated_however_stiff(time):
+    fake, real = two_points()
+    gap = (1 - np.exp(-0.5)) * time
+    y = 1 + gap - _omega(1 + gap)
+    f = Vanilla(KERNEL, time=time).against(fake, real)(real[:1])
+    assert f[0] == pytest.approx(y, rel=1e-4)
+
+
+def _omega(x):
+    """w with w + log w = x, by Newton's method in log w."""
+    y = np.log(x)
+    for _ in range(60):
+        y -= (np.exp(y) + y - x) / (np.exp(y) + 1)
+    return np.exp(y)
+
+
+# --- hinge
+
+
+def test_hinge_brings_all_items_to_their_margins_in_a_long_time():
+    fake, real, _ = samples()
+    critic = Hinge(Laplace(width=0.5), time=50.0).against(fake, real)
+    places = np.concatenate([-critic(fake), critic(real)])
+    assert places.min() > 1 - 1e-3  # others may push an item further
+    assert np.isclose(places, 1.0, atol=1e-3).sum() >= 3
+
+
+def test_hinge_is_off_by_about_its_rounding_and_within_its_bound():
+    fake, real, z = samples()
+    finest = Hinge(KERNEL, time=12.0, rounding=1e-6).against(fake, real)(z)
+    off = []
+    for rounding in (1e-1, 1e-2, 1e-3):
+        critic = Hinge(KERNEL, time=12.0, rounding=rounding).against(fake, real)
+        off.append(np.abs(critic(z) - finest).max())
+        assert off[-1] <= critic.trained.error  # k(z, z) = 1
+        assert off[-1] <= 5 * rounding
+    assert off[2] < off[1] < off[0]
