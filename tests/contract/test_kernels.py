@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 import timelike as tl
 from contract.discover import METHODS
@@ -20,14 +21,24 @@ def prototypes():
     return tl.Prototypes(max_steps=2, random_state=0, **tl.Prototypes._small()).fit(X, np.repeat([0, 1], 5))
 
 
+@cache
+def linear():
+    torch.manual_seed(0)
+    return torch.nn.Linear(3, 2)
+
+
 # arguments of kernels that are made of something; all others are made without any
 NEEDED = {
     "Embedded": lambda: {"encoder": tl.Rocket(n_features=40, random_state=0), "kernel": RBF()},
+    "Empirical": lambda: {"module": linear()},
     "Learned": lambda: {"model": prototypes()},
     "Product": lambda: {"parts": (RBF(), Laplace())},
     "Scaled": lambda: {"kernel": RBF(), "factor": 2.0},
     "Sum": lambda: {"parts": (RBF(), Laplace())},
 }
+
+
+HELD = {"Empirical"}  # made of somebody's torch module, which no file can hold
 
 
 def example(kind):
@@ -111,6 +122,10 @@ class TestEveryKernel:
     def test_it_comes_back_from_a_folder_without_pickle(self, kind, tmp_path):
         kernel, X = example(kind), data(example(kind))
         ready = kernel.ready(pooled([read_sample(X, "x", kernel.over)]))
+        if kind.__name__ in HELD:
+            with pytest.raises(TypeError, match="which no file can hold"):
+                tl.save_model(ready, tmp_path / "kernel")
+            return
         tl.save_model(ready, tmp_path / "kernel")
         again = tl.load_model(tmp_path / "kernel")
         assert repr(again) == repr(ready)

@@ -73,13 +73,13 @@ def gelu(a, b, c):
     return value(c), (value(c + STEP) - value(c - STEP)) / (2 * STEP)
 
 
-def integrated(function, derivative, step="0.25", digits=30):
+def integrated(function, derivative, step="0.25", n_points=97, digits=30):
     """The expectations of any activation by the trapezoidal rule over two independent normal variables.
 
     For functions that are analytic near the real line its error falls like exp(−2π · their distance to a pole / step).
     """
     with mp.workdps(digits):
-        points = [mpf(step) * i for i in range(-48, 49)]
+        points = [mpf(step) * i for i in range(-(n_points // 2), n_points // 2 + 1)]
         masses = [mpf(step) * mp.npdf(point) for point in points]
 
     def expectations(a, b, c):

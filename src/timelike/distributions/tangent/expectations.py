@@ -175,14 +175,14 @@ class Series(Smooth):
             f"activation={name}: of units whose input has a variance up to {float(variances.max()):.3g} quadrature "
             f"loses {max(values, 0.0):.1e} of E[φ²] and {slopes:.1e} of E[φ′²]"
         )
-        if slopes > _ROUGH:
+        if not slopes <= _ROUGH:
             raise ValueError(
                 f"{told}: too steep, or not smooth; use smaller inputs or weight, or a name such as 'relu'"
             )
         warnings.warn(f"{told}, where points nearly coincide; it is less for others", stacklevel=2)
 
 
-_EXACT, _ROUGH = 1e-6, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
+_EXACT, _ROUGH = 1e-3, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
 
 
 class _Alone(torch.autograd.Function):

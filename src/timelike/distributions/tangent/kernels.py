@@ -34,10 +34,18 @@ class Wide(Kernel):
 
             refuse_unfit(self.activation)
         self._keep(
+            activation=self.activation,
             depth=whole(self.depth, "depth", 1),
             bias=real(self.bias, "bias", 0.0),
             weight=real(self.weight, "weight", above=0.0),
         )
+
+    def __repr__(self) -> str:
+        """With functions by their names: where they are in memory says nothing."""
+        said = super().__repr__()
+        for one in filter(callable, branches(self.activation)):
+            said = said.replace(repr(one), getattr(one, "__name__", repr(one)))
+        return said
 
     @property
     def _network(self) -> tangent.Network | None:
