@@ -12,12 +12,16 @@ the blocks or the rows beside it. Instruction sets round differently.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..machine import kernels, use_kernels
+
 Doubles = NDArray[np.float64]
+
+_LARGEST = 1e50  # products of powers of numbers up to it stay finite
 
 SLOPE, SINE, SIGMOID = range(3)
 """Families of activations: s·z below 0 and z above it; sin z; ½ + ½ erf(z / 2.402…)."""
@@ -48,17 +52,26 @@ class Slopes(NamedTuple):
 
 def matrix(x: Doubles, y: Doubles | None, network: Network, *, threads: int) -> Doubles:
     """The kernel of x (row, feature) and y (row, feature); of x with itself, exactly symmetric, where y is None."""
-    _refuse(x, x if y is None else y)
+    x, other = _ready(x, x if y is None else y)
+    if use_kernels():
+        out = np.empty((len(x), len(other)))
+        kernels.tangent_matrix(network, x, other, symmetric=y is None, threads=threads, out=out)
+        return out
     from . import twin
 
-    return twin.matrix(x, y, network)
+    return twin.matrix(x, None if y is None else other, network)
 
 
 def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network, *, threads: int) -> tuple[Doubles, Doubles]:
     """Σ_j w_j k(x_i, y_j), (x,), and its gradient by x_i, (x, feature); weights are (y,) or (x, y)."""
-    _refuse(x, y)
+    x, y = _ready(x, y)
     if weights.shape not in ((len(y),), (len(x), len(y))):
         raise ValueError(f"weights have shape {weights.shape}: expected ({len(y)},) or ({len(x)}, {len(y)})")
+    if use_kernels():
+        values, gradients = np.empty(len(x)), np.empty(x.shape)
+        shares = np.ascontiguousarray(np.atleast_2d(weights), np.float64)
+        kernels.tangent_pulled(network, x, y, shares, threads=threads, values=values, gradients=gradients)
+        return values, gradients
     from . import twin
 
     return twin.pulled(x, y, weights, network)
@@ -66,7 +79,13 @@ def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network, *, thread
 
 def slopes(x: Doubles, y: Doubles, network: Network, *, threads: int) -> Slopes:
     """The matrix with all that `pushed` needs to give its gradients."""
-    _refuse(x, y)
+    x, y = _ready(x, y)
+    if use_kernels():
+        shape = len(x), len(y)
+        values, turn, own_x, own_y = (np.empty(shape) for _ in range(4))
+        found = Slopes(values, turn, own_x, own_y, np.empty(shape, bool))
+        kernels.tangent_slopes(network, x, y, threads=threads, **found._asdict())
+        return found
     from . import twin
 
     return twin.slopes(x, y, network)
@@ -83,15 +102,30 @@ def pushed(
     wanted: tuple[bool, bool] = (True, True),
 ) -> tuple[Doubles | None, Doubles | None]:
     """The gradients of Σ_ij w_ij k(x_i, y_j) by x and by y, those that are wanted."""
-    _refuse(x, y)
-    from . import twin
+    x, y = _ready(x, y)
+    if not use_kernels():
+        from . import twin
 
-    return twin.pushed(x, y, found, weights, network, wanted)
+        return twin.pushed(x, y, found, weights, network, wanted)
+    sides: list[Doubles | None] = []
+    for turned, (one, other, own) in enumerate(((x, y, found.own_x), (y, x, found.own_y))):
+        if not wanted[turned]:
+            sides.append(None)
+            continue
+        given, gradients = (found.turn, own, found.near, weights), np.empty(one.shape)
+        kernels.tangent_pushed(network, one, other, *given, turned=bool(turned), threads=threads, gradients=gradients)
+        sides.append(gradients)
+    return sides[0], sides[1]
 
 
-def _refuse(x: NDArray[Any], y: NDArray[Any]) -> None:
+def _ready(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+    """Both sides as the kernels read them."""
     for side, name in ((x, "x"), (y, "y")):
         if side.ndim != 2 or side.shape[1] != x.shape[1] or not side.shape[1]:
             raise ValueError(f"{name} has shape {side.shape}: expected (row, feature), with as many features as x")
         if side.dtype != np.float64:
             raise ValueError(f"{name} is {side.dtype}: expected float64; use {name}.astype(np.float64)")
+        if side.size and not max(-side.min(), side.max()) < _LARGEST:  # also where it is not a number
+            raise ValueError(f"{name} has numbers beyond {_LARGEST:g}, whose squares are infinite, or none: rescale it")
+    one = np.ascontiguousarray(x)
+    return one, one if y is x else np.ascontiguousarray(y)

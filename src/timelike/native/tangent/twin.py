@@ -55,7 +55,7 @@ def slopes(x: Doubles, y: Doubles, network: Network) -> Slopes:
 
 def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network) -> tuple[Doubles, Doubles]:
     """Weighted sums of every row and their gradients by x."""
-    values, gradients = np.empty(len(x)), np.empty(x.shape)
+    values, gradients = np.zeros(len(x)), np.zeros(x.shape)
     for rows, found in _blocks(x, y, network):
         shares = weights[rows] if weights.ndim == 2 else weights
         values[rows] = (shares * found.values).sum(axis=1)
@@ -109,7 +109,8 @@ def _first(x: Doubles, y: Doubles, network: Network) -> Pair:
     scale, more = _scale(x, network), network.bias**2
     # sums over features in a row: their errors grow like the root of how many there are
     snap = 16 + 2 * float(np.sqrt(x.shape[1]))
-    return Pair(scale * a + more, scale * b + more, scale * c + more, scale * apart, scale * change, snap)
+    a, b = (_counted(scale * one + more) for one in (a, b))
+    return Pair(a, b, scale * c + more, scale * apart, scale * change, snap)
 
 
 def _block(x: Doubles, y: Doubles, network: Network) -> Found:
@@ -165,4 +166,9 @@ def _variances(network: Network, a: Doubles, grown: Doubles, more: float) -> tup
     for family, slope in network.branches:
         value, by = variance(family, slope, a)
         values, slopes = values + network.weight**2 * value, slopes + network.weight**2 * by
-    return values, slopes * grown
+    return _counted(values), slopes * grown
+
+
+def _counted(variances: Doubles) -> Doubles:
+    """0 where the inverse would be infinite."""
+    return np.where(variances < 1e-290, 0.0, variances)

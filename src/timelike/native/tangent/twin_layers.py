@@ -197,7 +197,7 @@ def _sigmoid(pair: Pair) -> Moments:
             found = np.where(h > -1, top / (V * R * (R + V * (1 + h))), 1 / V - (1 + h) / R)
         return np.asarray(g2 / np.pi / (1 + own) * found)
 
-    cubed = g2 * g2 / np.pi / R**3
+    cubed = g2 * g2 / np.pi * (1 / R) ** 3
     return Moments(
         c=0.25 + psi / (2 * np.pi),
         tau=g2 / np.pi / R,
