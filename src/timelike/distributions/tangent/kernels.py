@@ -105,9 +105,11 @@ class NTK(Wide):
     ----------
     activation : str, callable or tuple of these
         "relu", "leaky_relu" (slope 0.01 below 0), "abs", "sigmoid" (½ + ½ erf(z / 2.402), the closest to the logistic
-        function: thesis of J.-Y. Franceschi, D.146), "sine" and "gelu"; a callable by quadrature. Several are branches
-        in every layer, each with weights and a bias of its own that lead into the next: their moments, and their b²,
-        are added.
+        function: thesis of J.-Y. Franceschi, D.146), "sine" and "gelu". A function of torch with a derivative, such as
+        `torch.tanh`, by Hermite series: 11 digits where it is smooth, and where its only kink is at 0 (a leaky ReLU of
+        another slope); an ELU, whose second derivative jumps, has 4 where points nearly coincide, and one with kinks
+        elsewhere (hardtanh) may lose percents there, which a warning tells. Several are branches in every layer, each
+        with weights and a bias of its own that lead into the next: their moments, and their b², are added.
     depth : int
         Hidden layers.
     bias, weight : float
