@@ -91,7 +91,8 @@ class Trained:
     products: int
     """Products with the kernel matrix; for a decomposition its size."""
     error: float | None
-    """A bound of ‖f − exact‖ in the kernel's space: f(z) is off by at most √k(z, z) times it. None: by a tolerance."""
+    """A bound of ‖f − exact‖ in the kernel's space, of all but rounding: f(z) is off by at most √k(z, z) times it. None
+    where there is only the tolerance of an integration."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -61,7 +61,9 @@ class LSGAN(Infinite):
         object.__setattr__(self, "tolerance", real(self.tolerance, "tolerance", above=0.0))
 
     def _trained(self, game: Game) -> Trained:
-        gram = Gram(game)
+        return self._solved(Gram(game), game)
+
+    def _solved(self, gram: Gram, game: Game) -> Trained:
         matrix = Symmetric(gram, 2 * game.shares)
         residual = matrix.roots * (game.signs - game.at_items(self.initial))
         if self.solver != "eigh":
