@@ -340,7 +340,7 @@ NAN, INF = float("nan"), float("inf")
         (lambda: full()[[-7]], IndexError, "position -7 is out of range for 6 sequences"),
         (lambda: full()[[True]], IndexError, "the mask has 1 entries for 6 sequences"),
         (lambda: full()[0.5], IndexError, "indexed by a position"),
-        (lambda: full()[["a"]], IndexError, "expected integers or a mask"),
+        (lambda: full()[["a"]], IndexError, r"say s.where\(label='a'\)"),
         (lambda: tl.Sequences([[1.0]]).codes, ValueError, "have no labels"),
         (lambda: full()[0, 1], IndexError, r"s\[0, 1\]: index the sequence first"),
         (lambda: full()[(0,)], IndexError, "index the sequence first"),

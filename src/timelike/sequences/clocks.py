@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import doors
+from .arguments import one_of
 from .foreign import from_torch
 
 _DATE_TIME = r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?"
@@ -20,10 +21,13 @@ _SECONDS = 9.2e9  # on either side of 1970 are what nanoseconds can count: 1678 
 _EXACT = 2**53  # integers beyond it are not all float64
 
 
-def packed_times(times: Any, lengths: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Timestamps of all sequences in one row, strictly increasing inside each: float64 or datetime64."""
+def packed_times(
+    times: Any, lengths: NDArray[np.int64], on_disorder: Any = "raise"
+) -> tuple[NDArray[Any] | None, bool]:
+    """Timestamps of all sequences in one row, float64 or datetime64, and whether they increase strictly inside each."""
+    one_of(on_disorder, "on_disorder", ("raise", "keep"))
     if times is None:
-        return None
+        return None, True
     n_items, total = len(lengths), int(lengths.sum())
     if isinstance(times, memoryview):
         times = np.asarray(times)  # of several axes it can neither be indexed nor gone through
@@ -48,8 +52,9 @@ def packed_times(times: Any, lengths: NDArray[np.int64]) -> NDArray[Any] | None:
                 f"times has shape {clock.shape} for {n_items} sequences of lengths {lengths.min()} to {lengths.max()}: "
                 "expected one array per sequence, or one for all when they have equal lengths"
             )
-    refuse_disorder(clock, lengths)
-    return doors.frozen(clock)
+    if on_disorder == "raise":
+        refuse_disorder(clock, lengths)
+    return doors.frozen(clock), on_disorder == "raise" or first_disorder(clock, lengths) is None
 
 
 def _is_several(times: Any) -> bool:
@@ -175,15 +180,28 @@ def later(first: Any, passed: NDArray[np.float64]) -> NDArray[Any]:
 
 def refuse_disorder(clock: NDArray[Any], lengths: NDArray[np.int64]) -> None:
     """Time runs forward inside every sequence."""
-    ends = np.cumsum(lengths)
-    inside = np.ones(max(len(clock) - 1, 0), bool)
-    inside[ends[:-1] - 1] = False
-    bad = np.flatnonzero(inside & (clock[1:] <= clock[:-1]))
-    if bad.size:
-        step = int(bad[0]) + 1
-        item, time = doors.locate(step, ends - lengths)
-        how = "repeats" if clock[step] == clock[step - 1] else "decreases"
+    found = first_disorder(clock, lengths)
+    if found is not None:
         raise ValueError(
-            f"times of sequence {item} {how} at time step {time} ({clock[step - 1]} then {clock[step]}): "
-            "expected strictly increasing times; sort the samples and merge duplicates first"
+            f"times of {found}: expected strictly increasing times; sort the samples, or keep them as they are with "
+            'on_disorder="keep" and call merge_duplicates()'
         )
+
+
+def inside(lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of every two neighbouring packed steps, whether they belong to one sequence: (total_time - 1,)."""
+    ends = np.cumsum(lengths)
+    same = np.ones(max(int(lengths.sum()) - 1, 0), bool)
+    same[ends[:-1] - 1] = False
+    return same
+
+
+def first_disorder(clock: NDArray[Any], lengths: NDArray[np.int64]) -> str | None:
+    """Which sequence first repeats a time or runs backwards, and where, in words."""
+    bad = np.flatnonzero(inside(lengths) & (clock[1:] <= clock[:-1]))
+    if not bad.size:
+        return None
+    step = int(bad[0]) + 1
+    item, time = doors.locate(step, np.cumsum(lengths) - lengths)
+    how = "repeats" if clock[step] == clock[step - 1] else "decreases"
+    return f"sequence {item} {how} at time step {time} ({clock[step - 1]} then {clock[step]})"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import clocks, conversions, doors, entries, grids, layouts, sampling, showing, tables, transforms
+from . import choosing, clocks, conversions, doors, entries, grids, layouts, sampling, showing, tables, transforms
 from .arguments import whole
 from .foreign import torch_dtype
 
 if TYPE_CHECKING:
     import torch
 
+    from .files.origin import Origin
     from .layouts import Layout
 
 PER_ITEM = ("labels", "groups", "ids")
@@ -54,6 +55,9 @@ class Sequences:
     times : list of arrays, optional
         Strictly increasing timestamps: numbers, datetimes (with a time zone: in UTC), ISO text, or durations (in
         seconds); one array serves all when the lengths are equal.
+    on_disorder : {"raise", "keep"}
+        What to do with timestamps that repeat or run backwards: refuse them, or keep them until `merge_duplicates`,
+        while every verb that reads time refuses the sequences by name.
     channel_names, class_names : list of str, optional
     layout : {"ntc", "nct", "nc", "nchw"}
         `"nct"` for arrays in the (item, channel, time) order of aeon and sktime. `"nchw"` for single images (item,
@@ -77,8 +81,8 @@ class Sequences:
     """
 
     # `_base` holds every step of every sequence and maybe more: a subset shares it and differs in `_starts`/`_lengths`
-    __slots__ = ("_base", "_base_missing", "_class_names", "_clock", "_groups", "_ids", "_labels", "_lengths",
-                 "_packed", "_starts", "channel_names")  # fmt: skip
+    __slots__ = ("_base", "_base_missing", "_class_names", "_clock", "_groups", "_ids", "_in_order", "_labels",
+                 "_lengths", "_packed", "_source", "_starts", "channel_names")  # fmt: skip
 
     channel_names: tuple[str, ...] | None
 
@@ -93,17 +97,19 @@ class Sequences:
         channel_names: Iterable[str] | None = None,
         class_names: Iterable[str] | None = None,
         layout: Layout = "ntc",
+        on_disorder: Literal["raise", "keep"] = "raise",
     ) -> None:
         if isinstance(data, Sequences):
             _refuse_read_again(layout)
             given = {"labels": labels, "groups": groups, "times": times, "ids": ids}
             given |= {"channel_names": channel_names, "class_names": class_names}
-            self._copy_from(data.replace(**{name: value for name, value in given.items() if value is not None}))
+            given = {name: value for name, value in given.items() if value is not None}
+            self._copy_from(data.replace(**given, on_disorder=on_disorder))
             return
         values, lengths = doors.packed(data, layout)
         self._fill(values, lengths)
         doors.refuse_inf(values, self._starts)
-        self._describe(labels, groups, times, ids, channel_names, class_names)
+        self._describe(labels, groups, times, ids, channel_names, class_names, on_disorder)
 
     def _fill(self, values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> None:
         self._base = doors.frozen(values)
@@ -111,9 +117,17 @@ class Sequences:
         self._lengths = doors.frozen(lengths)
         self._starts = doors.frozen(lengths.cumsum() - lengths) if starts is None else starts
         self._packed: tuple[NDArray[Any], NDArray[Any] | None] | None = None
+        self._source: Origin | None = None
 
     def _describe(
-        self, labels: Any, groups: Any, times: Any, ids: Any, channel_names: Any = None, class_names: Any = None
+        self,
+        labels: Any,
+        groups: Any,
+        times: Any,
+        ids: Any,
+        channel_names: Any = None,
+        class_names: Any = None,
+        on_disorder: Any = "raise",
     ) -> None:
         n_items = len(self)
         self._labels, self._class_names = entries.vocabulary(
@@ -121,7 +135,7 @@ class Sequences:
         )
         self._groups = entries.per_item(groups, "groups", n_items)
         self._ids = entries.per_item(ids, "ids", n_items)
-        self._clock = clocks.packed_times(times, self._lengths)
+        self._clock, self._in_order = clocks.packed_times(times, self._lengths, on_disorder)
         self.channel_names = entries.names(channel_names, "channel_names", self.frame[0])
 
     def _copy_from(self, other: Sequences) -> None:
@@ -142,10 +156,10 @@ class Sequences:
         self._fill(packed, lengths)
         doors.refuse_inf(packed, self._starts)
         names = ("labels", "groups", "times", "ids", "channel_names", "class_names")
-        unknown = sorted(set(known) - set(names))
+        unknown = sorted(set(known) - {*names, "on_disorder"})
         if unknown:
             raise TypeError(f"from_packed got unknown arguments: {', '.join(unknown)}")
-        self._describe(**{name: known.get(name) for name in names})
+        self._describe(**({name: known.get(name) for name in names} | known))
         return self
 
     # --- what it holds -------------------------------------------------------------------------------------------
@@ -220,6 +234,11 @@ class Sequences:
         return self._ids
 
     @property
+    def source(self) -> Origin | None:
+        """The files that `load` read these from, what it took for what, and what it left out; None for others."""
+        return self._source
+
+    @property
     def frame(self) -> tuple[int, ...]:
         """The shape of one time step: (channel,) or (channel, height, width)."""
         return self._base.shape[1:]
@@ -270,6 +289,16 @@ class Sequences:
                 "values: fill them with Sequences.interpolate()"
             )
 
+    def refuse_disorder(self, who: str, name: str = "X") -> None:
+        """Raise, naming the sequence and the time, if `who` is about to read times that repeat or run backwards."""
+        if not self._in_order and self.times is not None:
+            found = clocks.first_disorder(self.times, self._lengths)
+            if found is not None:
+                raise ValueError(
+                    f"{name}: times of {found}, and {who} needs strictly increasing times: call "
+                    "Sequences.merge_duplicates() first"
+                )
+
     def buffers(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
         """Base buffer (steps, *frame), starts and lengths: what compiled code reads, never a copy."""
         return self._base, self._starts, self._lengths
@@ -294,6 +323,8 @@ class Sequences:
                     f"s[{', '.join(map(repr, key))[:80]}]: index the sequence first, then its steps: s[i][t]"
                 )
             key = key[0]  # scikit-learn indexes arrays as X[rows, ...]
+        if choosing.is_name(key):
+            return choosing.named(self, key)
         if not isinstance(key, int | np.integer) and getattr(key, "ndim", 1) == 0:
             key = doors.one_position(key)
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
@@ -337,6 +368,7 @@ class Sequences:
         other = Sequences.__new__(Sequences)
         other._copy_from(self)
         other._fill(doors.locked(values), lengths)
+        other._source = self._source
         other._clock = None if clock is None else doors.locked(clock)
         if other.frame[0] != self.frame[0]:
             other.channel_names = None
@@ -349,6 +381,7 @@ class Sequences:
         >>> tl.Sequences([[1.0], [2.0]]).replace(labels=[3, 4]).labels
         array([3, 4])
         """
+        on_disorder = known.pop("on_disorder", "raise")
         current: dict[str, Any] = {"labels": self._labels, "groups": self._groups, "ids": self._ids}
         current |= {"channel_names": self.channel_names, "class_names": self._class_names}
         unknown = sorted(set(known) - set(current) - {"times"})
@@ -358,10 +391,10 @@ class Sequences:
             current["class_names"] = None
         retimed = "times" in known
         other = self._with_values(self.values, self._lengths) if retimed else self[:]
-        clock = other._clock
-        other._describe(**({"times": None} | current | known))
+        clock, in_order = other._clock, other._in_order
+        other._describe(**({"times": None} | current | known), on_disorder=on_disorder)
         if not retimed:
-            other._clock = clock
+            other._clock, other._in_order = clock, in_order
         return other
 
     # --- turning into something else -----------------------------------------------------------------------------
@@ -369,6 +402,7 @@ class Sequences:
     @property
     def elapsed(self) -> NDArray[np.float64] | None:
         """Timestamps as numbers, (total_time,): `times`, or for datetimes seconds since the first of their sequence."""
+        self.refuse_disorder("elapsed time")
         if self.times is None or self.times.dtype.kind == "f":
             return self.times
         return clocks.since_first(self.times, self._lengths)
@@ -413,6 +447,8 @@ class Sequences:
     save = conversions.save
     to_list = conversions.to_list
     to_nct = conversions.to_nct
+    channels = choosing.channels
+    where = choosing.where
     statistics = transforms.statistics
     standardize = transforms.standardize
     interpolate = transforms.interpolate
@@ -474,4 +510,5 @@ def _nameless(values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[
     made = Sequences.__new__(Sequences)
     made._fill(values, lengths, starts)
     made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
+    made._in_order = True
     return made

@@ -94,6 +94,9 @@ def save(self: Sequences, path: str | Path, *, test: Sequences | None = None) ->
     """
     from .formats import write
 
+    for part, name in ((self, "data"), (test, "test")):
+        if isinstance(part, type(self)):
+            part.refuse_disorder("a file", name)
     if not isinstance(path, str | Path):
         raise TypeError(f"path={path!r:.80}: expected a string or a Path whose suffix says the format")
     return write(self, Path(path).expanduser(), test=test)

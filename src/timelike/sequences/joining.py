@@ -44,6 +44,7 @@ def joined(several: list[Sequences], called: list[str]) -> Sequences:
     whole._describe(**known, times=None, channel_names=first.channel_names)
     clock = _joined([part.times for part in several], "times", called)
     whole._clock = None if clock is None else doors.locked(clock)
+    whole._in_order = all(part._in_order for part in several)
     if whole._labels is not None and whole._labels.dtype.kind == "U":
         names = [name for part in several for name in part.class_names or ()]
         whole._class_names = tuple(dict.fromkeys(names))
