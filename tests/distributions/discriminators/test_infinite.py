@@ -35,7 +35,7 @@ def test_training_is_what_ever_smaller_steps_of_euler_s_tend_to(loss):
 
 def test_hinge_slides_along_its_margins_as_euler_s_steps_chatter_about_them():
     fake, real, z = samples()
-    critic = Hinge(KERNEL, time=12.0, rounding=1e-5).against(fake, real)
+    critic = Hinge(KERNEL, time=12.0, rounding=1e-5, tolerance=1e-8).against(fake, real)
     at_rest = np.isclose(np.abs(critic(np.concatenate([fake, real]))), 1.0, atol=1e-4)
     assert 2 <= at_rest.sum() < 10  # some have come to their margins, and not all
     for steps in (1000, 4000):
@@ -64,8 +64,8 @@ def test_two_trainings_one_after_the_other_are_one_of_the_time_of_both(loss):
     first = kind(KERNEL, time=0.8).against(fake, real)
     both = kind(KERNEL, time=1.2, initial=first).against(fake, real)
     whole = kind(KERNEL, time=2.0).against(fake, real)
-    np.testing.assert_allclose(both(z), whole(z), atol=1e-5 if loss == "hinge" else 1e-7)
-    np.testing.assert_allclose(both.gradient(z), whole.gradient(z), atol=1e-5 if loss == "hinge" else 1e-7)
+    np.testing.assert_allclose(both(z), whole(z), atol=1e-4 if loss == "hinge" else 1e-7)
+    np.testing.assert_allclose(both.gradient(z), whole.gradient(z), atol=1e-4 if loss == "hinge" else 1e-7)
 
 
 @pytest.mark.parametrize("loss", KINDS)
@@ -101,7 +101,7 @@ def test_items_twice_change_nothing_though_the_matrix_is_singular(loss):
     fake, real, z = samples()
     once = KINDS[loss](KERNEL, time=3.0).against(fake, real)
     twice = KINDS[loss](KERNEL, time=3.0).against(np.repeat(fake, 3, axis=0), np.concatenate([real, real]))
-    tolerance = 1e-5 if loss == "hinge" else 1e-7
+    tolerance = 1e-4 if loss == "hinge" else 1e-7
     np.testing.assert_allclose(twice(z), once(z), atol=tolerance)
     np.testing.assert_allclose(twice.gradient(z), once.gradient(z), atol=tolerance)
 
@@ -309,7 +309,7 @@ def test_hinge_brings_all_items_to_their_margins_in_a_long_time():
 
 def test_hinge_is_off_by_about_its_rounding_and_within_its_bound():
     fake, real, z = samples()
-    finest = Hinge(KERNEL, time=12.0, rounding=1e-6).against(fake, real)(z)
+    finest = Hinge(KERNEL, time=12.0, rounding=1e-6, tolerance=1e-8).against(fake, real)(z)
     off = []
     for rounding in (1e-1, 1e-2, 1e-3):
         critic = Hinge(KERNEL, time=12.0, rounding=rounding).against(fake, real)

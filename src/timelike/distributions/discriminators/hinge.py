@@ -29,7 +29,7 @@ class Hinge(Infinite):
     rounding : float
         The smaller, the stiffer the equation.
     tolerance : float
-        Of the integration.
+        Of the integration, which goes slowly past corners: finer than the rounding it costs much and says little.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Hinge(Infinite):
     """
 
     rounding: float = 1e-3
-    tolerance: float = 1e-8
+    tolerance: float = 1e-5
 
     _cost = NEGATIVE
 

@@ -62,7 +62,7 @@ def flow(times: Callable[[Floats], Floats], b: Floats, time: float, tolerance: f
 
         ‖error‖ ≤ ∫ β |y_m(t)| dt = β ‖b‖ time² |e_mᵀ φ₂(−time T) e₁|
 
-    exactly but for rounding, without a guess. A time that one basis of `_BASIS` vectors is too small for is gone in parts.
+    but for rounding, without a guess. A time that one basis of `_BASIS` vectors is too small for is gone in parts.
     """
     u, left, error, products, largest = np.zeros_like(b), time, 0.0, 0, 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # eigenvalues below 0 let u grow without end

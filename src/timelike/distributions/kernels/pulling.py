@@ -34,7 +34,7 @@ def by_autograd(graded: Callable[[Tensor, Tensor], Tensor], x: Floats, y: Floats
             if not matrix.requires_grad:
                 raise TypeError(f"{said} has no gradient: use one that torch can differentiate, such as RBF()")
             sums = (matrix * (given if given.ndim == 1 else given[rows])).sum(1)
-        (slope,) = torch.autograd.grad(sums.sum(), some)
+            (slope,) = torch.autograd.grad(sums.sum(), some)  # inside, as this may be a backward pass itself
         values[rows], gradients[rows] = sums.detach().numpy(), slope.numpy()
     return values, gradients
 
