@@ -14,6 +14,7 @@ _Program = tuple[str, int, bool, float, float, int, int, float]  # elastic.Progr
 _Soft = tuple[float, int, int, float]  # soft.Soft.numbers
 _Scaling = tuple[int, float, float, int, float, float, float, bool]  # transport.Scaling.numbers
 _Options = tuple[int, float, bool, int, int, float, bool]  # warp.Options.numbers
+_Network = tuple[tuple[tuple[int, float], ...], int, float, float, bool]  # tangent.Network
 _Problems = tuple[_Array, ...]  # warp.Problems
 
 coupled_stretch: int
@@ -267,6 +268,21 @@ def transport_plans(
     threads: int,
     plans: _Doubles,
     deviations: _Doubles,
+    isa: str | None = None,
+) -> None: ...
+def transport_sums(
+    cost: _Doubles,
+    f: _Doubles,
+    g: _Doubles,
+    a: _Doubles,
+    b: _Doubles,
+    shrink: float,
+    /,
+    *,
+    symmetric: bool,
+    threads: int,
+    by_row: _Doubles,
+    by_column: _Doubles,
     isa: str | None = None,
 ) -> None: ...
 def transport_project(
@@ -559,3 +575,58 @@ def scan(
     floors: _Doubles,
     /,
 ) -> int: ...
+
+# tangent
+
+def tangent_matrix(
+    network: _Network,
+    x: _Doubles,
+    y: _Doubles,
+    /,
+    *,
+    symmetric: bool,
+    threads: int,
+    out: _Doubles,
+    isa: str | None = None,
+) -> None: ...
+def tangent_slopes(
+    network: _Network,
+    x: _Doubles,
+    y: _Doubles,
+    /,
+    *,
+    threads: int,
+    values: _Doubles,
+    turn: _Doubles,
+    own_x: _Doubles,
+    own_y: _Doubles,
+    near: NDArray[np.bool_],
+    isa: str | None = None,
+) -> None: ...
+def tangent_pulled(
+    network: _Network,
+    x: _Doubles,
+    y: _Doubles,
+    weights: _Doubles,
+    /,
+    *,
+    threads: int,
+    values: _Doubles,
+    gradients: _Doubles,
+    isa: str | None = None,
+) -> None: ...
+def tangent_pushed(
+    network: _Network,
+    x: _Doubles,
+    y: _Doubles,
+    turn: _Doubles,
+    own: _Doubles,
+    near: NDArray[np.bool_],
+    weights: _Doubles,
+    /,
+    *,
+    turned: bool,
+    threads: int,
+    gradients: _Doubles,
+    isa: str | None = None,
+) -> None: ...

@@ -9,8 +9,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ...native import transport
+from ...native.machine import use_kernels
+
 KEPT = 2**24  # costs kept for all rounds, 128 MB; of larger problems every tile is made anew in every round
 TILE = 2**17  # entries of a plan that exist at one time, 1 MB: they stay in the cache
+STRIP = 2**22  # costs that are made at one time for the kernels, 32 MB: enough for several threads
 _LEAST = -700.0  # the smallest exponent: results below the normal numbers make exp four times slower
 _SAFE = 460.0  # sums between exp(−460) and exp(460) have lost nothing to underflow or overflow
 
@@ -91,9 +95,9 @@ def costs(x: Tensor, y: Tensor, power: int) -> Tensor:
     return apart if power == 1 else apart.square_().mul_(0.5)
 
 
-def tiles(n: int, m: int) -> Iterator[slice]:
-    """The rows of an (n, m) matrix, as many at a time as fit into a tile."""
-    rows = max(1, TILE // m)
+def tiles(n: int, m: int, entries: int | None = None) -> Iterator[slice]:
+    """The rows of an (n, m) matrix, as many at a time as fit into a tile, or into so many `entries`."""
+    rows = max(1, (TILE if entries is None else entries) // m)
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
 
@@ -116,11 +120,15 @@ class _Problem:
         self.x, self.y, self.power = x, y, power
         self.weights = x.weights if x is y else torch.cat([x.weights, y.weights])
         n, m = len(x.where), len(y.where)
-        self.buffer = x.where.new_empty(max(1, TILE // m) * m)
+        self.native = x.where.device.type == "cpu" and use_kernels()
+        self.whole = self._padded(slice(0, n), 0) if self.native and n * m <= KEPT else None
+        self.buffer: Tensor | None = None
         self.tiles = [
             _Tile(rows, rows.start, rows.stop, None) if x is y else _Tile(rows, 0, 0, None) for rows in tiles(n, m)
         ]
-        if n * m <= KEPT:
+        if self.whole is not None:
+            self.tiles = [tile._replace(cost=self.whole[tile.rows, tile.first : m]) for tile in self.tiles]
+        elif n * m <= KEPT:
             self.tiles = [tile._replace(cost=self._cost(tile)) for tile in self.tiles]
 
     def sides(self, both: Tensor) -> tuple[Tensor, Tensor]:
@@ -133,7 +141,8 @@ class _Problem:
 
     def shortfall(self, both: Tensor, epsilon: float) -> Tensor:
         """−log Σ_j b_j exp((f_i + g_j − C_ij)/ε), and −log Σ_i a_i exp(…): what f/ε and g/ε lack, the other fixed."""
-        short = self._sums(both / epsilon, epsilon).log_()
+        sums = self._native_sums if self.native else self._sums
+        short = sums(both / epsilon, epsilon).log_()
         if not float(short.abs().max()) < _SAFE:
             short = self._log_sums(both / epsilon, epsilon)
         return short.neg_()
@@ -144,6 +153,8 @@ class _Problem:
     def _exponents(self, scaled: Tensor, epsilon: float) -> Iterator[tuple[_Tile, Tensor]]:
         """(f_i + g_j − C_ij)/ε of every tile, each in the place of the one before."""
         f, g = self.sides(scaled)
+        if self.buffer is None:
+            self.buffer = scaled.new_empty(max(1, TILE // len(g)) * len(g))
         for tile in self.tiles:
             cost = self._cost(tile) if tile.cost is None else tile.cost
             exponents = self.buffer[: cost.numel()].view(cost.shape)
@@ -159,6 +170,30 @@ class _Problem:
             by_row[rows].addmv_(plan, self.y.weights[first:])
             by_column[beyond:].addmv_(plan[:, beyond - first :].T, self.x.weights[rows])
         return sums
+
+    def _native_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+        """The same by the kernels, which never write the plan."""
+        sums = torch.zeros_like(scaled)
+        (f, g), (by_row, by_column) = self.sides(scaled), self.sides(sums)
+        same = self.x is self.y
+        for rows in tiles(len(f), len(g), len(f) * len(g) if self.whole is not None else STRIP):
+            first = rows.start if same else 0
+            transport.plan_sums(
+                (self._padded(rows, first) if self.whole is None else self.whole).numpy(),
+                transport.Marginal(f[rows].numpy(), self.x.weights[rows].numpy(), by_row[rows].numpy()),
+                transport.Marginal(g[first:].numpy(), self.y.weights[first:].numpy(), by_column[first:].numpy()),
+                1 / epsilon,
+                symmetric=same,
+                threads=torch.get_num_threads(),
+            )
+        return sums
+
+    def _padded(self, rows: slice, first: int) -> Tensor:
+        """Costs as the kernels read them: rows of whole registers, infinite where there is no point."""
+        y = self.y.where[first:]
+        found = y.new_full((rows.stop - rows.start, transport.padded(len(y))), math.inf)
+        found[:, : len(y)] = costs(self.x.where[rows], y, self.power)
+        return found
 
     def _log_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
         """The logarithms of `_sums` where the sums themselves are beyond all numbers."""

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from ..machine import COSTS, Cost, Report, Steps, kernels, use_kernels
 
+_LANES = 16  # as in transport/table.hpp
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scaling:
@@ -89,6 +91,40 @@ def plans(
     for b, (rows, columns) in enumerate(zip(n.tolist(), m.tolist(), strict=True)):
         found[b, :rows, :columns], deviations[b] = twin.plan(how, costs[b, :rows, :columns])
     return found, deviations
+
+
+class Marginal(NamedTuple):
+    """One side of a plan of weighted points: potentials in units of ε, weights, and where sums are added, (point,)."""
+
+    potentials: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+
+def padded(columns: int) -> int:
+    """The numbers that a row of so many costs has in `plan_sums`: whole registers."""
+    return -(-columns // _LANES) * _LANES
+
+
+def plan_sums(
+    costs: NDArray[np.float64], rows: Marginal, columns: Marginal, shrink: float, *, symmetric: bool, threads: int
+) -> None:
+    """Add Σ_j b_j exp(f_i + g_j − shrink C_ij) to the sums of rows, and Σ_i a_i exp(…) to those of columns.
+
+    The costs (row, `padded`(column)) are infinite past the columns. `symmetric` says that the first columns are the
+    rows themselves: an entry C_ij among these is read for C_ji too, and of such a point the sums of its row and of its
+    column are to be added up, as they are where both have the same memory. A sum that is beyond all numbers is infinite
+    or nan.
+    """
+    if not use_kernels():
+        from . import twin
+
+        twin.plan_sums(costs, rows, columns, shrink, symmetric=symmetric)
+        return
+    given = (rows.potentials, columns.potentials, rows.weights, columns.weights, shrink)
+    kernels.transport_sums(
+        costs, *given, symmetric=symmetric, threads=threads, by_row=rows.sums, by_column=columns.sums
+    )
 
 
 def project(

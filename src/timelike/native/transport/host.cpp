@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "machine/host.hpp"
@@ -14,6 +15,7 @@ namespace timelike {
 namespace {
 
 constexpr const TransportTable* built[] = TIMELIKE_TABLES(transport_table);
+constexpr const PlanTable* plans_built[] = TIMELIKE_TABLES(plan_table);
 
 struct Effort {
     double epsilon, tolerance;
@@ -194,6 +196,45 @@ static Effort effort(const nb::tuple& plan) {
     return {nb::cast<double>(plan[1]), nb::cast<double>(plan[2]), nb::cast<int64_t>(plan[3])};
 }
 
+// Rows of a plan over threads. They are cut in the same places whatever the number of threads, and what the parts have for
+// the columns is added up in one order: no sum depends on who computed it.
+void sums_of(const PlanTile& whole, int64_t columns, const PlanTable& table, int threads, const Poll& poll, double* by_column) {
+    constexpr int64_t entries = 1 << 17, least = 1 << 20;
+    const int64_t each = std::max<int64_t>(transport_lanes, entries / whole.stride / transport_lanes * transport_lanes);
+    const int64_t parts = (whole.rows + each - 1) / each;
+    const Buffer<double> found = buffer<double>(parts * whole.stride);
+    volatile bool stop = false;
+    const auto one = [&](int64_t part, int) {
+        PlanTile tile = whole;
+        const int64_t first = part * each, skipped = whole.shared > 0 ? first : 0;
+        tile.rows = std::min(each, whole.rows - first);
+        tile.shared = whole.shared > 0 ? tile.rows : 0;
+        tile.cost += first * whole.stride + skipped, tile.f += first, tile.a += first, tile.by_row += first;
+        tile.g += skipped, tile.b += skipped;
+        tile.by_column = found.get() + part * whole.stride;
+        std::fill_n(tile.by_column, whole.stride, 0.0);
+        tile.by_column += skipped;
+        tile.width = whole.stride - skipped;
+        table.sums(tile);
+    };
+    run_tasks(parts, whole.rows * whole.stride < least ? 0 : threads, one, [&](int64_t done) { return poll(done, parts); }, &stop);
+    if (stop) return;
+    for (int64_t part = 0; part < parts; part++)
+        for (int64_t j = 0; j < columns; j++) by_column[j] += found[size_t(part * whole.stride + j)];
+}
+
+// A vector as the kernels read it: filled up with zeros.
+static Buffer<double> filled(const Array1<const double>& given, int64_t stride) {
+    Buffer<double> values = buffer<double>(stride);
+    std::copy_n(given.data(), given.size(), values.get());
+    std::fill(values.get() + given.size(), values.get() + stride, 0.0);
+    return values;
+}
+
+static void refuse_unlike(bool unlike) {
+    if (unlike) throw std::invalid_argument("expected cost (n, stride) of whole registers, f, a and by_row (n,), g, b and by_column (m,)");
+}
+
 static Prior prior(const nb::tuple& plan) {
     return {nb::cast<double>(plan[4]), nb::cast<double>(plan[5]), nb::cast<double>(plan[6]), nb::cast<bool>(plan[7])};
 }
@@ -220,6 +261,23 @@ static void define_for(nb::module_& module) {
 void define_transport(nb::module_& module) {
     define_for<double>(module);
     define_for<float>(module);
+    module.def(
+        "transport_sums",
+        [](Array2<const double> cost, Array1<const double> f, Array1<const double> g, Array1<const double> a, Array1<const double> b,
+           double shrink, bool symmetric, int threads, Array1<double> by_row, Array1<double> by_column, Isa isa) {
+            const int64_t rows = int64_t(cost.shape(0)), stride = int64_t(cost.shape(1)), columns = int64_t(g.size());
+            refuse_unlike(stride % transport_lanes != 0 || stride < columns || int64_t(f.size()) != rows || int64_t(a.size()) != rows ||
+                          int64_t(by_row.size()) != rows || int64_t(b.size()) != columns || int64_t(by_column.size()) != columns ||
+                          (symmetric && rows > columns));
+            const Buffer<double> potentials = filled(g, stride), weights = filled(b, stride);
+            const PlanTile whole{cost.data(), rows,   stride,           stride,        f.data(), a.data(), potentials.get(),
+                                 weights.get(), shrink, symmetric ? rows : 0, by_row.data(), nullptr};
+            const PlanTable& table = table_for(isa, plans_built);
+            Watch{nb::none(), {}}.over([&](const Poll& poll) { sums_of(whole, columns, table, threads, poll, by_column.data()); });
+        },
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(),
+        nb::kw_only(), nb::arg("symmetric"), nb::arg("threads"), nb::arg("by_row").noconvert(), nb::arg("by_column").noconvert(),
+        nb::arg("isa") = nb::none());
     module.def(
         "transport_plans",
         [](nb::tuple how, Array3<const double> costs, Ids n, Ids m, int threads, Array3<double> plans,

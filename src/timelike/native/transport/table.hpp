@@ -28,6 +28,18 @@ struct Transport {
     const volatile bool* stop;
 };
 
+// Some rows of a plan a_i b_j exp(f_i + g_j − C_ij · shrink) of weighted points, and where its sums are added.
+struct PlanTile {
+    const double* cost;    // (rows, stride), infinite past the columns that there are
+    int64_t rows, stride;
+    int64_t width;         // of whole registers: the numbers of a row that belong to the tile
+    const double *f, *a;   // (rows): potentials in units of ε, and weights
+    const double *g, *b;   // (width), anything and 0 past the columns
+    double shrink;         // 1/ε
+    int64_t shared;        // so many columns, the first, are the rows themselves, all of these, or 0; add by_row and by_column
+    double *by_row, *by_column;  // Σ_j b_j exp(…) of each row, and Σ_i a_i exp(…) of each column, (width)
+};
+
 struct TransportTable {
     // squared, plain or Manhattan distances of x (n, channel) and y (channel, stride) into (n, stride)
     void (*frames)(Cost, const double* x, const double* y, int64_t channels, int64_t n, int64_t stride, double* into);
@@ -40,6 +52,11 @@ struct TransportTable {
     double (*inner)(const double* a, const double* b, int64_t n, int64_t m, int64_t stride);
 };
 
+struct PlanTable {
+    void (*sums)(const PlanTile&);  // added to those that are there
+};
+
 TIMELIKE_DECLARE_TABLES(TransportTable, transport_table)
+TIMELIKE_DECLARE_TABLES(PlanTable, plan_table)
 
 }  // namespace timelike

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..machine import Report, Steps
 
 if TYPE_CHECKING:
-    from . import Scaling
+    from . import Marginal, Scaling
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +68,18 @@ def plan(how: Scaling, costs: Floats) -> tuple[Floats, float]:
         found, deviation = plan(how, costs.T)
         return np.ascontiguousarray(found.T), deviation
     return _Solver(how, costs).run()
+
+
+def plan_sums(costs: Floats, rows: Marginal, columns: Marginal, shrink: float, *, symmetric: bool) -> None:
+    """The sums of a plan, added to those that are there."""
+    n, m = len(rows.weights), len(columns.weights)
+    with np.errstate(over="ignore"):
+        found = np.exp(rows.potentials[:, None] + columns.potentials - shrink * costs[:, :m])
+    by_row, by_column = found @ columns.weights, rows.weights @ found
+    if symmetric:
+        by_column[:n] = 0  # all of it is in the sums of rows
+    rows.sums[:] += by_row
+    columns.sums[:] += by_column
 
 
 def project(found: Floats, gradient: Floats) -> Floats:
