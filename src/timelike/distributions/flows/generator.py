@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ...sequences import Sequences
 from ...sequences.arguments import RandomState, generator as source, real as number, whole
 from ...train import Batch, Callback, Objective, Schedule, fit
+from ...train.descent import Diverged, NotFinite
 from ...train.loop import Run, evaluating
 from ...train.randomness import drawn_seed
 from ..discriminators.base import as_discriminator
@@ -128,13 +129,11 @@ class _Draw:
 
 
 def refuse_no_items(found: Any, n: int) -> None:
-    """An error where a network gives something else than n items of finite numbers."""
+    """An error where a network gives something else than n items."""
     shape = tuple(found.shape) if isinstance(found, Tensor) else None
     if shape is None or len(shape) < 2 or shape[0] != n:
         what = f"a tensor {shape}" if shape is not None else f"a {type(found).__name__}"
         raise ValueError(f"module gave {what} for {n} codes: expected ({n}, feature), or ({n}, time, channel)")
-    if not bool(found.isfinite().all()):
-        raise ValueError("module gave nan or infinity before any training: expected finite numbers")
 
 
 def _cloud(draw: _Draw, real: Any, discriminator: Any, seed: int) -> tuple[Cloud, Tensor]:
@@ -142,6 +141,8 @@ def _cloud(draw: _Draw, real: Any, discriminator: Any, seed: int) -> tuple[Cloud
     codes = draw.codes(min(_SHOWN, max(2, len(real))), np.random.default_rng(seed))
     kernel = kernel_of(discriminator)
     start = draw.generated(codes)
+    if not np.isfinite(start).all():
+        raise ValueError("module gave nan or infinity before any training: expected finite numbers")
     given = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
     cloud = read_cloud(given, real, None if kernel is None else kernel.over)
     if cloud.start.shape[1:] != cloud.real.shape[1:] and cloud.vectors:
@@ -172,6 +173,8 @@ class _Generation(Objective):
 
     def loss(self, batch: Batch) -> Tensor:
         made = self.module(batch["codes"])
+        if not bool(made.isfinite().all()):
+            raise NotFinite("what the module generates is not finite")
         given = made.detach().double().cpu().reshape(self.size, *self.real.shape[1:])
         critic = self.discriminator.against(given, self.real[batch.ids])
         cost: Tensor = critic.cost(made.reshape(given.shape)).mean()
@@ -194,11 +197,15 @@ class _Looks(Callback):
             self._look(run)
 
     def ended(self, run: Run) -> None:
-        if self.steps[-1] != run.step:
+        if run.stopping is not None and self.steps[-1] != run.step:  # otherwise an error is on its way
             self._look(run)
 
     def _look(self, run: Run) -> None:
         made = self.draw.generated(self.codes)
+        if not np.isfinite(made).all():
+            raise Diverged(
+                f"what the module generates after step {run.step} is not finite: lower the learning rate", run.step, []
+            )
         run.history.note_all(run.step, {name: score(made) for name, score in self.scores.items()})
         self.frames.append(made.astype(np.float32))
         self.steps.append(run.step)

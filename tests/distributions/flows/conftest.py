@@ -1,0 +1,27 @@
+"""Settings of the tests of flows."""
+
+import numpy as np
+import pytest
+import torch
+
+from timelike.train import ctrl_c
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Samples are tiny, and on a busy machine threads that wait for each other take ten times as long."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def no_ctrl_c_before(monkeypatch):
+    """One test's Ctrl-C is not the first of two of another."""
+    monkeypatch.setattr(ctrl_c, "_ended", float("-inf"))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
