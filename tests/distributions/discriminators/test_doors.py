@@ -1,5 +1,7 @@
 """What goes into discriminators and comes out: arrays, tensors, sequences, functions, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -93,6 +95,18 @@ def test_ragged_sequences_have_values_and_no_gradients():
     assert critic(ragged).shape == (3,)
     with pytest.raises(ValueError, match="expected one length"):
         critic.gradient(ragged)
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "sigmoid", ("abs", "gelu")])
+def test_finite_critics_are_pickled(activation):
+    critic = Finite(width=4, depth=2, activation=activation, random_state=0).against(FAKE, REAL)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(critic)).gradient(Z), critic.gradient(Z))
+
+
+@pytest.mark.parametrize("kind", KINDS[:4], ids=NAMES[:4])
+def test_critics_are_pickled(kind):
+    critic = kind.against(FAKE, REAL)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(critic)).gradient(Z), critic.gradient(Z))
 
 
 def test_what_a_critic_has_learned_from_may_change_afterwards():

@@ -28,6 +28,10 @@ def _negative(f: Floats) -> Floats:
     return -f
 
 
+def _falling(f: Floats) -> Floats:
+    return -np.ones_like(f)
+
+
 def _twice(f: Floats) -> Floats:
     return 2 * f
 
@@ -50,7 +54,7 @@ def _saturating_slope(f: Floats) -> Floats:
 
 IDENTITY = Cost(_same, np.ones_like)
 """c(f) = f: IPM."""
-NEGATIVE = Cost(_negative, lambda f: -np.ones_like(f))
+NEGATIVE = Cost(_negative, _falling)
 """c(f) = −f: hinge."""
 SQUARE = Cost(np.square, _twice)
 """c(f) = f²: LSGAN."""

@@ -13,12 +13,17 @@ from torch import Tensor, nn
 
 _SIGMOID = 2.4020563531719796  # D.146: the error function that is closest to the logistic one
 
+
+def _sigmoid(z: Tensor) -> Tensor:
+    return 0.5 * (1 + torch.erf(z / _SIGMOID))
+
+
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
     {
         "relu": torch.relu,
-        "leaky_relu": lambda z: nn.functional.leaky_relu(z, 0.01),
+        "leaky_relu": nn.functional.leaky_relu,  # its slope below 0 is 0.01
         "abs": torch.abs,
-        "sigmoid": lambda z: 0.5 * (1 + torch.erf(z / _SIGMOID)),
+        "sigmoid": _sigmoid,
         "sine": torch.sin,
         "gelu": nn.functional.gelu,
     }
