@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is sa
         models as models,
         native as native,
         nn as nn,
+        prepare as prepare,
         recognize as recognize,
         report as report,
         score as score,

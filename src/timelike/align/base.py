@@ -108,13 +108,28 @@ class Metric(abc.ABC):
         """Whether values may be missing (NaN)."""
         return False
 
-    def neighbors(self, X: Any, queries: Any, k: int = 1, *, among: Any = None, n_jobs: int | None = None) -> Matches:
+    def neighbors(
+        self,
+        X: Any,
+        queries: Any = None,
+        k: int = 1,
+        *,
+        among: Any = None,
+        exclude_self: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> Matches:
         """The k sequences of X nearest to every query; equal distances in the order of X.
+
+        Without queries they are X itself. With `exclude_self` query i never finds X[i], only others, copies of it among
+        them; by default it is so where no queries are given.
 
         With `among` only candidates are compared: positions (query, candidate) in X, or the `Matches` of another
         metric, whose best are put in a new order.
         """
-        return Gallery(self, as_sequences(X, "X")).neighbors(queries, k, among=among, n_jobs=n_jobs)
+        collection = as_sequences(X, "X")
+        asked = collection if queries is None else queries
+        alone = queries is None if exclude_self is None else exclude_self
+        return Gallery(self, collection).neighbors(asked, k, among=among, exclude_self=alone, n_jobs=n_jobs)
 
     def prepared(self, X: Any) -> Gallery:
         """X made ready for many searches: `metric.prepared(X).neighbors(queries, k)`.

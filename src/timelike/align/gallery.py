@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..draw import html
 from ..sequences import Sequences, as_sequences
+from ..sequences.arguments import flag
 from .cluster import over_cluster
 from .matrix import computed, refuse_nonfinite, threads_of
 
@@ -47,13 +48,31 @@ class Gallery:
     def __init__(self, metric: Metric, collection: Sequences, known: Any = None) -> None:
         self.metric, self.collection, self._known = metric, collection, known
 
-    def neighbors(self, queries: Any, k: int = 1, *, among: Any = None, n_jobs: int | None = None) -> Matches:
+    def neighbors(
+        self,
+        queries: Any,
+        k: int = 1,
+        *,
+        among: Any = None,
+        exclude_self: bool = False,
+        n_jobs: int | None = None,
+    ) -> Matches:
         """The k nearest to every query, or the k nearest among candidates, as `Metric.neighbors` gives them."""
         asked, threads = as_sequences(queries, "queries"), threads_of(n_jobs)
         self.metric._refuse_search(self.collection, asked, k)
-        if among is None:
-            return self._nearest(asked, k, threads)
-        return self._nearest_among(asked, checked_candidates(among, len(asked), len(self.collection), k), k, threads)
+        alone = flag(exclude_self, "exclude_self")
+        if alone:
+            refuse_others(len(asked), len(self.collection), k)
+        chosen = None if among is None else checked_candidates(among, len(asked), len(self.collection), k)
+        if chosen is not None and alone:
+            alone = bool((chosen == np.arange(len(chosen))[:, None]).any())
+        k += alone  # its own place, which is taken out again
+        if chosen is None:
+            found = self._nearest(asked, k, threads)
+        else:
+            refuse_few(chosen, k)
+            found = self._nearest_among(asked, chosen, k, threads)
+        return without_self(found) if alone else found
 
     def _nearest(self, asked: Sequences, k: int, threads: int) -> Matches:
         metric, known = self.metric, self._known
@@ -97,6 +116,33 @@ class Gallery:
         refuse_nonfinite(out, ("queries", "X"), columns=chosen)
         order = smallest(out, k)
         return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))
+
+
+def refuse_others(n_asked: int, n_known: int, k: int) -> None:
+    """An error where queries cannot be the collection itself, or it has too few others."""
+    if n_asked != n_known:
+        raise ValueError(
+            f"exclude_self=True with {n_asked} queries and {n_known} sequences in X: expected queries to be X, each in "
+            "its own place"
+        )
+    if k >= n_known:
+        raise ValueError(f"k={k}: expected 1 to {n_known - 1}, the number of other sequences in X")
+
+
+def without_self(found: Matches) -> Matches:
+    """Of the k + 1 nearest of every query the k that are not in its own place.
+
+    Where copies that come first have filled all k + 1, it is not among them, and the last is one too many.
+
+    >>> without_self(Matches(np.array([[0, 1], [0, 2]]), np.array([[0.0, 3.0], [0.0, 0.0]])))
+    Matches(ids=array([[1],
+           [0]]), distances=array([[3.],
+           [0.]]))
+    """
+    own = found.ids == np.arange(len(found.ids))[:, None]
+    own[~own.any(axis=1), -1] = True
+    shape = (len(own), own.shape[1] - 1)
+    return Matches(found.ids[~own].reshape(shape), found.distances[~own].reshape(shape))
 
 
 def smallest(rows: NDArray[Any], k: int) -> Ids:
@@ -153,6 +199,11 @@ def checked_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:
     twice = np.flatnonzero((np.diff(chosen, axis=1) == 0).any(axis=1))
     if len(twice):
         raise ValueError(f"among[{twice[0]}] names a position twice: expected each candidate of a query once")
+    refuse_few(chosen, k)
+    return chosen
+
+
+def refuse_few(chosen: Ids, k: int) -> None:
+    """An error where a query has too few candidates."""
     if k > chosen.shape[1]:
         raise ValueError(f"k={k}: among has only {chosen.shape[1]} candidates for a query")
-    return chosen

@@ -19,6 +19,7 @@ from ..sequences import Sequences
 from ..sequences.container import read_sequences
 from ..sequences.doors import keep_size, read_targets
 from . import parts
+from .aliases import unaliased
 from .options import Option, anything
 
 
@@ -122,6 +123,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
         The object that was given stays as it is: it may be used elsewhere.
         """
+        params = unaliased(type(self), params)
         nested = [name for name in params if "__" in name]
         inner: dict[str, dict[str, Any]] = {}
         for name in nested:

@@ -12,6 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .aliases import unaliased
+
 
 def has_learned(part: Any) -> bool:
     """Whether it is an estimator that is fitted."""
@@ -80,6 +82,7 @@ def changed(part: Any, name: str, options: dict[str, Any]) -> Any:
             "as a value first, such as loss=losses.Triplet(margin=0.3) or aligner=tl.SoftDTW(gamma=0.1)"
         )
     known = _options(part)
+    options = unaliased(type(part), options)
     for option in options:
         if option.partition("__")[0] not in known or ("__" in option and not isinstance(part, BaseEstimator)):
             has = ", ".join(known) or "none"

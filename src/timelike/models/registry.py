@@ -17,8 +17,8 @@ def find(method: str) -> type[Any]:
     >>> find("DTW")
     <class 'timelike.align.dtw.DTW'>
     """
-    for found in _offered(method):
-        if can_be_saved(found):
+    for found in _offered(method.rpartition(".")[2]):
+        if can_be_saved(found) and _called(found) == method:
             kind: type[Any] = found
             return kind
     raise ValueError(f"the method {method!r} is unknown: this timelike knows {', '.join(_known())}")
@@ -26,8 +26,14 @@ def find(method: str) -> type[Any]:
 
 def name_of(kind: type[Any]) -> str | None:
     """The name under which a class is known, None if it is not: a torch layer may have the name of a value."""
-    name = kind.__name__
-    return name if can_be_saved(kind) and any(found is kind for found in _offered(name)) else None
+    known = can_be_saved(kind) and any(found is kind for found in _offered(kind.__name__))
+    return _called(kind) if known else None
+
+
+def _called(kind: type[Any]) -> str:
+    """Its own name, or, where a method of another room had that name first, the one that it says it is saved by."""
+    called: str = vars(kind).get("_called", kind.__name__)
+    return called
 
 
 def can_be_saved(kind: Any) -> bool:
@@ -50,7 +56,7 @@ def methods() -> dict[str, type[Any]]:
     True
     """
     names = {name for package in _contents.packages() for name in _contents.names(package)}
-    found = {name: kind for name in sorted(names) for kind in _offered(name) if can_be_saved(kind)}
+    found = {_called(kind): kind for name in sorted(names) for kind in _offered(name) if can_be_saved(kind)}
     return {name: kind for name, kind in found.items() if not inspect.isabstract(kind)}
 
 

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..align import Gallery, Matches, Metric, named
 from ..models import Model, options
+from ..models.aliases import Alias, aliased
 from ..sequences import Sequences
 from ..sequences.arguments import one_of, store
 
@@ -21,6 +22,7 @@ class _Nearest(Model):
 
     metric = named.option()
     k = options.whole(1, "free")
+    n_neighbors = Alias("k")
     weights = options.one_of(*get_args(Weights), role="free")
 
     metric_: Metric
@@ -50,10 +52,19 @@ class _Nearest(Model):
     def _derive(self) -> None:
         self.gallery_ = self.metric_.prepared(self.sequences_)
 
-    def kneighbors(self, X: Any, k: int | None = None) -> Matches:
-        """The k (by default the estimator's) training sequences nearest to each of X: `ids` and `distances`."""
-        asked = self._asked(X)
-        return self.gallery_.neighbors(asked, k=self.k if k is None else k)
+    def kneighbors(self, X: Any = None, k: int | None = None, *, n_neighbors: int | None = None) -> Matches:
+        """The k (by default the estimator's) training sequences nearest to each of X: `ids` and `distances`.
+
+        Without X, of every training sequence the nearest others, as in scikit-learn. `n_neighbors` is `k`.
+        """
+        if k is not None and n_neighbors is not None:
+            raise TypeError(f"k={k!r} and n_neighbors={n_neighbors!r} are two names of one option: give one of them")
+        k = k if n_neighbors is None else n_neighbors
+        k = self.k if k is None else k
+        self._require_fitted()
+        if X is None:
+            return self.gallery_.neighbors(self.sequences_, k, exclude_self=True)
+        return self.gallery_.neighbors(self._asked(X), k)
 
     def _weighted(self, distances: NDArray[Any]) -> NDArray[np.float64]:
         """How much each neighbour counts, (item, k)."""
@@ -84,7 +95,7 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
         `fit` fits a copy of it on X and y (`metric_` is that copy). A fitted one among the values of a grid has to
         be a `sklearn.frozen.FrozenEstimator`.
     k : int
-        How many neighbours vote.
+        How many neighbours vote; `n_neighbors`, as in scikit-learn, is another name for it.
     weights : {"uniform", "distance"}
         Every vote counts the same, or as much as the inverse of the distance.
     select_window : bool
@@ -100,6 +111,7 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
 
     select_window = options.flag()
 
+    @aliased(n_neighbors="k")
     def __init__(
         self,
         metric: Metric | str = "dtw",
@@ -107,6 +119,7 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
         k: int = 1,
         weights: Weights = "uniform",
         select_window: bool = False,
+        n_neighbors: int | None = None,
     ) -> None:
         store(self, locals())
 
@@ -168,7 +181,15 @@ class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]
     array([1.5])
     """
 
-    def __init__(self, metric: Metric | str = "dtw", *, k: int = 1, weights: Weights = "uniform") -> None:
+    @aliased(n_neighbors="k")
+    def __init__(
+        self,
+        metric: Metric | str = "dtw",
+        *,
+        k: int = 1,
+        weights: Weights = "uniform",
+        n_neighbors: int | None = None,
+    ) -> None:
         store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:

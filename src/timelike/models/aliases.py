@@ -1,0 +1,79 @@
+"""Other names of options, those that users of scikit-learn type: `n_neighbors` is `k`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+Constructor = TypeVar("Constructor", bound=Callable[..., None])
+
+
+class Alias:
+    """Another name of an option of the same estimator: it stands in the class, and reads and sets the option."""
+
+    def __init__(self, option: str) -> None:
+        self.option = option
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        return self if instance is None else getattr(instance, self.option)
+
+    def __set__(self, instance: object, value: Any) -> None:
+        if value is not None:  # what a constructor stores when it was not given
+            setattr(instance, self.option, value)
+
+
+def aliased(**others: str) -> Callable[[Constructor], Constructor]:
+    """A constructor whose options may be given by other names, which are keywords with the default None.
+
+    They are no parameters of their own: the signature that is read at run time, and so `get_params`, `clone` and saved
+    models, have the option alone, and one thing is never kept twice.
+
+    >>> class Voters:
+    ...     n_neighbors = Alias("k")
+    ...
+    ...     @aliased(n_neighbors="k")
+    ...     def __init__(self, k=1, *, n_neighbors=None):
+    ...         self.k = k
+    >>> Voters(n_neighbors=3).k, Voters(4).n_neighbors
+    (3, 4)
+    >>> Voters(1, n_neighbors=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: k=1 and n_neighbors=3 are two names of one option: give one of them
+    """
+
+    def wrapped(constructor: Constructor) -> Constructor:
+        whole = inspect.signature(constructor)
+
+        @wraps(constructor)
+        def constructed(self: Any, *args: Any, **given: Any) -> None:
+            told = whole.bind_partial(self, *args).arguments | given
+            constructor(self, *args, **_renamed(given, told, others))
+
+        kept = [parameter for name, parameter in whole.parameters.items() if name not in others]
+        constructed.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
+        return constructed  # type: ignore[return-value]
+
+    return wrapped
+
+
+def unaliased(kind: type, params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with the options' own names, for `set_params`."""
+    others = {name: alias.option for name in params if isinstance(alias := getattr(kind, name, None), Alias)}
+    return _renamed(params, params, others)
+
+
+def _renamed(given: dict[str, Any], told: dict[str, Any], others: dict[str, str]) -> dict[str, Any]:
+    meant = {name: value for name, value in given.items() if name not in others}
+    for name in others.keys() & given.keys():
+        option, value = others[name], given[name]
+        if value is None:
+            continue
+        if option in told:
+            raise TypeError(
+                f"{option}={told[option]!r} and {name}={value!r} are two names of one option: give one of them"
+            )
+        meant[option] = value
+    return meant

@@ -1,0 +1,17 @@
+"""Sequences → sequences, fitted: steps for scikit-learn's pipelines, so that cleaning sits inside cross-validation."""
+
+from typing import TYPE_CHECKING
+
+from .._contents import contents
+
+if TYPE_CHECKING:  # the public names, a line each
+    from .base import Preparation as Preparation
+    from .crop import Crop as Crop
+    from .derivative import Derivative as Derivative
+    from .interpolate import Interpolate as Interpolate
+    from .resample import Resample as Resample
+    from .standardize import Standardize as Standardize
+    from .windows import Windows as Windows
+
+if not TYPE_CHECKING:
+    __all__, __getattr__, __dir__ = contents(__name__, top=False)

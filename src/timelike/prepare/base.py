@@ -1,0 +1,47 @@
+"""The base of what prepares sequences: it learns from the training part, and takes sequences to sequences."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, Self
+
+from sklearn.base import TransformerMixin
+
+from ..models import Model
+from ..sequences import Sequences
+
+
+class Preparation(TransformerMixin, Model):  # type: ignore[misc]
+    """A step of a pipeline from sequences to sequences: labels, groups, ids and times go through with them.
+
+    A subclass fills in `_made`, a verb of `Sequences`, and `_learn` if the verb needs something from the training part.
+    Missing values are let through: what comes after says whether it takes them.
+
+    >>> import timelike as tl
+    >>> from sklearn.pipeline import make_pipeline
+    >>> train = tl.Sequences([[0, 0, 1], [0, 1, 1, 1], [5, 5, 4], [5, 4]], labels=["low", "low", "high", "high"])
+    >>> model = make_pipeline(tl.prepare.Standardize(), tl.Neighbors("dtw")).fit(train)
+    >>> model.predict([[0, 1], [5, 4, 4]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from X what `transform` needs; y is not looked at."""
+        with self._fitting():
+            self._learn(self._learn_from(X))
+        return self
+
+    def transform(self, X: Any) -> Sequences:
+        """The prepared sequences."""
+        return self._made(self._asked(X))
+
+    @abc.abstractmethod
+    def _made(self, sequences: Sequences) -> Sequences:
+        """The sequences prepared, by what was learned."""
+
+    def _learn(self, sequences: Sequences) -> None:
+        """Nothing, for those that do the same to all data."""
+
+    def _takes_missing(self) -> bool:
+        """Values may be missing: preparing is when they are filled."""
+        return True

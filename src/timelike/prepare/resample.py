@@ -1,0 +1,60 @@
+"""Resample: evenly spaced samples, of one length or one rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..models import options
+from ..sequences import Sequences
+from ..sequences.arguments import store
+from .base import Preparation
+
+
+class Resample(Preparation):
+    """Linear interpolation at evenly spaced times, to one length or to one rate: `Sequences.resample` as a step.
+
+    With neither, the length is the median length of the training part, kept as `length_`: for methods that need equal
+    lengths. One length for all takes the tempo out; where the tempo tells the classes apart, give a rate.
+
+    Parameters
+    ----------
+    length : int, optional
+        Samples of every sequence.
+    rate : float, optional
+        Samples per unit of time (second, where stamps are dates).
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.prepare.Resample().fit([[0.0, 2.0], [1.0, 2.0, 3.0], [0, 0, 0]]).transform([[0.0, 1.0]])[0].ravel()
+    array([0. , 0.5, 1. ])
+    """
+
+    length = options.maybe(options.whole(1))
+    rate = options.maybe(options.real(above=0))
+
+    length_: int | None
+    """Samples of every sequence; None where there is a rate."""
+
+    def __init__(self, length: int | None = None, *, rate: float | None = None) -> None:
+        store(self, locals())
+
+    @classmethod
+    def _small(cls) -> dict[str, Any]:
+        return {"length": 5}
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        if self.length is not None and self.rate is not None:
+            raise ValueError(f"length={self.length}, rate={self.rate}: give one of them, or neither")
+
+    def _learn(self, sequences: Sequences) -> None:
+        if self.rate is not None:
+            self.length_ = None
+        else:
+            self.length_ = self.length or int(np.median(sequences.lengths))
+
+    def _made(self, sequences: Sequences) -> Sequences:
+        return sequences.resample(self.length_, rate=None if self.length_ else self.rate)
