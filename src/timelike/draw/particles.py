@@ -78,13 +78,16 @@ def film(
 
 
 def _curves(grid: Sequence[Axes], curves: Mapping[str, Curve]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for axes, (name, (steps, values)) in zip(grid, curves.items(), strict=True):
         few = len(steps) < 60
         axes.plot(steps, values, color=COLORS[0], linewidth=1.3, marker="." if few else None, markersize=4)
         if len(values) and values.min() > 0:
             axes.set_yscale("log")
         axes.set(xlabel="step", ylabel=literal(name))
-        plain(axes)
+        plain(axes, counts=False)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))  # panels are narrow
 
 
 def _panel(moving: Sequence[NDArray[Any]], real: NDArray[Any]) -> Callable[[Axes, NDArray[Any]], None]:

@@ -94,6 +94,17 @@ def test_a_kernel_of_vectors_takes_every_series_as_one(waves):
     found = moved(start, real, ds.RBF(width=3.0), step=4.0, scores=("mmd",))
     flat = moved(start.reshape(8, 12), real.reshape(6, 12), ds.RBF(width=3.0), step=4.0, scores=("mmd",))
     np.testing.assert_array_equal(found.particles.reshape(8, 12), flat.particles)
+    assert found.frames.shape[1:] == (8, 12, 1)  # and drawn as lines all the same
+    assert flat.frames.shape[1:] == (8, 12)
+
+
+def test_series_are_drawn_and_filmed_as_lines(waves, tmp_path):
+    found = moved(*waves, ds.GlobalAlignment(), steps=3)
+    lines = found.plot().subfigs[0].axes[0].get_lines()
+    assert len(lines) == 14
+    np.testing.assert_allclose(lines[6].get_ydata(), waves[0][0, :, 0], rtol=1e-6)
+    assert found.film(tmp_path / "series.gif").stat().st_size > 1000
+    assert "svg" in found._repr_html_() or "png" in found._repr_html_()
 
 
 def test_series_of_several_lengths_and_kernels_without_gradients_are_refused(waves):

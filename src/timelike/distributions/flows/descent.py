@@ -247,7 +247,7 @@ class _Descent:
         noted = {name: score(self.x) for name, score in scores.items()}
         noted["cost"] = float(np.mean(np.asarray(critic.cost(self.x))))
         self.history.note_all(self.done, noted)
-        self.frames.append(self.x.astype(np.float32))
+        self.frames.append(self.cloud.shown(self.x).astype(np.float32))
         self.frame_steps.append(self.done)
 
     def _record(self, stopped: str) -> Flow:
@@ -257,7 +257,7 @@ class _Descent:
             history=self.history,
             frames=frames,
             frame_steps=steps,
-            real=self.cloud.real,
+            real=self.cloud.shown(self.cloud.real),
             scored=tuple(self.history.scored),
             particles=self.cloud.back(self.x),
             discriminator=self.discriminator,

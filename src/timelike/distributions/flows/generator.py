@@ -99,13 +99,20 @@ def train_generator(
     draw = _Draw(module, whole(latent, "latent", 1))
     cloud, codes = _cloud(draw, real, given, drawn_seed(rng))
     against, kernel = settled(given, cloud)
-    looks = _Looks(draw, codes, read_scores(scores, cloud, kernel), -(-steps // _LOOKS) if every is None else every)
-    whole(looks.every, "every", 1)
+    often = -(-steps // _LOOKS) if every is None else whole(every, "every", 1)
+    looks = _Looks(draw, codes, cloud, read_scores(scores, cloud, kernel), often)
     objective = _Generation(draw, cloud, against, size, number(learning_rate, "learning_rate", above=0.0))
     history = fit(objective, max_steps=steps, schedule=schedule, callbacks=[looks], progress=progress, random_state=rng)
-    frames = np.stack(looks.frames)
     return Generator(
-        history, frames, np.array(looks.steps, np.int64), cloud.real, tuple(looks.scores), module, draw, against, real
+        history=history,
+        frames=np.stack(looks.frames),
+        frame_steps=np.array(looks.steps, np.int64),
+        real=cloud.shown(cloud.real),
+        scored=tuple(looks.scores),
+        module=module,
+        discriminator=against,
+        _draw=draw,
+        _like=real,
     )
 
 
@@ -184,8 +191,8 @@ class _Generation(Objective):
 class _Looks(Callback):
     """What is generated from the same codes every so many steps, and its scores."""
 
-    def __init__(self, draw: _Draw, codes: Tensor, scores: dict[str, Score], every: int) -> None:
-        self.draw, self.codes, self.scores, self.every = draw, codes, scores, every
+    def __init__(self, draw: _Draw, codes: Tensor, cloud: Cloud, scores: dict[str, Score], every: int) -> None:
+        self.draw, self.codes, self.cloud, self.scores, self.every = draw, codes, cloud, scores, every
         self.frames: list[NDArray[np.float32]] = []
         self.steps: list[int] = []
 
@@ -206,8 +213,9 @@ class _Looks(Callback):
             raise Diverged(
                 f"what the module generates after step {run.step} is not finite: lower the learning rate", run.step, []
             )
+        made = made.reshape(self.cloud.start.shape)
         run.history.note_all(run.step, {name: score(made) for name, score in self.scores.items()})
-        self.frames.append(made.astype(np.float32))
+        self.frames.append(self.cloud.shown(made).astype(np.float32))
         self.steps.append(run.step)
 
 
@@ -219,8 +227,9 @@ class Generator(Journey):
     """
 
     module: nn.Module
-    _draw: _Draw
     discriminator: Any
+    """With all that it left open decided."""
+    _draw: _Draw
     _like: Any
 
     @property

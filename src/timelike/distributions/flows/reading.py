@@ -36,6 +36,11 @@ class Cloud:
         """Whether items are compared as vectors."""
         return self.start.ndim == 2
 
+    def shown(self, items: Floats) -> Floats:
+        """Items as they are drawn: series as lines, also where a kernel takes each for one vector."""
+        frame, steps = self.items.frame, self.items.shape[1]
+        return items.reshape(len(items), -1, *frame) if steps > 1 else items.reshape(len(items), -1)
+
     def back(self, particles: Floats) -> Any:
         """Particles as the start came: `Sequences` with the same labels and times, a tensor, or an array."""
         if isinstance(self.given, Sequences):
