@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import timelike as tl
+from benchmarks.speed import lsgan, tangent
 from benchmarks.speed.table import HEAD, Row, against, arguments, load, page, save, setting, shown
 from benchmarks.speed.timing import Job, child, timed
 from timelike import distributions as ds
@@ -293,6 +294,8 @@ JOBS: dict[str, Callable[[Effort], Iterator[Row]]] = {
     "elastic": elastic,
     "sinkhorn": sinkhorn,
     "drift": drift,
+    "tangent": tangent.rows,
+    "lsgan": lsgan.rows,
     "memory": memory,
 }
 

@@ -599,7 +599,7 @@ def tangent_slopes(
     values: _Doubles,
     turn: _Doubles,
     own_x: _Doubles,
-    own_y: _Doubles,
+    own_y: _Doubles | None,
     near: NDArray[np.bool_],
     isa: str | None = None,
 ) -> None: ...

@@ -20,6 +20,7 @@ void define_rocket(nb::module_& module);
 void define_similarity(nb::module_& module);
 void define_soft(nb::module_& module);
 void define_stream(nb::module_& module);
+void define_tangent(nb::module_& module);
 void define_transport(nb::module_& module);
 void define_warp(nb::module_& module);
 }  // namespace timelike
@@ -40,6 +41,7 @@ NB_MODULE(_kernels, module) {
     define_rocket(module);
     define_similarity(module);
     define_stream(module);
+    define_tangent(module);
     module.def(
         "room", [](size_t count) { return (new Room(count * sizeof(float)))->array<float>(count); },
         "So many float32, not cleared, where what was given back before is used again.");

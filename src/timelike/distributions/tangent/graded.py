@@ -26,7 +26,7 @@ class _Matrix(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, network: tangent.Network) -> Tensor:
-        found = tangent.slopes(_array(x), _array(y), network, threads=threads())
+        found = tangent.slopes(_array(x), _array(y), network, threads=threads(), both=ctx.needs_input_grad[1])
         ctx.network, ctx.found = network, found
         ctx.save_for_backward(x, y)
         return torch.from_numpy(found.values).to(x.device)

@@ -46,7 +46,8 @@ class Slopes(NamedTuple):
     values: Doubles
     turn: Doubles
     own_x: Doubles
-    own_y: Doubles
+    own_y: Doubles | None
+    """None where gradients by y are not wanted."""
     near: NDArray[np.bool_]
 
 
@@ -77,18 +78,18 @@ def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network, *, thread
     return twin.pulled(x, y, weights, network)
 
 
-def slopes(x: Doubles, y: Doubles, network: Network, *, threads: int) -> Slopes:
-    """The matrix with all that `pushed` needs to give its gradients."""
+def slopes(x: Doubles, y: Doubles, network: Network, *, threads: int, both: bool = True) -> Slopes:
+    """The matrix with all that `pushed` needs to give its gradients, by both sides or by x alone."""
     x, y = _ready(x, y)
-    if use_kernels():
-        shape = len(x), len(y)
-        values, turn, own_x, own_y = (np.empty(shape) for _ in range(4))
-        found = Slopes(values, turn, own_x, own_y, np.empty(shape, bool))
-        kernels.tangent_slopes(network, x, y, threads=threads, **found._asdict())
-        return found
-    from . import twin
+    if not use_kernels():
+        from . import twin
 
-    return twin.slopes(x, y, network)
+        return twin.slopes(x, y, network)
+    shape = len(x), len(y)
+    values, turn, own_x = (np.empty(shape) for _ in range(3))
+    found = Slopes(values, turn, own_x, np.empty(shape) if both else None, np.empty(shape, bool))
+    kernels.tangent_slopes(network, x, y, threads=threads, **found._asdict())
+    return found
 
 
 def pushed(
@@ -107,15 +108,15 @@ def pushed(
         from . import twin
 
         return twin.pushed(x, y, found, weights, network, wanted)
-    sides: list[Doubles | None] = []
-    for turned, (one, other, own) in enumerate(((x, y, found.own_x), (y, x, found.own_y))):
-        if not wanted[turned]:
-            sides.append(None)
-            continue
-        given, gradients = (found.turn, own, found.near, weights), np.empty(one.shape)
-        kernels.tangent_pushed(network, one, other, *given, turned=bool(turned), threads=threads, gradients=gradients)
-        sides.append(gradients)
-    return sides[0], sides[1]
+    by_x, by_y = (np.empty(side.shape) if asked else None for side, asked in zip((x, y), wanted, strict=True))
+    if by_x is not None:
+        given = found.turn, found.own_x, found.near, weights
+        kernels.tangent_pushed(network, x, y, *given, turned=False, threads=threads, gradients=by_x)
+    if by_y is not None:
+        assert found.own_y is not None, "slopes were asked for x alone"
+        given = found.turn, found.own_y, found.near, weights
+        kernels.tangent_pushed(network, y, x, *given, turned=True, threads=threads, gradients=by_y)
+    return by_x, by_y
 
 
 def _ready(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:

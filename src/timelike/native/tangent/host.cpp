@@ -31,7 +31,7 @@ struct Net : TangentNet {
 
     Net(const Given& given, int64_t features) {
         const auto& [branches, layers, b, w, of_tangent] = given;
-        for (const auto& [family, slope] : branches) all.push_back({family, std::pow((1 + slope) / 2, 2), std::pow((1 - slope) / 2, 2)});
+        for (const auto& [family, slope] : branches) all.push_back({family, std::pow(w * (1 + slope) / 2, 2), std::pow(w * (1 - slope) / 2, 2)});
         TangentNet::branches = all.data(), count = int64_t(all.size()), depth = layers, tangent = of_tangent;
         square = w * w, first = b * b, bias = double(count) * first, scale = square / double(features);
         snap = 16 + 2 * std::sqrt(double(features));  // errors of sums grow like the root of how many are added
@@ -39,61 +39,86 @@ struct Net : TangentNet {
     Net(const Net&) = delete;
 };
 
-// The variance after a layer, and its derivative.
-std::pair<double, double> variance(const TangentBranch& branch, double a, const double* fields) {
+// The variance after a layer, times w², and its derivative.
+std::pair<double, double> variance(const TangentBranch& branch, double square, double a, const double* fields) {
     constexpr double pi = 3.14159265358979323846, g2 = 0.17331398823491317;
     if (branch.family == tangent_slope) return {(branch.odd + branch.even) * a, branch.odd + branch.even};
-    if (branch.family == tangent_sine) return {-std::expm1(-2 * a) / 2, fields[tangent_decay]};
-    return {0.25 + fields[tangent_turn] / (2 * pi), g2 / pi * fields[tangent_over] / fields[tangent_wide]};
+    if (branch.family == tangent_sine) return {-square * std::expm1(-2 * a) / 2, square * fields[tangent_decay]};
+    return {square * (0.25 + fields[tangent_turn] / (2 * pi)), square * g2 / pi * fields[tangent_over] / fields[tangent_wide]};
 }
 
 // What is known of a point before every layer, (depth + 1, field).
 void describe(const Net& net, double a, double* fields) {
-    constexpr double g2 = 0.17331398823491317;
+    constexpr double k = 2 * 0.17331398823491317;
     double grown = 1;
     for (int64_t l = 0; l <= net.depth; l++, fields += tangent_fields) {
         if (a < 1e-290) a = 0;  // the inverse of less would be infinite
-        const double A = 2 * g2 * a, wide = std::sqrt(1 + 2 * A), root = std::sqrt(a);
-        const double known[] = {a, root, a > 0 ? 1 / root : 0, grown, std::exp(-2 * a), wide, std::atan2(A, wide), 1 / (1 + A)};
+        const double A = k * a, wide = std::sqrt(1 + 2 * A), root = std::sqrt(a), inverse = a > 0 ? 1 / root : 0;
+        const double known[] = {a,    root, inverse, grown, std::exp(-2 * a), wide, std::atan2(A, wide), 1 / (1 + A), grown * inverse,
+                                grown * inverse * inverse};
         std::copy(known, known + tangent_fields, fields);
         double value = 0, slope = 0;
         for (const TangentBranch& branch : net.all) {
-            const auto [one, by] = variance(branch, a, fields);
+            const auto [one, by] = variance(branch, net.square, a, fields);
             value += one, slope += by;
         }
-        a = net.square * value + (l + 1 < net.depth ? net.bias : 0), grown *= net.square * slope;
+        a = value + (l + 1 < net.depth ? net.bias : 0), grown *= slope;
     }
 }
 
-// The points of one side in all the orders that the kernels read them in.
+// What a side is read as, and whether the kernels ask what is known of its points.
+struct Role {
+    bool rows, columns, known;
+};
+
+double square_of(const double* point, int64_t features) {
+    double sums[4] = {};  // that do not wait for each other
+    for (int64_t k = 0; k < features; k++) sums[k % 4] += point[k] * point[k];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// The points of one side in the orders that the kernels read them in; beyond the last, the origin.
 class Side : public TangentPoints {
   public:
-    Side(const TangentTable& kernels, const Net& net, const double* points, int64_t number, int64_t features) : TangentPoints{} {
+    Side(const TangentTable& kernels, const Net& net, const double* points, int64_t number, int64_t features, Role role) : TangentPoints{} {
         count = number, this->features = features, rows = points;
         filled = rounded(number, kernels.columns), stride = rounded(features, kernels.width);
-        const int64_t known = (net.depth + 1) * tangent_fields;
-        rows_ = buffer<double>(number * known), columns_ = buffer<double>(filled * known), panels_ = buffer<double>(filled * features);
-        std::vector<double> nothing(size_t(features), 0.0), of_nothing(size_t(known), 0.0);
-        describe(net, net.first, of_nothing.data());
-        for (int64_t i = 0; i < filled; i++) {
-            const double* const own = i < number ? points + i * features : nothing.data();
-            double* const described = i < number ? rows_.get() + i * known : of_nothing.data();
-            double square = 0;
-            for (int64_t k = 0; k < features; k++) square = std::fma(own[k], own[k], square);
-            if (i < number) describe(net, std::fma(net.scale, square, net.first), described);
-            for (int64_t k = 0; k < known; k++) columns_[size_t(k * filled + i)] = described[k];
-            double* const into = panels_.get() + i / kernels.panel * kernels.panel * features + i % kernels.panel;
-            for (int64_t k = 0; k < features; k++) into[k * kernels.panel] = own[k];
-        }
-        by_row = rows_.get(), by_column = columns_.get(), panels = panels_.get();
-        if (features <= tangent_few) return;
-        padded_ = buffer<double>(filled * stride);
-        std::fill(padded_.get(), padded_.get() + filled * stride, 0.0);
-        for (int64_t i = 0; i < number; i++) std::copy(points + i * features, points + (i + 1) * features, padded_.get() + i * stride);
-        padded = padded_.get();
+        const bool few = features <= tangent_few;
+        if (role.known) describe_all(net, role);
+        if (role.columns && (few || role.known)) fill_panels(kernels.panel);
+        if (!few) fill_padded();
     }
 
   private:
+    void describe_all(const Net& net, Role role) {
+        const int64_t known = (net.depth + 1) * tangent_fields;
+        rows_ = buffer<double>(filled * known);
+        for (int64_t i = 0; i < filled; i++) {
+            const double square = i < count ? square_of(rows + i * features, features) : 0;
+            describe(net, net.scale * square + net.first, rows_.get() + i * known);
+        }
+        by_row = rows_.get();
+        if (!role.columns) return;
+        columns_ = buffer<double>(filled * known);
+        for (int64_t k = 0; k < known; k++)
+            for (int64_t i = 0; i < filled; i++) columns_[size_t(k * filled + i)] = rows_[size_t(i * known + k)];
+        by_column = columns_.get();
+    }
+    void fill_panels(int64_t panel) {
+        panels_ = buffer<double>(filled * features);
+        double* into = panels_.get();
+        for (int64_t first = 0; first < filled; first += panel)
+            for (int64_t k = 0; k < features; k++)
+                for (int64_t i = first; i < first + panel; i++) *into++ = i < count ? rows[i * features + k] : 0;
+        panels = panels_.get();
+    }
+    void fill_padded() {
+        padded_ = buffer<double>(filled * stride);
+        std::fill(padded_.get(), padded_.get() + filled * stride, 0.0);
+        for (int64_t i = 0; i < count; i++) std::copy(rows + i * features, rows + (i + 1) * features, padded_.get() + i * stride);
+        padded = padded_.get();
+    }
+
     Buffer<double> rows_, columns_, panels_, padded_;
 };
 
@@ -148,33 +173,13 @@ class Floor {
     std::vector<Bench> benches_;
 };
 
-// A tile of what was found before: element (i, j) of arrays is at i · down + j · across.
-struct Weighed {
-    const double *turn, *own, *weights;
-    const bool* near;
-    int64_t down, across;
-
-    void into(const TangentTile& tile, int64_t columns, int64_t i, int64_t rows, int64_t j, int64_t some) const {
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < columns; c++) put(tile, r * columns + c, c < some ? (i + r) * down + (j + c) * across : -1);
-    }
-
-  private:
-    void put(const TangentTile& tile, int64_t at, int64_t from) const {
-        const bool there = from >= 0;
-        const double weighed = there ? turn[from] * weights[from] : 0, close = there && near[from] ? 1 : 0;
-        tile.far[at] = (1 - close) * weighed, tile.near[at] = close * weighed;
-        tile.own_x[at] = there ? own[from] * weights[from] : 0;
-    }
-};
-
 void refuse(bool wrong, const char* what) {
     if (wrong) throw std::invalid_argument(what);
 }
 
 // Both sides on the floor, and work on it while Python may be interrupted.
 template <class Work>
-void with_floor(const Given& given, Array2<const double> x, Array2<const double> y, int threads, const Isa& isa, const Work& work) {
+void with_floor(const Given& given, Array2<const double> x, Array2<const double> y, bool known, int threads, const Isa& isa, const Work& work) {
     const int64_t features = int64_t(x.shape(1));
     refuse(x.shape(1) != y.shape(1) || features == 0, "expected x and y (row, feature), of as many features");
     refuse(std::get<0>(given).empty() || std::get<1>(given) < 1, "expected a branch, and a hidden layer");
@@ -182,12 +187,13 @@ void with_floor(const Given& given, Array2<const double> x, Array2<const double>
     const TangentTable& kernels = table_for(isa, built);
     const Net net(given, features);
     Watch{nb::none(), {}}.over([&](const Poll& poll) {
-        const Side rows(kernels, net, x.data(), int64_t(x.shape(0)), features);
-        if (x.data() == y.data() && x.shape(0) == y.shape(0)) {
+        const bool same = x.data() == y.data() && x.shape(0) == y.shape(0);
+        const Side rows(kernels, net, x.data(), int64_t(x.shape(0)), features, {true, same, known});
+        if (same) {
             Floor floor(kernels, rows, rows, threads);
             return work(floor, net, poll);
         }
-        const Side columns(kernels, net, y.data(), int64_t(y.shape(0)), features);
+        const Side columns(kernels, net, y.data(), int64_t(y.shape(0)), features, {false, true, known});
         Floor floor(kernels, rows, columns, threads);
         work(floor, net, poll);
     });
@@ -209,7 +215,7 @@ void matrix(Floor& floor, const Net& net, const Poll& poll, bool symmetric, doub
     }, nothing);
 }
 
-// Values and what derivatives are made of, each (x, y); near as a byte.
+// Values and what derivatives are made of, each (x, y), own_y only where somebody wants it; near as a byte.
 struct All {
     double *values, *turn, *own_x, *own_y;
     bool* near;
@@ -219,12 +225,12 @@ void slopes(Floor& floor, const Net& net, const Poll& poll, const All& out) {
     const int64_t across = floor.y.count, wide = floor.kernels.columns;
     floor.run(false, poll, [&](Bench& bench, int64_t, int64_t i, int64_t rows, int64_t j, int64_t columns) {
         const TangentTile& tile = bench.tile;
-        floor.kernels.pairs(net, floor.x, floor.y, i, rows, j, tangent_all, tile, bench.sums);
+        floor.kernels.pairs(net, floor.x, floor.y, i, rows, j, out.own_y ? tangent_all : tangent_pulled, tile, bench.sums);
         for (int64_t r = 0; r < rows; r++) {
             const int64_t from = r * wide, to = (i + r) * across + j;
             std::copy(tile.values + from, tile.values + from + columns, out.values + to);
             std::copy(tile.own_x + from, tile.own_x + from + columns, out.own_x + to);
-            std::copy(tile.own_y + from, tile.own_y + from + columns, out.own_y + to);
+            if (out.own_y) std::copy(tile.own_y + from, tile.own_y + from + columns, out.own_y + to);
             for (int64_t c = 0; c < columns; c++) {
                 out.near[to + c] = tile.near[from + c] != 0;
                 out.turn[to + c] = tile.near[from + c] + tile.far[from + c];
@@ -257,22 +263,22 @@ void define_matrix(nb::module_& module) {
             refuse(out.shape(0) != x.shape(0) || out.shape(1) != y.shape(0), "expected out (x, y)");
             refuse(symmetric && x.data() != y.data(), "expected x twice for its symmetric matrix");
             if (out.size() == 0) return;
-            with_floor(given, x, y, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) { matrix(floor, net, poll, symmetric, out.data()); });
+            with_floor(given, x, y, true, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) { matrix(floor, net, poll, symmetric, out.data()); });
         },
         nb::arg(), nb::arg(), nb::arg(), nb::kw_only(), nb::arg("symmetric"), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
     module.def(
         "tangent_slopes",
         [](const Given& given, Doubles x, Doubles y, int threads, Array2<double> values, Array2<double> turn, Array2<double> own_x,
-           Array2<double> own_y, Array2<bool> near, Isa isa) {
-            for (const auto* one : {&values, &turn, &own_x, &own_y})
+           std::optional<Array2<double>> own_y, Array2<bool> near, Isa isa) {
+            for (const auto* one : {&values, &turn, &own_x, own_y ? &*own_y : &own_x})
                 refuse(one->shape(0) != x.shape(0) || one->shape(1) != y.shape(0), "expected all that is asked for (x, y)");
             refuse(near.shape(0) != x.shape(0) || near.shape(1) != y.shape(0), "expected near (x, y)");
             if (values.size() == 0) return;
-            const All all{values.data(), turn.data(), own_x.data(), own_y.data(), near.data()};
-            with_floor(given, x, y, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) { slopes(floor, net, poll, all); });
+            const All all{values.data(), turn.data(), own_x.data(), own_y ? own_y->data() : nullptr, near.data()};
+            with_floor(given, x, y, true, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) { slopes(floor, net, poll, all); });
         },
         nb::arg(), nb::arg(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("values").noconvert(), nb::arg("turn").noconvert(),
-        nb::arg("own_x").noconvert(), nb::arg("own_y").noconvert(), nb::arg("near").noconvert(), nb::arg("isa") = nb::none());
+        nb::arg("own_x").noconvert(), nb::arg("own_y").noconvert().none(), nb::arg("near").noconvert(), nb::arg("isa") = nb::none());
 }
 
 void define_sums(nb::module_& module) {
@@ -283,7 +289,7 @@ void define_sums(nb::module_& module) {
             refuse(values.size() != x.shape(0) || gradients.shape(0) != x.shape(0) || gradients.shape(1) != x.shape(1), "expected values (x,) and gradients like x");
             if (values.size() == 0) return;
             const int64_t down = weights.shape(0) == 1 && x.shape(0) != 1 ? 0 : int64_t(y.shape(0));
-            with_floor(given, x, y, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) {
+            with_floor(given, x, y, true, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) {
                 drawn(floor, net, poll, values.data(), gradients.data(), [&](Bench& bench, int64_t i, int64_t rows, int64_t j, int64_t some) {
                     floor.kernels.pairs(net, floor.x, floor.y, i, rows, j, tangent_pulled, bench.tile, bench.sums);
                     floor.kernels.weigh(bench.tile, rows, some, weights.data() + i * down + j, down);
@@ -301,11 +307,11 @@ void define_sums(nb::module_& module) {
             refuse(near.shape(0) != rows || near.shape(1) != columns, "expected near (x, y)");
             refuse(gradients.shape(0) != x.shape(0) || gradients.shape(1) != x.shape(1), "expected gradients like x");
             if (gradients.size() == 0) return;
-            const int64_t width = int64_t(columns);
-            const Weighed weighed{turn.data(), own.data(), weights.data(), near.data(), turned ? 1 : width, turned ? width : 1};
-            with_floor(given, x, y, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) {
+            const int64_t width = int64_t(columns), down = turned ? 1 : width, across = turned ? width : 1;
+            const TangentSlopes slopes{turn.data(), own.data(), weights.data(), near.data()};
+            with_floor(given, x, y, false, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) {
                 drawn(floor, net, poll, nullptr, gradients.data(), [&](Bench& bench, int64_t i, int64_t some_rows, int64_t j, int64_t some) {
-                    weighed.into(bench.tile, floor.kernels.columns, i, some_rows, j, some);
+                    floor.kernels.take(slopes, i * down + j * across, down, across, some_rows, some, bench.tile);
                 });
             });
         },

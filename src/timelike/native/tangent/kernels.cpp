@@ -18,40 +18,43 @@ struct Found {
     Mask near;
 };
 
-template <int Family, bool Graded, bool Both>
-inline Found through(const TangentNet& net, const double* row, const double* columns, int64_t stride, Pair pair) {
+// Layer after layer; some pairs are near, or none is: their numbers are the same either way.
+template <int Family, bool Graded, bool Both, bool Some>
+inline Found through(const TangentNet& net, const double* row, const double* columns, int64_t stride, Pair pair, Mask near) {
     Side x = of_row(row), y = of_columns(columns, stride);
-    const Mask near = pair.apart < tangent_near * (x.root * y.root);
-    const bool some = any(near);
-    const V half = chosen(near, all(-0.5), all(1.0));  // of c by what is carried: D or c
-    V kernel = pair.c, by_v = half, by_x = chosen(near, all(0.5), V{}), by_y = by_x;
+    const V half = Some ? chosen(near, all(-0.5), all(1.0)) : all(1.0);  // of c by what is carried: D or c
+    const auto of_c = [&](V z) { return Some ? half * z : z; };
+    const auto of_c_by_own = [&](V z, V grown) { return Some ? chosen(near, 0.5 * (grown - z), z) : z; };
+    V kernel = pair.c, by_v = half, by_x = Some ? chosen(near, all(0.5), V{}) : V{}, by_y = by_x;
     V z_v = all(1.0), z_x = {}, z_y = {};
     for (int64_t l = 0; l < net.depth; l++) {
-        const After after = layer<Family, Graded, Both>(net, x, y, pair, near, some);
-        const double more = l + 1 < net.depth ? net.bias : 0;
+        const After after = layer<Family, Graded, Both, Some>(net, x, y, pair, near);
         row += tangent_fields, columns += tangent_fields * stride;
-        const Side next_x = of_row(row), next_y = of_columns(columns, stride);
-        const V tau = net.square * after.tau, mean = fused(all(net.square), after.c, all(more));
+        x = of_row(row), y = of_columns(columns, stride);
+        const V tau = after.tau, mean = after.c + (l + 1 < net.depth ? net.bias : 0);
         if (Graded) {
-            const V tau_v = net.square * half * after.tau_c;
-            const V tau_x = fused(tau_v, z_x, net.square * after.tau_x * x.grown);
-            const V tau_y = Both ? fused(tau_v, z_y, net.square * after.tau_y * y.grown) : V{};
-            const V slope_v = fused(tau, by_v, tau_v * z_v * kernel), slope_x = fused(tau, by_x, tau_x * kernel);
-            const V slope_y = Both ? fused(tau, by_y, tau_y * kernel) : V{};
-            z_v = tau * z_v;
-            z_x = fused(tau, z_x, net.square * after.z_x * x.grown);
-            if (Both) z_y = fused(tau, z_y, net.square * after.z_y * y.grown);
-            by_v = half * z_v;
-            by_x = chosen(near, 0.5 * (next_x.grown - z_x), z_x);
-            if (Both) by_y = chosen(near, 0.5 * (next_y.grown - z_y), z_y);
+            const V tau_v = of_c(after.tau_c);
+            const V slope_v = fused(tau, by_v, tau_v * (z_v * kernel));
+            const V slope_x = fused(tau, by_x, kernel * fused(tau_v, z_x, after.tau_x));
+            const V slope_y = Both ? fused(tau, by_y, kernel * fused(tau_v, z_y, after.tau_y)) : V{};
+            z_v = tau * z_v, z_x = fused(tau, z_x, after.z_x);
+            if (Both) z_y = fused(tau, z_y, after.z_y);
+            by_v = of_c(z_v), by_x = of_c_by_own(z_x, x.grown);
+            if (Both) by_y = of_c_by_own(z_y, y.grown);
             if (net.tangent) by_v += slope_v, by_x += slope_x;
             if (Both && net.tangent) by_y += slope_y;
         }
         kernel = net.tangent ? fused(tau, kernel, mean) : mean;
-        pair = {mean, net.square * after.apart, net.square * after.change};
-        x = next_x, y = next_y;
+        pair = {mean, after.apart, after.change};
     }
-    return {kernel, chosen(near, 2.0 * by_v, by_v), 2.0 * by_x, 2.0 * by_y, near};
+    return {kernel, Some ? chosen(near, 2.0 * by_v, by_v) : by_v, 2.0 * by_x, 2.0 * by_y, near};
+}
+
+template <int Family, bool Graded, bool Both>
+inline Found through(const TangentNet& net, const double* row, const double* columns, int64_t stride, const Pair& pair) {
+    const Mask near = pair.apart < tangent_near * (all(row[tangent_root]) * load(columns + tangent_root * stride));
+    if (Graded && any(near)) return through<Family, Graded, Both, true>(net, row, columns, stride, pair, near);
+    return through<Family, Graded, Both, false>(net, row, columns, stride, pair, near);
 }
 
 // Sums over few features, all by differences: of one row and a register of columns.
@@ -174,6 +177,39 @@ void weigh(const TangentTile& tile, int64_t rows, int64_t some, const double* we
         }
 }
 
+inline void take_one(const TangentSlopes& found, int64_t from, const TangentTile& tile, int64_t at) {
+    const double weighed = found.turn[from] * found.weights[from];
+    tile.far[at] = found.near[from] ? 0 : weighed, tile.near[at] = found.near[from] ? weighed : 0;
+    tile.own_x[at] = found.own[from] * found.weights[from];
+}
+
+void take(const TangentSlopes& found, int64_t at, int64_t down, int64_t across, int64_t rows, int64_t some, const TangentTile& tile) {
+    double* const arrays[] = {tile.far, tile.near, tile.own_x};
+    for (int64_t r = 0; some < J && r < rows; r++)
+        for (double* one : arrays)
+            for (int64_t c = some; c < J; c++) one[r * J + c] = 0;
+    if (across != 1) {
+        for (int64_t c = 0; c < some; c++)
+            for (int64_t r = 0; r < rows; r++) take_one(found, at + r * down + c * across, tile, r * J + c);
+        return;
+    }
+    typedef signed char Bytes __attribute__((vector_size(W)));
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t from = at + r * down;
+        int64_t c = 0;
+        for (; c + W <= some; c += W) {
+            Bytes bytes;
+            __builtin_memcpy(&bytes, found.near + from + c, sizeof bytes);
+            const Mask near = __builtin_convertvector(bytes, Mask) != 0;
+            const V weights = load(found.weights + from + c), weighed = weights * load(found.turn + from + c);
+            store(tile.far + r * J + c, chosen(near, V{}, weighed));
+            store(tile.near + r * J + c, chosen(near, weighed, V{}));
+            store(tile.own_x + r * J + c, weights * load(found.own + from + c));
+        }
+        for (; c < some; c++) take_one(found, from + c, tile, r * J + c);
+    }
+}
+
 inline void draw_few(const TangentPoints& x, const TangentPoints& y, int64_t i, int64_t rows, int64_t j, const TangentTile& tile, double* kept) {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t f = 0; f < x.features; f++) {
@@ -247,7 +283,7 @@ void finish(const TangentPoints& x, int64_t row, const double* kept, int64_t pla
 }  // namespace
 
 extern const TangentTable tangent_table;
-const TangentTable tangent_table = {R, J, panel, W, pairs, kept, weigh, draw, finish};
+const TangentTable tangent_table = {R, J, panel, W, pairs, kept, weigh, take, draw, finish};
 
 }  // namespace TIMELIKE_ISA
 }  // namespace timelike

@@ -11,7 +11,7 @@ enum TangentFamily : int { tangent_slope, tangent_sine, tangent_sigmoid };
 
 struct TangentBranch {
     int family;
-    double odd, even;  // of φ = √odd z + √even |z|, for activations of two slopes
+    double odd, even;  // w² times the squares of the parts of φ(z) = odd z + even |z|, for activations of two slopes
 };
 
 struct TangentNet {
@@ -33,6 +33,8 @@ enum TangentField : int {
     tangent_wide,   // √(1 + 2A), A = 2a/2.402…²
     tangent_turn,   // asin(A / (1 + A))
     tangent_over,   // 1 / (1 + A)
+    tangent_lever,  // grown times the inverse of the root, and of its square
+    tangent_share,
     tangent_fields
 };
 
@@ -57,6 +59,12 @@ struct TangentTile {
     double *values, *far, *near, *own_x, *own_y;
 };
 
+// What was found before and is to be drawn together, all in the same order.
+struct TangentSlopes {
+    const double *turn, *own, *weights;
+    const bool* near;
+};
+
 struct TangentTable {
     int64_t rows, columns, panel, width;
     // of rows from i (fewer than a tile at the end) and columns from j, a multiple of `columns`
@@ -65,6 +73,8 @@ struct TangentTable {
     int64_t (*kept)(const TangentPoints& x);  // doubles of the sums of a tile of rows
     // the tile times weights (some of its columns have one, from column to column beside each other, from row to row `down` apart)
     void (*weigh)(const TangentTile&, int64_t rows, int64_t some, const double* weights, int64_t down);
+    // a tile of what was found before, times weights: element (r, c) is at `at` + r · down + c · across; one of both is 1
+    void (*take)(const TangentSlopes&, int64_t at, int64_t down, int64_t across, int64_t rows, int64_t some, const TangentTile&);
     // Σ over the columns of a tile onto what was kept: values, own_x, and what the other points are multiplied with
     void (*draw)(const TangentPoints& x, const TangentPoints& y, int64_t i, int64_t rows, int64_t j, const TangentTile&, double* kept);
     // sums of a row into its value (or nowhere) and its gradient

@@ -46,11 +46,11 @@ def slopes(x: Doubles, y: Doubles, network: Network) -> Slopes:
     """The matrix and its derivatives."""
     shape = len(x), len(y)
     values, turn, own_x, own_y = (np.empty(shape) for _ in range(4))
-    out = Slopes(values, turn, own_x, own_y, np.empty(shape, bool))
+    near = np.empty(shape, bool)
     for rows, found in _blocks(x, y, network):
-        for whole, part in zip(out, found, strict=True):
+        for whole, part in zip((values, turn, own_x, own_y, near), found, strict=True):
             whole[rows] = part
-    return out
+    return Slopes(values, turn, own_x, own_y, near)
 
 
 def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network) -> tuple[Doubles, Doubles]:
@@ -69,7 +69,10 @@ def pushed(
     """Gradients of the weighted sum of a matrix, by x and by y."""
     turn, scale = found.turn * weights, _scale(x, network)
     by_x = scale * _drawn(x, y, turn, found.own_x * weights, found.near) if wanted[0] else None
-    by_y = scale * _drawn(y, x, turn.T, (found.own_y * weights).T, found.near.T) if wanted[1] else None
+    if not wanted[1]:
+        return by_x, None
+    assert found.own_y is not None
+    by_y = scale * _drawn(y, x, turn.T, (found.own_y * weights).T, found.near.T)
     return by_x, by_y
 
 
