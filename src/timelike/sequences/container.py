@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import choosing, clocks, conversions, doors, entries, grids, layouts, sampling, showing, tables, transforms
 from .arguments import whole
+from .cleaning import cutting, duplicates, filling, finding, resampling
 from .foreign import torch_dtype
 
 if TYPE_CHECKING:
@@ -451,8 +452,11 @@ class Sequences:
     where = choosing.where
     statistics = transforms.statistics
     standardize = transforms.standardize
-    interpolate = transforms.interpolate
-    resample = transforms.resample
+    gaps = finding.gaps
+    split_at_gaps = cutting.split_at_gaps
+    merge_duplicates = duplicates.merge_duplicates
+    interpolate = filling.interpolate
+    resample = resampling.resample
     windows = transforms.windows
     crop = transforms.crop
     derivative = transforms.derivative

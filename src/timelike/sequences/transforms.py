@@ -1,4 +1,4 @@
-"""Sequences → Sequences: scaling, filling, resampling, cutting. Each is a method of `Sequences`."""
+"""Sequences → Sequences: scaling, windows, crops, slopes. Each is a method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import clocks, doors
-from .arguments import one_of, real, whole
+from . import doors
+from .arguments import one_of, whole
+from .cleaning.spans import running
 from .moments import mean_and_deviation
 
 if TYPE_CHECKING:
     from .container import Sequences
-
-
-_MOST = 1e10  # samples of one sequence; 80 GB
 
 
 class Statistics(NamedTuple):
@@ -88,126 +86,6 @@ def _collected(self: Sequences, like: Sequences | Statistics | None) -> Statisti
     return Statistics(*(np.asarray(moment, np.float64) for moment in like))
 
 
-def interpolate(self: Sequences) -> Sequences:
-    """Missing values filled: linearly in time between neighbours, with the nearest value at the ends.
-
-    >>> import timelike as tl
-    >>> tl.Sequences([[1.0, float("nan"), 3.0]]).interpolate()[0].ravel()
-    array([1., 2., 3.])
-    """
-    if not self.missing:
-        return self
-    values = self.values.reshape(len(self.values), -1).copy()
-    gaps = np.isnan(values)
-    clock = _clock(self)
-    begins = self.offsets[:-1]
-    for item, channel in np.argwhere(np.logical_or.reduceat(gaps, begins)):
-        rows = slice(begins[item], begins[item] + self.lengths[item])
-        gap = gaps[rows, channel]
-        if gap.all():
-            raise ValueError(
-                f"sequence {item} has no value at all in channel {channel}: nothing to interpolate from; drop the "
-                "sequence or the channel"
-            )
-        now = clock[rows]
-        values[rows, channel][gap] = np.interp(now[gap], now[~gap], values[rows, channel][~gap])
-    return self._with_values(values.reshape(self.values.shape))
-
-
-def resample(self: Sequences, length: int | None = None, *, rate: float | None = None) -> Sequences:
-    """Linear interpolation at evenly spaced times: to `length` samples each, or to `rate` samples per unit of time.
-
-    Timestamps are honoured where there are any (seconds for datetimes); otherwise a step is one unit of time. The
-    first sample is kept, and with `length` the last one too. A result next to a missing value is missing.
-
-    >>> import timelike as tl
-    >>> tl.Sequences([[0.0, 2.0], [1.0, 2.0, 3.0]]).resample(3).padded().values[:, :, 0]
-    array([[0., 1., 2.],
-           [1., 2., 3.]])
-    """
-    if (length is None) == (rate is None):
-        raise ValueError(f"length={length}, rate={rate}: give exactly one of them")
-    length = None if length is None else whole(length, "length", 1)
-    rate = None if rate is None else real(rate, "rate", above=0.0)
-    times, clock = self.times, _clock(self)
-    positions, new_times = [np.empty(0)], [np.empty(0) if times is None else times[:0]]
-    lengths = np.empty(len(self), np.int64)
-    for item, (begin, old) in enumerate(zip(self.offsets[:-1].tolist(), self.lengths.tolist(), strict=True)):
-        rows = slice(begin, begin + old)
-        grain = _grain(clock[rows], None if times is None else times[rows])
-        wanted = _even(clock[begin + old - 1], length, rate, grain)
-        positions.append(begin + _positions(wanted, None if times is None else clock[rows], grain))
-        lengths[item] = len(wanted)
-        if times is not None:
-            new_times.append(_stamped(wanted, times[rows], length))
-    new = None if times is None else np.concatenate(new_times)
-    if new is not None:
-        _refuse_dense(new, lengths, f"length={length}" if rate is None else f"rate={rate}")
-    return self._with_values(_between(self.values, np.concatenate(positions)), lengths, new)
-
-
-def _clock(self: Sequences) -> NDArray[np.float64]:
-    """Time since the first sample of each sequence, (total_time,); steps where there are no timestamps."""
-    steps = np.arange(len(self.values), dtype=np.float64)
-    return clocks.since_first(steps if self.times is None else self.times, self.lengths)
-
-
-def _grain(now: NDArray[np.float64], times: NDArray[Any] | None) -> float:
-    """Times closer than this are the same up to rounding."""
-    if times is not None and times.dtype.kind == "M":
-        return max(0.5e-9, 4 * float(np.spacing(now[-1])))
-    return 4 * float(np.spacing(np.abs(now if times is None else times).max()))
-
-
-def _even(end: float, length: int | None, rate: float | None, grain: float) -> NDArray[np.float64]:
-    """Evenly spaced times from 0 to `end`; the last is reached although end · rate may be just below an integer."""
-    if length is not None:
-        return np.linspace(0, end, length)
-    assert rate is not None
-    count = end * rate
-    if count > _MOST:
-        raise ValueError(
-            f"rate={rate} asks for {count:.3g} samples of a sequence that lasts {end:.6g}: use a lower rate"
-        )
-    slack = min(0.5, grain * rate + 4 * float(np.spacing(count)))
-    return np.asarray(np.arange(int(count + slack) + 1) / rate)
-
-
-def _positions(wanted: NDArray[np.float64], now: NDArray[np.float64] | None, grain: float) -> NDArray[np.float64]:
-    """Where the wanted times are among the samples, on a sample exactly if they are so up to rounding."""
-    found = wanted if now is None else np.interp(wanted, now, np.arange(len(now)))
-    nearest = np.round(found)
-    there = nearest if now is None else now[nearest.astype(np.int64)]
-    return np.where(np.abs(there - wanted) <= grain, nearest, found)
-
-
-def _stamped(wanted: NDArray[np.float64], times: NDArray[Any], length: int | None) -> NDArray[Any]:
-    """The wanted times as timestamps; the last sample, if kept, has its own."""
-    new = clocks.later(times[0], wanted)
-    if length is not None and length > 1:
-        new[-1] = times[-1]
-    return new
-
-
-def _refuse_dense(clock: NDArray[Any], lengths: NDArray[np.int64], asked: str) -> None:
-    try:
-        clocks.refuse_disorder(clock, lengths)
-    except ValueError:
-        raise ValueError(
-            f"{asked} puts samples closer together than timestamps can tell apart: ask for fewer"
-        ) from None
-
-
-def _between(values: NDArray[Any], positions: NDArray[np.float64]) -> NDArray[Any]:
-    """Values at fractional rows."""
-    low = np.floor(positions).astype(np.int64)
-    share = (positions - low).reshape(-1, *[1] * (values.ndim - 1))
-    high = np.minimum(low + 1, len(values) - 1)
-    # on a sample exactly, its neighbour must not count at all: it may be missing, or belong to the next sequence
-    mixed = np.where(share == 0, values[low], values[low] * (1 - share) + values[high] * share)
-    return np.asarray(mixed, doors.computed_dtype(values.dtype))
-
-
 def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
     """All stretches of `size` steps, every `step` steps, without copying the data.
 
@@ -278,7 +156,7 @@ def derivative(self: Sequences, *, rule: Literal["central", "keogh"] = "central"
         raise ValueError(f'rule={rule!r}: expected "central" or "keogh"')
     dtype = doors.computed_dtype(self.dtype)
     result = np.empty(self.values.shape, dtype)
-    clock = _clock(self) if rule == "central" and self.times is not None else None
+    clock = running(self, "derivative()") if rule == "central" and self.times is not None else None
     for begin, length in zip(self.offsets[:-1], self.lengths, strict=True):
         rows = slice(begin, begin + length)
         x = self.values[rows].astype(dtype)

@@ -1,0 +1,1 @@
+"""Gaps and repeated stamps of recordings: found, filled where they are short, cut out, merged."""

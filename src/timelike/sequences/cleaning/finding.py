@@ -1,0 +1,187 @@
+"""`Gaps`: where nothing was recorded, by missing values or by missing stamps, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...draw import html
+from ..doors import locked
+from .spans import Holes, Usual, between_samples, longer, passed, span, usual_steps
+
+if TYPE_CHECKING:
+    from ..container import Sequences
+
+_SHOWN = 12  # gaps in a printed table
+_STEPS = 1.5  # usual steps, and
+_DEVIATIONS = 5.0  # usual deviations, beyond which two samples are far apart
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Gaps:
+    """Gaps, one in every row, sequence by sequence: see `Sequences.gaps`.
+
+    `items` are positions of sequences and `channels` of channels, −1 where all are missing. `begins` and `ends` are the
+    times of the samples on both sides (steps where there are no times), `durations` what lies between, and `missing`
+    how many samples would be there, counted by the usual step of the sequence.
+    """
+
+    items: NDArray[np.int64]
+    channels: NDArray[np.int64]
+    begins: NDArray[Any]
+    ends: NDArray[Any]
+    durations: NDArray[np.float64]
+    missing: NDArray[np.int64]
+    ids: NDArray[Any] | None
+    channel_names: tuple[str, ...] | None
+    unit: str
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def longest(self) -> float:
+        """The duration of the longest, 0 where there is none."""
+        return float(self.durations.max(initial=0.0))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The table as plain arrays by name, with ids and the names of channels where there are any."""
+        known = {"item": self.items, "channel": self._channels(), "begin": self.begins, "end": self.ends}
+        known |= {"duration": self.durations, "missing": self.missing}
+        return known if self.ids is None else {"item": self.items, "id": self.ids[self.items]} | known
+
+    def _channels(self) -> NDArray[Any]:
+        if self.channel_names is None:
+            return self.channels
+        return np.array([*self.channel_names, "all"])[self.channels]
+
+    def to_frame(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:
+        """The table in pandas or polars."""
+        import narwhals as nw
+
+        if kind not in ("pandas", "polars"):
+            raise ValueError(f'kind={kind!r}: expected "pandas" or "polars"')
+        try:
+            return nw.from_dict(self.columns(), backend=kind).to_native()
+        except ImportError:
+            raise ImportError(f'to_frame(kind="{kind}") needs {kind}: pip install {kind}') from None
+
+    def __repr__(self) -> str:
+        if len(self) == 0:
+            return "Gaps(none)"
+        header, rows = self._cells()
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
+        ]
+        return "\n".join([self._headline(), *lines])
+
+    def _repr_html_(self) -> str:
+        header, rows = self._cells()
+        return html.text(self._headline()) + (html.table(header, rows) if len(self) else "")
+
+    def _headline(self) -> str:
+        if len(self) == 0:
+            return "no gaps"
+        where = len(np.unique(self.items))
+        shown = f", the {_SHOWN} longest" if len(self) > _SHOWN else ""
+        return (
+            f"{len(self)} gap{'s' * (len(self) > 1)} in {where} sequence{'s' * (where > 1)}, the longest "
+            f"{self.longest:.6g}{self.unit and ' ' + self.unit}{shown}:"
+        )
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """The longest in words, in the order of the table."""
+        columns = self.columns()
+        chosen = np.sort(np.argsort(-self.durations, kind="stable")[:_SHOWN])
+        header = [f"{name} ({self.unit})" if name == "duration" and self.unit else name for name in columns]
+        rows = [[_said(name, column[i]) for name, column in columns.items()] for i in chosen.tolist()]
+        return header, rows
+
+
+def _said(name: str, value: Any) -> str:
+    if isinstance(value, np.datetime64):
+        return str(value).rstrip("0").rstrip(".") if "." in str(value) else str(value)
+    if name == "channel" and not isinstance(value, str) and int(value) == -1:
+        return "all"
+    return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
+
+
+def gaps(self: Sequences, max_gap: Any = None) -> Gaps:
+    """Where samples are further apart than `max_gap`, whether the stamps are missing or the values (NaN).
+
+    In the unit of the clock: seconds for datetimes (or a timedelta), steps where there are no times. Without `max_gap`
+    every run of missing values counts, and every two stamps that are further apart than 1.5 of the usual steps of
+    their sequence (the median) and five times the usual deviation from it, which spares clocks that are irregular by
+    nature. A gap in all channels is one row. What is missing at an end counts from there.
+
+    >>> import timelike as tl
+    >>> s = tl.Sequences([[1.0, 2.0, 3.0, 4.0]], times=[[0.0, 1.0, 2.0, 602.0]], ids=["walk"])
+    >>> s.gaps()
+    1 gap in 1 sequence, the longest 600:
+    item    id  channel  begin  end  duration  missing
+       0  walk      all      2  602       600      599
+    >>> len(s.gaps(max_gap=1000))
+    0
+    """
+    self.refuse_disorder("gaps()")
+    limit = None if max_gap is None else span(self, max_gap, "max_gap")
+    usual = usual_steps(self)
+    found = [(channel, holes.only(_counts(self, holes, usual, limit))) for channel, holes in _holes_of_channels(self)]
+    holes, channels = _merged(found, self.frame[0])
+    times = _steps(self.lengths) if self.times is None else self.times
+    durations = passed(self, holes.begin, holes.end)
+    with np.errstate(invalid="ignore"):
+        stamps = np.nan_to_num(np.round(durations / usual.step[holes.item]), nan=0.0).astype(np.int64) - 1
+    missing = np.maximum(stamps, holes.stop - holes.first)
+    arrays = (holes.item, channels, times[holes.begin], times[holes.end], durations, missing)
+    items, channels, begins, ends, durations, missing = map(locked, arrays)
+    unit = "s" if times.dtype.kind == "M" else ""
+    return Gaps(items, channels, begins, ends, durations, missing, self.ids, self.channel_names, unit)
+
+
+def _steps(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of every packed step inside its sequence."""
+    return np.asarray(np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths))
+
+
+def _holes_of_channels(self: Sequences) -> list[tuple[int, Holes]]:
+    """Between all samples of each channel, −1 standing for all where nothing is missing or there is but one."""
+    if not self.missing:
+        return [(-1, between_samples(np.ones(len(self.values), bool), self.lengths))]
+    there = present(self)
+    each = [between_samples(there[:, channel], self.lengths) for channel in range(there.shape[1])]
+    return [(-1 if len(each) == 1 else channel, holes) for channel, holes in enumerate(each)]
+
+
+def present(self: Sequences) -> NDArray[np.bool_]:
+    """Which channels have a whole frame at which step, (total_time, channel)."""
+    values = self.values.reshape(len(self.values), self.frame[0], -1)
+    return ~np.isnan(values).any(axis=2) if values.dtype.kind == "f" else np.ones(values.shape[:2], bool)
+
+
+def _counts(self: Sequences, holes: Holes, usual: Usual, limit: float | None) -> NDArray[np.bool_]:
+    """Which stretches between samples are gaps."""
+    if limit is not None:
+        return longer(self, holes.begin, holes.end, limit)
+    far = _STEPS * usual.step + _DEVIATIONS * usual.deviation
+    return (holes.stop > holes.first) | longer(self, holes.begin, holes.end, far[holes.item])
+
+
+def _merged(found: list[tuple[int, Holes]], n_channels: int) -> tuple[Holes, NDArray[np.int64]]:
+    """The gaps of all channels in order; one that they all have stands there once, as channel −1."""
+    holes = Holes(*(np.concatenate(columns) for columns in zip(*(one for _, one in found), strict=True)))
+    channels = np.concatenate([np.full(len(one.item), channel, np.int64) for channel, one in found])
+    if len(found) > 1:
+        keys = np.stack([holes.first, holes.stop, holes.begin, holes.end], axis=1)
+        _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        shared = counts[inverse.ravel()] == n_channels
+        channels = np.where(shared, -1, channels)
+        kept = ~shared
+        kept[first] = True
+        holes, channels = holes.only(kept), channels[kept]
+    order = np.lexsort((channels, holes.end, holes.begin))
+    return Holes(*(column[order] for column in holes)), channels[order]

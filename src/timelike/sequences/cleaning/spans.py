@@ -1,0 +1,129 @@
+"""How much time lies between two steps, in the unit of a collection's own clock, and which holes there are in it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import clocks
+from ..arguments import real
+
+if TYPE_CHECKING:
+    from ..container import Sequences
+
+
+def running(self: Sequences, who: str) -> NDArray[np.float64]:
+    """Time since the first sample of each sequence, (total_time,); steps where there are no timestamps."""
+    self.refuse_disorder(who)
+    steps = np.arange(len(self.values), dtype=np.float64)
+    return clocks.since_first(steps if self.times is None else self.times, self.lengths)
+
+
+def passed(self: Sequences, begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Time from rows to later rows: seconds for datetimes, steps where there are no timestamps."""
+    if self.times is None:
+        return (end - begin).astype(np.float64)
+    between = self.times[end] - self.times[begin]
+    return np.asarray(between.astype(np.int64) / 1e9 if self.times.dtype.kind == "M" else between)
+
+
+def longer(
+    self: Sequences, begin: NDArray[np.int64], end: NDArray[np.int64], than: float | NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Whether more time passes, by more than the rounding of timestamps: 0.3 − 0.2 is not more than 0.1."""
+    slack: Any = 0.5e-9
+    if self.times is None:
+        slack = 0.0
+    elif self.times.dtype.kind == "f":
+        slack = 4 * np.spacing(np.maximum(np.abs(self.times[begin]), np.abs(self.times[end])))
+    return np.asarray(passed(self, begin, end) > than + slack)
+
+
+def span(self: Sequences, value: Any, name: str) -> float:
+    """A length of time in the unit of the clock; where it has dates, seconds or a duration."""
+    if isinstance(value, timedelta | np.timedelta64):
+        if self.times is None or self.times.dtype.kind != "M":
+            raise TypeError(f"{name} is a duration, and these times are not dates: give a number in their own unit")
+        value = value / (timedelta(seconds=1) if isinstance(value, timedelta) else np.timedelta64(1, "s"))
+    return real(value, name, 0.0)
+
+
+class Usual(NamedTuple):
+    """The median step of every sequence, and the median deviation from it, (item,); NaN where it has no two samples."""
+
+    step: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+
+
+def usual_steps(self: Sequences) -> Usual:
+    """How far apart the samples of each sequence usually are, whatever holes it has; repeated stamps do not count."""
+    first = np.flatnonzero(clocks.inside(self.lengths))
+    steps = passed(self, first, first + 1)
+    item = np.repeat(np.arange(len(self)), self.lengths)[first]
+    forward = steps > 0
+    steps, item = steps[forward], item[forward]
+    middle = medians(steps, item, len(self))
+    return Usual(middle, medians(np.abs(steps - middle[item]), item, len(self)))
+
+
+def medians(values: NDArray[np.float64], part: NDArray[np.int64], n_parts: int) -> NDArray[np.float64]:
+    """The median of the values of each part, (part,); NaN where it has none.
+
+    >>> medians(np.array([5.0, 1.0, 3.0, 7.0]), np.array([0, 0, 0, 2]), 3)
+    array([ 3., nan,  7.])
+    """
+    counts = np.bincount(part, minlength=n_parts)
+    found = np.full(n_parts, np.nan)
+    there = counts > 0
+    if there.any():
+        ordered = values[np.lexsort((values, part))]
+        begin = (np.cumsum(counts) - counts)[there]
+        low, high = begin + (counts[there] - 1) // 2, begin + counts[there] // 2
+        found[there] = ordered[low] / 2 + ordered[high] / 2
+    return found
+
+
+class Holes(NamedTuple):
+    """Stretches between two samples, or an end of the sequence and a sample: rows `begin` and `end`.
+
+    The rows `first` to `stop` (not with it) lie inside and have no value.
+    """
+
+    item: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    first: NDArray[np.int64]
+    stop: NDArray[np.int64]
+
+    def only(self, kept: NDArray[np.bool_]) -> Holes:
+        """Those of them."""
+        return Holes(*(part[kept] for part in self))
+
+
+def between_samples(present: NDArray[np.bool_], lengths: NDArray[np.int64]) -> Holes:
+    """Every stretch between neighbouring samples of a sequence, in order, where `present` says which rows are one.
+
+    Ends without a sample are stretches too, from the first row or to the last; so is a sequence that has none at all.
+    """
+    starts = np.cumsum(lengths) - lengths
+    ends = starts + lengths
+    rows = np.flatnonzero(present)
+    low, high = np.searchsorted(rows, starts), np.searchsorted(rows, ends)
+    some = low < high
+    early, late = starts.copy(), ends - 1  # the first and the last sample, where there is any
+    early[some], late[some] = rows[low[some]], rows[high[some] - 1]
+    item = np.repeat(np.arange(len(lengths)), lengths)[rows]
+    pair = np.flatnonzero(item[1:] == item[:-1])
+    before, after, none = some & (early > starts), some & (late < ends - 1), ~some
+    all_items = np.arange(len(lengths))
+    parts = [
+        (item[pair], rows[pair], rows[pair + 1], rows[pair] + 1, rows[pair + 1]),
+        *[(all_items[k], starts[k], early[k], starts[k], early[k]) for k in (before,)],
+        *[(all_items[k], late[k], ends[k] - 1, late[k] + 1, ends[k]) for k in (after,)],
+        *[(all_items[k], starts[k], ends[k] - 1, starts[k], ends[k]) for k in (none,)],
+    ]
+    found = Holes(*(np.concatenate(columns).astype(np.int64) for columns in zip(*parts, strict=True)))
+    return Holes(*(column[np.lexsort((found.end, found.begin))] for column in found))
