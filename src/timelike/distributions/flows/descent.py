@@ -98,7 +98,7 @@ def descend(
     progress : bool or None
         True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds.
     random_state
-        Repeats what is drawn: batches, and what a discriminator draws from a generator of its own is up to that.
+        Repeats the batches that are drawn. A finite discriminator has a `random_state` of its own.
 
     Returns
     -------
