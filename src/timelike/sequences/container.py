@@ -12,6 +12,7 @@ from . import choosing, clocks, conversions, doors, entries, grids, layouts, sam
 from .arguments import whole
 from .cleaning import cutting, duplicates, filling, finding, resampling
 from .foreign import torch_dtype
+from .looking import describing
 
 if TYPE_CHECKING:
     import torch
@@ -459,12 +460,14 @@ class Sequences:
     resample = resampling.resample
     windows = transforms.windows
     crop = transforms.crop
+    describe = describing.describe
     derivative = transforms.derivative
     split = sampling.split
     folds = sampling.folds
     episodes = sampling.episodes
     to_frame = tables.to_frame
     from_frame = classmethod(tables.from_frame)
+    from_frames = classmethod(tables.from_frames)
     from_xarray = classmethod(grids.from_xarray)
 
 

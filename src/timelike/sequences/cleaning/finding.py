@@ -128,10 +128,12 @@ def gaps(self: Sequences, max_gap: Any = None) -> Gaps:
     0
     """
     self.refuse_disorder("gaps()")
-    limit = None if max_gap is None else span(self, max_gap, "max_gap")
-    usual = usual_steps(self)
-    found = [(channel, holes.only(_counts(self, holes, usual, limit))) for channel, holes in _holes_of_channels(self)]
-    holes, channels = _merged(found, self.frame[0])
+    return found_gaps(self, usual_steps(self), None if max_gap is None else span(self, max_gap, "max_gap"))
+
+
+def found_gaps(self: Sequences, usual: Usual, limit: float | None = None) -> Gaps:
+    """The same for those who know the usual steps already."""
+    holes, channels = _merged(_holes_of_channels(self, usual, limit), self.frame[0])
     times = _steps(self.lengths) if self.times is None else self.times
     durations = passed(self, holes.begin, holes.end)
     with np.errstate(invalid="ignore"):
@@ -148,13 +150,17 @@ def _steps(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths))
 
 
-def _holes_of_channels(self: Sequences) -> list[tuple[int, Holes]]:
-    """Between all samples of each channel, −1 standing for all where nothing is missing or there is but one."""
-    if not self.missing:
-        return [(-1, between_samples(np.ones(len(self.values), bool), self.lengths))]
-    there = present(self)
-    each = [between_samples(there[:, channel], self.lengths) for channel in range(there.shape[1])]
+def _holes_of_channels(self: Sequences, usual: Usual, limit: float | None) -> list[tuple[int, Holes]]:
+    """The gaps of each channel, −1 standing for all where nothing is missing or there is but one."""
+    there = present(self) if self.missing else np.ones((len(self.values), 1), bool)
+    whole = _of_channel(self, np.ones(len(there), bool), usual, limit)
+    each = [whole if column.all() else _of_channel(self, column, usual, limit) for column in there.T]
     return [(-1 if len(each) == 1 else channel, holes) for channel, holes in enumerate(each)]
+
+
+def _of_channel(self: Sequences, there: NDArray[np.bool_], usual: Usual, limit: float | None) -> Holes:
+    holes = between_samples(there, self.lengths)
+    return holes.only(_counts(self, holes, usual, limit))
 
 
 def present(self: Sequences) -> NDArray[np.bool_]:

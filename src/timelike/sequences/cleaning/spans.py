@@ -60,29 +60,36 @@ class Usual(NamedTuple):
 
 def usual_steps(self: Sequences) -> Usual:
     """How far apart the samples of each sequence usually are, whatever holes it has; repeated stamps do not count."""
-    first = np.flatnonzero(clocks.inside(self.lengths))
-    steps = passed(self, first, first + 1)
-    item = np.repeat(np.arange(len(self)), self.lengths)[first]
-    forward = steps > 0
-    steps, item = steps[forward], item[forward]
-    middle = medians(steps, item, len(self))
-    return Usual(middle, medians(np.abs(steps - middle[item]), item, len(self)))
+    same = clocks.inside(self.lengths)
+    if self.times is None:
+        step = np.where(self.lengths > 1, 1.0, np.nan)
+        return Usual(step, step - step)
+    steps = np.diff(self.times)
+    forward = same & (steps > np.zeros((), steps.dtype))
+    steps = steps[forward].astype(np.int64) / 1e9 if steps.dtype.kind == "m" else steps[forward]
+    item = np.repeat(np.arange(len(self)), self.lengths)[:-1][forward]
+    counts = np.bincount(item, minlength=len(self))
+    middle = medians(steps, counts)
+    return Usual(middle, medians(np.abs(steps - middle[item]), counts))
 
 
-def medians(values: NDArray[np.float64], part: NDArray[np.int64], n_parts: int) -> NDArray[np.float64]:
-    """The median of the values of each part, (part,); NaN where it has none.
+def medians(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The median of every so many values, one part after the other; NaN where a part has none.
 
-    >>> medians(np.array([5.0, 1.0, 3.0, 7.0]), np.array([0, 0, 0, 2]), 3)
+    >>> medians(np.array([5.0, 1.0, 3.0, 7.0]), np.array([3, 0, 1]))
     array([ 3., nan,  7.])
     """
-    counts = np.bincount(part, minlength=n_parts)
-    found = np.full(n_parts, np.nan)
-    there = counts > 0
-    if there.any():
-        ordered = values[np.lexsort((values, part))]
-        begin = (np.cumsum(counts) - counts)[there]
-        low, high = begin + (counts[there] - 1) // 2, begin + counts[there] // 2
-        found[there] = ordered[low] / 2 + ordered[high] / 2
+    found = np.full(len(counts), np.nan)
+    begin = np.cumsum(counts) - counts
+    size = np.where(counts > 0, np.exp2(np.ceil(np.log2(np.maximum(counts, 1)))), 0).astype(np.int64)
+    for width in np.unique(size[size > 0]).tolist():  # parts of like size are sorted together, as rows
+        parts = np.flatnonzero(size == width)
+        inside = np.arange(width) < counts[parts, None]
+        rows = np.full(inside.shape, np.inf)
+        rows[inside] = values[(begin[parts, None] + np.arange(width))[inside]]
+        rows.sort(axis=1)
+        line = np.arange(len(parts))
+        found[parts] = rows[line, (counts[parts] - 1) // 2] / 2 + rows[line, counts[parts] // 2] / 2
     return found
 
 
@@ -118,12 +125,14 @@ def between_samples(present: NDArray[np.bool_], lengths: NDArray[np.int64]) -> H
     item = np.repeat(np.arange(len(lengths)), lengths)[rows]
     pair = np.flatnonzero(item[1:] == item[:-1])
     before, after, none = some & (early > starts), some & (late < ends - 1), ~some
-    all_items = np.arange(len(lengths))
     parts = [
         (item[pair], rows[pair], rows[pair + 1], rows[pair] + 1, rows[pair + 1]),
-        *[(all_items[k], starts[k], early[k], starts[k], early[k]) for k in (before,)],
-        *[(all_items[k], late[k], ends[k] - 1, late[k] + 1, ends[k]) for k in (after,)],
-        *[(all_items[k], starts[k], ends[k] - 1, starts[k], ends[k]) for k in (none,)],
+        (np.flatnonzero(before), starts[before], early[before], starts[before], early[before]),
+        (np.flatnonzero(after), late[after], ends[after] - 1, late[after] + 1, ends[after]),
+        (np.flatnonzero(none), starts[none], ends[none] - 1, starts[none], ends[none]),
     ]
-    found = Holes(*(np.concatenate(columns).astype(np.int64) for columns in zip(*parts, strict=True)))
-    return Holes(*(column[np.lexsort((found.end, found.begin))] for column in found))
+    found = Holes(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    if not (before | after | none).any():
+        return found
+    order = np.argsort(found.begin, kind="stable")  # no two begin at the same sample
+    return Holes(*(column[order] for column in found))
