@@ -143,7 +143,7 @@ class ToldMean(Objective):
 
 
 class ToyEncoder(Trained, Encoder):
-    """Vectors that know the mean of their sequence."""
+    """Vectors that know the mean of their sequence; `progress` and the other options of training are as everywhere."""
 
     n_features = options.whole(1)
     learning_rate = options.real(above=0, role="free")
@@ -159,7 +159,7 @@ class ToyEncoder(Trained, Encoder):
         max_steps: int = 2,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",
@@ -238,7 +238,7 @@ class MeanNetwork(Comparer):
 
 
 class ToyMetric(LearnedMetric):
-    """The distance of means that are learned."""
+    """The distance of means that are learned; `progress` and the other options of training are as everywhere."""
 
     hidden = options.whole(1)
 
@@ -255,7 +255,7 @@ class ToyMetric(LearnedMetric):
         validation: float = 0.2,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",

@@ -37,8 +37,8 @@ def test_the_preset_of_the_thesis_has_its_numbers():
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLISHED if name.endswith("Encoder")])
-def test_an_encoder_standardizes_and_is_silent_unless_told_otherwise(name):
+def test_an_encoder_standardizes_and_says_how_long_it_takes_unless_told_otherwise(name):
     given = inspect.signature(getattr(encode, name)).parameters
     assert given["standardize"].default is True
-    assert given["progress"].default is False
+    assert given["progress"].default is None
     assert given["devices"].default == 1

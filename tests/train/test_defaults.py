@@ -12,7 +12,7 @@ def defaults(thing):
 
 def test_a_training_has_the_defaults_that_were_published():
     found = defaults(train.fit)
-    assert (found["devices"], found["progress"], found["resume"]) == (1, False, "auto")
+    assert (found["devices"], found["progress"], found["resume"]) == (1, None, "auto")
     assert found["checkpoint_every"] == timedelta(minutes=1)
 
 

@@ -232,10 +232,10 @@ def test_the_loss_beside_a_bar_is_a_running_mean():
     class Bar:
         shown = ()
 
-        def set_postfix(self, words, refresh):
-            self.shown = (*self.shown, words["loss"])
+        def note(self, words):
+            self.shown = (*self.shown, words.removeprefix("loss="))
 
-        def update(self, count):
+        def step(self, count):
             pass
 
     class Run:

@@ -98,6 +98,8 @@ def test_the_start_says_how_long_it_takes_when_that_is_over_ten_seconds(capsys):
     assert said(0.05, capsys, max_steps=100) == ""
     assert said(0.5, capsys, max_epochs=8) == "Line: 8 epochs, about 40 s; progress=True shows a bar\n"
     assert "as fit max_time=30, about 30 s" in said(0.5, capsys, max_steps=600, max_time=30.0)
+    assert "as fit max_time=7200, about 2.0 h" in said(0.5, capsys, max_time=7200.0)
+    assert "50000 steps, about 6.9 h" in said(0.5, capsys, max_steps=50000)
 
 
 def test_a_training_says_it_only_where_nobody_said_no(capsys, monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import native
 from ..draw import html
 from ..native import soft as executor
-from ..sequences import Sequences, as_one, as_sequences
+from ..sequences import Sequences, as_one, as_sequences, bars
 from ..sequences.arguments import real, whole
 from .band import refuse_infeasible
 from .base import Aligner
@@ -67,7 +67,7 @@ def barycenter(
     max_iter: int = 30,
     tolerance: float = 1e-5,
     random_state: int | np.random.Generator | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Barycenter:
     """The sequence nearest to all of X: DTW barycenter averaging (DBA; Petitjean, Ketterlin and Gançarski, 2011).
 
@@ -96,6 +96,10 @@ def barycenter(
         Averages made at most, or iterations of L-BFGS.
     tolerance : float
         Stop when an iteration takes away no more than this share of the cost.
+    random_state : int, Generator or None
+        Repeats the choice among the 50.
+    progress : bool or None
+        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds.
 
     Examples
     --------
@@ -116,7 +120,7 @@ def barycenter(
     whole(max_iter, "max_iter", 1)
     real(tolerance, "tolerance", 0)
     average, times = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
-    task = _Task(sequences, shares, max_iter, tolerance, progress)
+    task = _Task(sequences, shares, max_iter, tolerance, bars.checked(progress))
     if isinstance(aligner, SoftDTW):
         return _descended(aligner, average, task)
     return _averaged(aligner, average, times, task)
@@ -129,7 +133,7 @@ class _Task(NamedTuple):
     weights: NDArray[np.float64]
     max_iter: int
     tolerance: float
-    progress: bool
+    progress: bool | None
 
 
 def _averaged(aligner: Aligner, start: NDArray[Any], times: NDArray[Any] | None, task: _Task) -> Barycenter:
@@ -179,7 +183,7 @@ def _descended(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> Barycenter
     )
     first, _ = objective(start.astype(np.float64).reshape(-1))
     scale = abs(first) or 1.0  # SciPy's tolerance is a share only of costs above 1
-    costs, rounds = [first], iter(_rounds(task.max_iter, task.progress))
+    costs, rounds = [first], _rounds(task.max_iter, task.progress)
 
     def scaled(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         cost, gradient = objective(flat)
@@ -290,10 +294,8 @@ def _medoid(
     return few[position : position + 1]
 
 
-def _rounds(count: int, progress: bool) -> Iterable[int]:
-    if not progress:
-        return range(count)
-    from tqdm.auto import tqdm
-
-    rounds: Iterable[int] = tqdm(range(count), desc="barycenter")
-    return rounds
+def _rounds(count: int, progress: bool | None) -> Iterator[int]:
+    with bars.Bar(count, progress, name="barycenter") as bar:
+        for done in range(count):
+            yield done
+            bar.step()

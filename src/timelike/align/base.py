@@ -70,12 +70,13 @@ class Metric(abc.ABC):
         *,
         n_jobs: int | None = None,
         out: NDArray[Any] | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> NDArray[Any]:
         """Distances of all pairs, (len X, len Y); of X with itself when Y is None.
 
         `n_jobs=None` uses all cores that the process may use, or as few as OMP_NUM_THREADS or torch were set to; -1 all
-        of them. `out` is filled and returned: a memory map, for a matrix larger than memory.
+        of them. `out` is filled and returned: a memory map, for a matrix larger than memory. `progress` draws a bar;
+        None does so on a terminal, where it takes over two seconds.
         """
         x = as_sequences(X, "X")
         y = None if Y is None else as_sequences(Y, "Y")
@@ -84,7 +85,7 @@ class Metric(abc.ABC):
         shape, dtype = (len(x), len(x if y is None else y)), computed(x, x if y is None else y)
         out = empty_matrix(shape, dtype) if out is None else checked_out(out, shape, dtype, x, y)
         other = y if y is not None or self.symmetric else x
-        with progress_bar(progress) as report:
+        with progress_bar(progress, type(self).__name__) as report:
             if not over_cluster(self, x, other, out):
                 self._fill(x, other, out, threads, report)
         refuse_nonfinite(out, ("X", "X" if y is None else "Y"))
@@ -117,6 +118,7 @@ class Metric(abc.ABC):
         among: Any = None,
         exclude_self: bool | None = None,
         n_jobs: int | None = None,
+        progress: bool | None = None,
     ) -> Matches:
         """The k sequences of X nearest to every query; equal distances in the order of X.
 
@@ -124,12 +126,13 @@ class Metric(abc.ABC):
         them; by default it is so where no queries are given.
 
         With `among` only candidates are compared: positions (query, candidate) in X, or the `Matches` of another
-        metric, whose best are put in a new order.
+        metric, whose best are put in a new order. `progress` is as in `pairwise`.
         """
         collection = as_sequences(X, "X")
         asked = collection if queries is None else queries
         alone = queries is None if exclude_self is None else exclude_self
-        return Gallery(self, collection).neighbors(asked, k, among=among, exclude_self=alone, n_jobs=n_jobs)
+        how: dict[str, Any] = {"among": among, "exclude_self": alone, "n_jobs": n_jobs, "progress": progress}
+        return Gallery(self, collection).neighbors(asked, k, **how)
 
     def prepared(self, X: Any) -> Gallery:
         """X made ready for many searches: `metric.prepared(X).neighbors(queries, k)`.
@@ -189,7 +192,7 @@ class Metric(abc.ABC):
         """Distances into `out` (query, item), from what is known of the queries and of the collection."""
         self._fill(asked, known, out, threads, None)
 
-    def _found(self, asked: Sequences, known: Any, k: int, threads: int) -> Matches | None:
+    def _found(self, asked: Sequences, known: Any, k: int, threads: int, report: Report) -> Matches | None:
         """A faster way to the k nearest than all distances, where a metric has one."""
         return None
 

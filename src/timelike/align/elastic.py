@@ -83,14 +83,14 @@ class Elastic(Aligner):
         native.pairwise(*ready, symmetric=y is None, threads=threads, out=out, report=report)
         self._finished(out, x.lengths[:, None], other.lengths[None, :])
 
-    def _found(self, asked: Sequences, known: Sequences, k: int, threads: int) -> Matches | None:
+    def _found(self, asked: Sequences, known: Sequences, k: int, threads: int, report: Report) -> Matches | None:
         rooted = self._rooted()
         if rooted is None or self._split(asked):
             return None
         refuse_infeasible(self._bound, asked.lengths, known.lengths)
         queries, items = self._compared(asked), self._compared(known)
         ready = self._ready(queries, items, computed(queries, items))
-        found = native.search(*ready, k, rooted=rooted, threads=threads, report=None)
+        found = native.search(*ready, k, rooted=rooted, threads=threads, report=report)
         return None if found is None else Matches(*found)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:

@@ -35,9 +35,9 @@ class Euclidean(Aligner):
         _refuse_unequal(x, y)
         return _DIAGONAL._align(x, y)
 
-    def _found(self, asked: Sequences, known: Sequences, k: int, threads: int) -> Matches | None:
+    def _found(self, asked: Sequences, known: Sequences, k: int, threads: int, report: Report) -> Matches | None:
         _refuse_unequal(asked, known)
-        return _DIAGONAL._found(asked, known, k, threads)
+        return _DIAGONAL._found(asked, known, k, threads, report)
 
 
 def _refuse_unequal(x: Sequences, y: Sequences) -> None:

@@ -11,7 +11,7 @@ from ..draw import html
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import flag
 from .cluster import over_cluster
-from .matrix import computed, refuse_nonfinite, threads_of
+from .matrix import Report, computed, progress_bar, refuse_nonfinite, threads_of
 
 if TYPE_CHECKING:
     from .base import Metric
@@ -20,6 +20,7 @@ Ids = NDArray[np.int64]
 
 _SHOWN = 10  # queries, and neighbours of each, in a table
 _BLOCK = 1 << 24  # distances at a time in a search
+_LOOKS = 100  # parts of a search, where somebody looks
 _ASKED = 1 << 10  # queries of which everything is known at once
 _SELECTED = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
 
@@ -56,8 +57,12 @@ class Gallery:
         among: Any = None,
         exclude_self: bool = False,
         n_jobs: int | None = None,
+        progress: bool | None = None,
     ) -> Matches:
-        """The k nearest to every query, or the k nearest among candidates, as `Metric.neighbors` gives them."""
+        """The k nearest to every query, or the k nearest among candidates, as `Metric.neighbors` gives them.
+
+        `progress` draws a bar; None does so on a terminal, where it takes over two seconds.
+        """
         asked, threads = as_sequences(queries, "queries"), threads_of(n_jobs)
         self.metric._refuse_search(self.collection, asked, k)
         alone = flag(exclude_self, "exclude_self")
@@ -67,28 +72,34 @@ class Gallery:
         if chosen is not None and alone:
             alone = bool((chosen == np.arange(len(chosen))[:, None]).any())
         k += alone  # its own place, which is taken out again
-        if chosen is None:
-            found = self._nearest(asked, k, threads)
-        else:
-            refuse_few(chosen, k)
-            found = self._nearest_among(asked, chosen, k, threads)
+        with progress_bar(progress, type(self.metric).__name__) as report:
+            if chosen is None:
+                found = self._nearest(asked, k, threads, report)
+            else:
+                refuse_few(chosen, k)
+                found = self._nearest_among(asked, chosen, k, threads, report)
         return without_self(found) if alone else found
 
-    def _nearest(self, asked: Sequences, k: int, threads: int) -> Matches:
+    def _nearest(self, asked: Sequences, k: int, threads: int, report: Report) -> Matches:
         metric, known = self.metric, self._known
         if known is None:
             known = metric._known(self.collection, threads)
-        found = metric._found(asked, known, k, threads)
+        found = metric._found(asked, known, k, threads, report)
         if found is not None:
             return found
         # what is known of a query may be as long as the query, so of some of them at a time
         pieces = (slice(begin, begin + _ASKED) for begin in range(0, len(asked), _ASKED))
-        all_found = [self._nearest_of_all(asked[piece], known, k, threads, piece.start) for piece in pieces]
+        told = None if report is None else (report, len(asked))
+        all_found = [self._nearest_of_all(asked[piece], known, k, threads, piece.start, told) for piece in pieces]
         return Matches(*map(np.concatenate, zip(*all_found, strict=True)))
 
-    def _nearest_of_all(self, asked: Sequences, known: Any, k: int, threads: int, first: int) -> Matches:
+    def _nearest_of_all(
+        self, asked: Sequences, known: Any, k: int, threads: int, first: int, told: tuple[Any, int] | None
+    ) -> Matches:
         """By all distances, those of some queries at a time, so that memory stays bounded; the first is the `first`."""
         dtype, height = computed(asked, self.collection), max(1, _BLOCK // len(self.collection))
+        if told is not None:  # somebody looks, and wants to see it move
+            height = min(height, -(-told[1] // _LOOKS))
         queries, ids, distances = None, [], []
         for begin in range(0, len(asked), height):
             rows = slice(begin, min(begin + height, len(asked)))
@@ -99,9 +110,11 @@ class Gallery:
             refuse_nonfinite(out, ("queries", "X"), first=first + begin)
             ids.append(smallest(out, k))
             distances.append(np.take_along_axis(out, ids[-1], axis=1))
+            if told is not None:
+                told[0](first + rows.stop, told[1])
         return Matches(np.concatenate(ids), np.concatenate(distances))
 
-    def _nearest_among(self, asked: Sequences, chosen: Ids, k: int, threads: int) -> Matches:
+    def _nearest_among(self, asked: Sequences, chosen: Ids, k: int, threads: int, report: Report) -> Matches:
         metric, known, places = self.metric, self._known, chosen
         if known is None:  # a candidate of several queries is made known once
             wanted = np.zeros(len(self.collection), bool)
@@ -113,6 +126,8 @@ class Gallery:
             for query, own in enumerate(places[begin : begin + _ASKED]):
                 row = slice(begin + query, begin + query + 1)
                 metric._against(metric._some(queries, np.array([query])), metric._some(known, own), out[row], threads)
+                if report is not None:
+                    report(row.stop, len(asked))
         refuse_nonfinite(out, ("queries", "X"), columns=chosen)
         order = smallest(out, k)
         return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))

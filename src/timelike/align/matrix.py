@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
-from ..sequences import Sequences
+from ..sequences import Sequences, bars
 from ..sequences.doors import computed_dtype
 
 Report = native.Report
@@ -80,16 +80,12 @@ def checked_out(
 
 
 @contextmanager
-def progress_bar(shown: bool) -> Iterator[Report]:
+def progress_bar(progress: bool | None, name: str = "") -> Iterator[Report]:
     """What a kernel reports to: a bar, or nothing."""
-    if not shown:
-        yield None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=1.0, unit="", bar_format="{l_bar}{bar}| {elapsed}<{remaining}") as bar:
-        yield lambda done, total: bar.update(done / total - bar.n) and None
-        bar.update(1.0 - bar.n)
+    form = "{l_bar}{bar}| {elapsed}<{remaining}"
+    with bars.Bar(1.0, bars.checked(progress), name=name, unit="", form=form) as bar:
+        yield None if bar.silent else lambda done, total: bar.to(done / total)
+        bar.to(1.0)
 
 
 def refuse_nonfinite(

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..align import FittedMetric
-from ..align.matrix import Report, threads_of
+from ..align.matrix import Report, progress_bar, threads_of
 from ..models import options
 from ..sequences import Sequences
 from ..sequences.arguments import whole
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from .onnx_graph import Graph
+
+_LOOKS, _LEAST = 50, 32  # parts in which vectors are made where somebody looks, and sequences of one
 
 Floats = NDArray[np.float32]
 Geometry = Literal["euclidean", "cosine"]
@@ -48,20 +50,43 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out."""
 
-    def encode(self, X: Any, *, windows: tuple[int, int] | None = None, n_jobs: int | None = None) -> Any:
+    def encode(
+        self,
+        X: Any,
+        *,
+        windows: tuple[int, int] | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> Any:
         """Vectors (item, feature); with `windows=(size, step)` those of sliding windows.
 
         Windows come as `Sequences` whose frames are the vectors, one sequence per sequence, as long as it has windows;
-        a sequence shorter than `size` is one window. `n_jobs` is as in `pairwise`.
+        a sequence shorter than `size` is one window. `n_jobs` and `progress` are as in `pairwise`.
         """
         sequences, threads = self._asked(X), threads_of(n_jobs)
         if windows is None:
-            return self._encode(sequences, threads)
+            return self._shown(sequences, threads, progress)
         size, step = (whole(number, f"windows[{i}]", 1) for i, number in enumerate(_pair(windows)))
         starts = [np.arange(0, max(length - size, 0) + 1, step) for length in sequences.lengths.tolist()]
         cut = _windows(sequences, starts, size)
         offsets = np.concatenate([[0], np.cumsum([len(some) for some in starts])])
-        return Sequences.from_packed(self._encode(cut, threads), offsets, labels=sequences.labels, ids=sequences.ids)
+        vectors = self._shown(cut, threads, progress)
+        return Sequences.from_packed(vectors, offsets, labels=sequences.labels, ids=sequences.ids)
+
+    def _shown(self, sequences: Sequences, threads: int, progress: bool | None) -> NDArray[np.float32]:
+        with progress_bar(progress, type(self).__name__) as report:
+            return self._in_pieces(sequences, threads, report)
+
+    def _in_pieces(self, sequences: Sequences, threads: int, report: Report) -> NDArray[np.float32]:
+        """Vectors of all, of some at a time where somebody looks: they are the same in any company."""
+        size = max(_LEAST, -(-len(sequences) // _LOOKS))
+        if report is None or len(sequences) <= size:
+            return self._encode(sequences, threads)
+        found = []
+        for begin in range(0, len(sequences), size):
+            found.append(self._encode(sequences[begin : begin + size], threads))
+            report(min(begin + size, len(sequences)), len(sequences))
+        return np.concatenate(found)
 
     def network(self, frame: int | tuple[int, ...]) -> nn.Module:
         """A new torch module for frames of this shape, to be trained in another way than `fit` trains it.
@@ -139,8 +164,15 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         out[...] = cdist(asked, known)
 
     def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        first = self._known(x, threads)
-        self._against(first, first if y is None or y is x else self._known(y, threads), out, threads)
+        if y is None or y is x:
+            first = second = self._compared(self._in_pieces(x, threads, report))
+        else:
+            n, m = len(x), len(y)
+            of_x = None if report is None else lambda done, _: report(done, n + m)
+            of_y = None if report is None else lambda done, _: report(n + done, n + m)
+            first = self._compared(self._in_pieces(x, threads, of_x))
+            second = self._compared(self._in_pieces(y, threads, of_y))
+        self._against(first, second, out, threads)
 
     def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """In the precision, and with the weights, in which they are compared."""

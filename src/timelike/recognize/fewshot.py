@@ -79,7 +79,7 @@ def evaluate_episodes(
     n_tasks: int = 600,
     by: By = "mean",
     random_state: RandomState = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> FewShot:
     """How well new classes are told apart by a few examples: accuracy over tasks that are drawn at random.
 
@@ -102,8 +102,8 @@ def evaluate_episodes(
         `Prototypes` "mean" compares with the mean of the vectors, the prototype, for metrics it is the mean distance.
         With one shot all are the same.
     n_way, k_shot, n_query, n_tasks : int
-    progress : bool
-        Whether to show how far the distances are.
+    progress : bool or None
+        Whether to show how far the distances are; None does so on a terminal, where they take over two seconds.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def _classes(sequences: Sequences, y: Any) -> NDArray[Any]:
     return labels
 
 
-def _compared(model: Any, sequences: Sequences, by: By, progress: bool) -> Compared:
+def _compared(model: Any, sequences: Sequences, by: By, progress: bool | None) -> Compared:
     """How far queries are from the examples of each class, from what is computed once."""
     known = parts.thawed(model)
     similarity = getattr(getattr(known, "network_", None), "similarity", None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
+
+from ..sequences import bars
 
 if TYPE_CHECKING:
     from .fitting import Limits
@@ -43,7 +45,10 @@ class Callback:
 
 
 class Announcement(Callback):
-    """One line on the standard error that says how long the training will take, if that is worth knowing."""
+    """One line on the standard error that says how long the training will take, if that is worth knowing.
+
+    Where nobody is `watched`, no bar will follow, and it says how to have one.
+    """
 
     _worth = 10.0  # seconds
     _enough = 1.0  # seconds after which the pace is known: the first steps are slower
@@ -58,7 +63,11 @@ class Announcement(Callback):
     def stepped(self, run: Run) -> None:
         """As soon as the pace is known."""
         most, now = self._limits.max_steps, run.history.seconds
-        if self._said or now - self._begun < self._enough or most is None:
+        if self._said or now - self._begun < self._enough:
+            return
+        if most is None:
+            if self._limits.max_epochs is None and self._limits.max_seconds is not None:
+                self._say(run, math.inf, "")  # only the clock ends it
             return
         self._say(run, (now - self._begun) / (run.step - self._at) * (most - run.step) + now, f"{most} steps")
 
@@ -75,43 +84,42 @@ class Announcement(Callback):
             seconds, what = limit, f"as many steps as fit max_time={limit:g}"
         if seconds > self._worth:
             name = run.objective.owner or type(run.objective).__name__
-            long = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-            print(f"{name}: {what}, about {long}; progress=True shows a bar", file=sys.stderr)
+            bars.say(f"{name}: {what}, about {bars.long(seconds)}{bars.hint()}")
 
 
 class ProgressBar(Callback):
     """A bar of the steps, or of the epochs where only their number is known, with the loss and the last score."""
 
-    def __init__(self, max_steps: int | None, max_epochs: int | None) -> None:
+    def __init__(self, max_steps: int | None, max_epochs: int | None, progress: bool | None = True) -> None:
+        self._progress = progress
         self._by_epochs = max_steps is None and max_epochs is not None
         self._total = max_epochs if self._by_epochs else max_steps
-        self._bar: Any = None
+        self._bar: bars.Bar | None = None
         self._loss: float | None = None
 
     def started(self, run: Run) -> None:
         """Draw the bar, where the run is."""
-        from tqdm.auto import tqdm
-
         name = run.objective.owner or type(run.objective).__name__
         done, unit = (run.epoch, "epoch") if self._by_epochs else (run.step, "step")
-        # with miniters=0 the loss is shown anew in the middle of an epoch too
-        self._bar = tqdm(total=self._total, initial=done, desc=name, unit=unit, miniters=0, dynamic_ncols=True)
+        self._bar = bars.Bar(self._total, self._progress, name=name, unit=unit, begun=done).__enter__()
 
     def stepped(self, run: Run) -> None:
         """Show the loss, a running mean."""
+        assert self._bar is not None
         loss = run.history.last("loss")
         self._loss = loss if self._loss is None else 0.95 * self._loss + 0.05 * loss
-        words = {"loss": f"{self._loss:.4g}"}
+        words = f"loss={self._loss:.4g}"
         if len(run.history.scores):
-            words["score"] = f"{run.history.last('score'):.4g}"
-        self._bar.set_postfix(words, refresh=False)
-        self._bar.update(0 if self._by_epochs else 1)
+            words += f", score={run.history.last('score'):.4g}"
+        self._bar.note(words)
+        self._bar.step(0 if self._by_epochs else 1)
 
     def epoch_ended(self, run: Run) -> None:
         """Move a bar of epochs by one."""
-        self._bar.update(1 if self._by_epochs else 0)
+        assert self._bar is not None
+        self._bar.step(1 if self._by_epochs else 0)
 
     def ended(self, run: Run) -> None:
         """Leave it as it is."""
         if self._bar is not None:
-            self._bar.close()
+            self._bar.__exit__()

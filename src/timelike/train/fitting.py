@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from torch import nn
 
+from ..sequences import bars
 from ..sequences.arguments import folder as folder_path, real, whole
 from ..sequences.sampling import RandomState
 from . import randomness
@@ -43,7 +44,7 @@ def fit(
     checkpoint_every: int | timedelta = timedelta(minutes=1),
     resume: Literal["auto"] | bool = "auto",
     callbacks: Sequence[Callback] = (),
-    progress: bool | None = False,
+    progress: bool | None = None,
     random_state: RandomState = None,
 ) -> History:
     """Train the module of an objective until the first of the limits is reached.
@@ -75,7 +76,8 @@ def fit(
         Continue from the checkpoint in the folder: if there is one, always (an error without one), or never (those
         that are there are removed).
     progress : bool or None
-        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds.
+        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds,
+        and draws the bar on a terminal, where it takes over two.
     random_state
         Repeats the whole run; without it each is different, but a continued run keeps the seed it began with.
         torch's, numpy's and Python's global generators are left as they were.
@@ -89,11 +91,14 @@ def fit(
     schedules = _checked_schedules(schedule, max_steps if max_time is None else max_steps or sys.maxsize)
     checkpoints = _checked_checkpoints(checkpoint, checkpoint_every, resume)
     clip = None if gradient_clip is None else real(gradient_clip, "gradient_clip", above=0)
+    bars.checked(progress)
     seed = randomness.drawn_seed(random_state)
     processes = Processes.start(accelerator, devices, strategy, precision)
     shown: list[Callback] = []
     if processes.first and progress is not False:
-        shown = [ProgressBar(max_steps, max_epochs) if progress else Announcement(limits)]
+        shown = [ProgressBar(max_steps, max_epochs, progress)]
+        if progress is None:
+            shown.insert(0, Announcement(limits))  # before the bar
     with randomness.untouched(), listening() as ctrl_c:
         run = Run(objective, processes, processes.agreed(seed))
         if checkpoints is not None:

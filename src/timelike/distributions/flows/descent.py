@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...sequences import bars
 from ...sequences.arguments import RandomState, generator, real as number, whole
 from ...sequences.callers import outside
 from ...train.ctrl_c import CtrlC, GivenUp, listening
@@ -96,7 +96,8 @@ def descend(
         "sinkhorn" (blur 0.001, scaling 0.95), "mmd" (squared; by the discriminator's kernel, or `RBF`), or functions of
         (particles, real) by name. Both unless given, and of series "mmd".
     progress : bool or None
-        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds.
+        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds,
+        and draws the bar on a terminal, where it takes over two.
     random_state
         Repeats the batches that are drawn. A finite discriminator has a `random_state` of its own.
 
@@ -137,7 +138,7 @@ def descend(
         generator(random_state),
     )
     judged = read_scores(scores, cloud, kernel)
-    return flow.go(judged, _looks(every, steps, cloud), progress)
+    return flow.go(judged, _looks(every, steps, cloud), bars.checked(progress))
 
 
 def _batch(batch: Any, cloud: Cloud) -> int | None:
@@ -269,27 +270,20 @@ class _Shown:
     """A bar, or a word on how long it will take where that is worth knowing."""
 
     def __init__(self, steps: int, progress: bool | None) -> None:
-        self.steps, self.progress = steps, progress
-        self.began, self.said = time.monotonic(), progress is False
-        self.bar: Any = None
+        self.steps, self.began, self.said = steps, time.monotonic(), progress is not None
+        self.bar = bars.Bar(steps, progress, name="descend", unit="step")
 
     def __enter__(self) -> _Shown:
-        if self.progress:
-            from tqdm.auto import tqdm
-
-            self.bar = tqdm(total=self.steps, desc="descend", unit="step", dynamic_ncols=True)
+        self.bar.__enter__()
         return self
 
     def stepped(self, done: int) -> None:
-        if self.bar is not None:
-            self.bar.update(1)
-        elif not self.said and (taken := time.monotonic() - self.began) > _PACE:
+        if not self.said and (taken := time.monotonic() - self.began) > _PACE:
             self.said = True
             seconds = taken / done * self.steps
             if seconds > _WORTH:
-                long = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-                print(f"descend: {self.steps} steps, about {long}; progress=True shows a bar", file=sys.stderr)
+                bars.say(f"descend: {self.steps} steps, about {bars.long(seconds)}{bars.hint()}")
+        self.bar.step()
 
     def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
+        self.bar.__exit__()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...recognize.comparison.stopping import interrupted_at_once
-from ...sequences import arguments
+from ...sequences import arguments, bars
 from ...sequences.arguments import flag, real, whole
 from ..flows.descent import descend
 from ..flows.pace import factors
@@ -38,7 +38,7 @@ def run(
     step: float | None = None,
     schedule: Sequence[float] | None = None,
     figures: bool = True,
-    progress: bool = True,
+    progress: bool | None = None,
 ) -> Study:
     """Move particles under every combination of problem, loss, architecture, width and seed: table 6.1 of the thesis.
 
@@ -69,8 +69,9 @@ def run(
         As in `descend`. The step is the thesis's unless given (`thesis_step`), and 2 for what is one's own.
     figures : bool
         Whether figures are drawn.
-    progress : bool
-        Whether a bar shows how far it is and how long it will take.
+    progress : bool or None
+        Whether a bar shows how far it is and how long it will take; None does so on a terminal, where it takes over two
+        seconds.
 
     Returns
     -------
@@ -93,7 +94,7 @@ def run(
     factors(listed, how["steps"])  # refuses what is none
     path = arguments.folder(folder, "folder")
     arguments.make_folder(path, "folder")
-    study = _Run(grid, how | {"schedule": listed}, size, Kept(path), flag(progress, "progress"))
+    study = _Run(grid, how | {"schedule": listed}, size, Kept(path), bars.checked(progress))
     rows, left = study.rows()
     found = Study(tuple(rows), left, path)
     found.save()
@@ -105,7 +106,7 @@ def run(
 class _Run:
     """A study under way."""
 
-    def __init__(self, grid: Grid, how: dict[str, Any], step: float | None, kept: Kept, shown: bool) -> None:
+    def __init__(self, grid: Grid, how: dict[str, Any], step: float | None, kept: Kept, shown: bool | None) -> None:
         self.grid, self.how, self.size, self.kept, self.shown = grid, how, step, kept, shown
 
     def rows(self) -> tuple[list[dict[str, Any]], int]:
@@ -114,12 +115,12 @@ class _Run:
         settings = {cell.key: self._settings(cell) for cell in cells}
         done = {cell.key: row for cell in cells if (row := self.kept.find(cell, settings[cell.key])) is not None}
         todo = [cell for cell in cells if cell.key not in done]
-        with interrupted_at_once(), self._bar(len(todo)) as bar:
+        with interrupted_at_once(), bars.Bar(len(todo), self.shown if todo else False, unit="flow") as bar:
             try:
                 for cell in todo:
-                    bar.set_description_str(cell.key)
+                    bar.name(cell.key)
                     done[cell.key] = self._finished(cell, settings[cell.key])
-                    bar.update(1)
+                    bar.step()
             except KeyboardInterrupt:
                 pass  # what is finished is given back
         return [done[cell.key] for cell in cells if cell.key in done], len(cells) - len(done)
@@ -149,11 +150,6 @@ class _Run:
         row |= {"diverged": diverged, "seconds": time.perf_counter() - began}
         row |= {"history": numbers | {"steps": flow.frame_steps.tolist()}}
         return self.kept.keep(cell, row, {"frames": flow.frames, "real": np.asarray(problem.real)})
-
-    def _bar(self, n: int) -> Any:
-        from tqdm.auto import tqdm
-
-        return tqdm(total=n, unit="flow", disable=not self.shown or not n, dynamic_ncols=True)
 
 
 def _mark(problem: Problem) -> str:

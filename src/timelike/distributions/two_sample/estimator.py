@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...align.matrix import Report, progress_bar
-from ...sequences import Sequences
-from ...sequences.arguments import RandomState, flag, generator, one_of, real, seed, whole
+from ...sequences import Sequences, bars
+from ...sequences.arguments import RandomState, generator, one_of, real, seed, whole
 from .. import blocks
 from ..kernels.base import Kernel, as_kernel, brief
 from ..kernels.learned import default_kernel
@@ -56,8 +56,9 @@ class TwoSample:
     stop_above : float, optional
         A level, such as 0.05: permutations stop as soon as p is certain to be above it (`counting.stopped`).
     random_state : int, Generator or None
-    progress : bool
+    progress : bool or None
         Whether to show a bar where there are more than 4096 items: their similarities are made in blocks, three times.
+        None does so on a terminal, where it takes over two seconds.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class TwoSample:
     scales: tuple[float, ...] | None = None
     stop_above: float | None = None
     random_state: RandomState = None
-    progress: bool = False
+    progress: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", _kernels(self.kernel))
@@ -86,7 +87,7 @@ class TwoSample:
         whole(self.n_permutations, "n_permutations", 1)
         one_of(self.estimator, "estimator", get_args(Statistic))
         seed(self.random_state, "random_state")
-        flag(self.progress, "progress")
+        bars.checked(self.progress)
         if self.stop_above is None:
             return
         if real(self.stop_above, "stop_above", above=0.0) >= 1:
@@ -117,7 +118,7 @@ class TwoSample:
         rng = generator(self.random_state)
         learning = kernel_generator(rng)
         sides = permutations(units, self.n_permutations, rng)
-        with progress_bar(self.progress) as report:
+        with progress_bar(self.progress, "TwoSample") as report:
             columns = [
                 self._column(kernel, similar, units, sides)
                 for kernel, similar in self._settled(samples, units, learning, report)

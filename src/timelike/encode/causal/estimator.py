@@ -84,8 +84,9 @@ class CausalEncoder(TLossEncoder):
     checkpoint : path or None
         A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
         `learning_rate` is another now or `max_steps` smaller.
-    progress : bool
-        Whether a bar shows how far the training is.
+    progress : bool or None
+        Whether a bar shows how far the training is. None says at the start how long it will take, if that is more than
+        ten seconds, and draws the bar on a terminal, where it takes over two.
     accelerator, devices, precision
         Where and how training computes, as for `timelike.train.fit`; answers are computed on the CPU, in float32.
     random_state : int, Generator or None
@@ -142,7 +143,7 @@ class CausalEncoder(TLossEncoder):
         geometry: Geometry = "cosine",
         by_terms: bool | None = None,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",

@@ -94,7 +94,7 @@ progress, accelerator, devices, precision, random_state
         vectors: Vectors = "standardized",
         geometry: Geometry = "cosine",
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...recognize.comparison.stopping import interrupted_at_once
-from ...sequences import Sequences
+from ...sequences import Sequences, bars
 from ...sequences.arguments import RandomState, flag, whole
 from ..base import Forecaster
 from ..calibration import level_tails
@@ -41,7 +41,7 @@ def backtest(
     n_samples: int = 100,
     baseline: Word | Forecaster | Sequence[Word | Forecaster] | None = None,
     checkpoint: str | Path | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     random_state: RandomState = None,
 ) -> Backtest:
     """Forecast from the last origins of every sequence and compare with what came: how good is a model here?
@@ -83,8 +83,8 @@ def backtest(
     checkpoint : path, optional
         A folder that keeps finished windows; the same call with it goes on where it ended. Scores must be words, or
         functions of a module, or partials of such: others could not be told apart.
-    progress : bool
-        Whether a bar shows how far it is.
+    progress : bool or None
+        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds.
     random_state : int, Generator or None
         Repeats what is drawn.
 
@@ -127,7 +127,7 @@ def backtest(
     ]
     plan = planned(sequences, sides, asked.horizon, windows, apart)
     kept = Kept(checkpoint, identity, random_state)
-    return _Run(sequences, cells, sides, plan, judges, kept).backtest(apart, flag(progress, "progress"))
+    return _Run(sequences, cells, sides, plan, judges, kept).backtest(apart, bars.checked(progress))
 
 
 class _Run:
@@ -149,14 +149,14 @@ class _Run:
         self.rolling = [side for side in sides if side.rolls(plan.origins)]
         self.parts = list(self._parts())
 
-    def backtest(self, step: int, shown: bool) -> Backtest:
+    def backtest(self, step: int, shown: bool | None) -> Backtest:
         """Everything that was finished."""
         began, stopped = time.monotonic(), []
-        with self._bar(shown) as bar, interrupted_at_once():
+        with bars.Bar(len(self.plan.origins.item), shown, name="backtest", unit="window") as bar, interrupted_at_once():
             try:
                 for number, rows in enumerate(self.parts):
                     self.found[number] = self._part(number, rows)
-                    bar.update(len(rows))
+                    bar.step(len(rows))
             except KeyboardInterrupt:
                 if not self.found:
                     raise
@@ -199,11 +199,6 @@ class _Run:
             found.append(judged(truth, side.answers(origins, rows, cut, rng), windows.pasts, self.judges))
         self.kept.keep(number, found)
         return found
-
-    def _bar(self, shown: bool) -> Any:
-        from tqdm.auto import tqdm
-
-        return tqdm(total=len(self.plan.origins.item), desc="backtest", unit="window", disable=not shown, leave=False)
 
     # --- the record --------------------------------------------------------------------------------------------------
 

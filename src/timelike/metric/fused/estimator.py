@@ -191,7 +191,7 @@ class Fused(FittedMetric):
         self.metrics_[number]._against(asked.parts[number], known.parts[number], own, threads)
         return self._term(number, own)
 
-    def _found(self, asked: Sequences, known: Known, k: int, threads: int) -> Matches | None:
+    def _found(self, asked: Sequences, known: Known, k: int, threads: int, report: Report) -> Matches | None:
         """Vectors are compared with all, and the rest only where what vectors say leaves a chance: exact."""
         cheap = [number for number, one in enumerate(self.metrics_) if isinstance(one, Encoder)]
         if not cheap or len(cheap) == len(self.metrics_):

@@ -64,7 +64,7 @@ class DeepRVSML(GroundMetric):
         max_epochs: int = 20,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",

@@ -71,7 +71,7 @@ class ElementWise(GroundMetric):
         max_steps: int = 2000,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",

@@ -124,7 +124,7 @@ class RVSML(GroundMetric):
         max_iterations: int = 20,
         standardize: bool = True,
         checkpoint: str | Path | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         accelerator: Accelerator = "cpu",
         devices: int = 1,
         precision: Precision = "32-true",

@@ -94,7 +94,8 @@ class SiameseGRU(Twins):
         A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
         `learning_rate` is another now or `max_steps` smaller.
     progress : bool or None
-        Whether a bar shows how far the training is; None says how long it takes, if that is more than ten seconds.
+        Whether a bar shows how far the training is. None says at the start how long it will take, if that is more than
+        ten seconds, and draws the bar on a terminal, where it takes over two.
     accelerator, devices, precision
         Where and how training computes, as for `timelike.train.fit`; distances are computed on the CPU, in float32.
     random_state : int, Generator or None

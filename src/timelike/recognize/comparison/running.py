@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...sequences.arguments import RandomState, flag, generator, real
+from ...sequences import bars
+from ...sequences.arguments import RandomState, generator, real
 from .expecting import Size, Speed, seconds
 from .judging import MOST_PAIRED, Judged, judge
 from .keeping import Kept
@@ -37,7 +38,7 @@ def compare(
     budget: float | None = None,
     random_state: RandomState = None,
     checkpoint: str | Path | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
 ) -> Comparison:
     """Compare methods on one collection by nested cross-validation, or on an official split: which one to use here?
 
@@ -70,8 +71,9 @@ def compare(
         Repeats the folds, and the methods that draw.
     checkpoint : path, optional
         A folder that keeps each finished (method, fold); the same call with it goes on where it ended.
-    progress : bool
-        Whether a bar shows how far it is.
+    progress : bool or None
+        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds. Unless False,
+        the start says how long everything will take, if that is worth knowing.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def compare(
     problem = read_problem(X, y, groups=groups, test=test, cv=cv, metric=metric, rng=rng)
     entrants = read_methods(methods, numeric=problem.numeric, answers=problem.answers)
     seed = int(rng.integers(2**31))
-    run = Run(problem, entrants, minutes, seed, Kept(checkpoint, problem, seed), flag(progress, "progress"))
+    run = Run(problem, entrants, minutes, seed, Kept(checkpoint, problem, seed), bars.checked(progress))
     return run.comparison()
 
 
@@ -111,7 +113,7 @@ class Run:
     """A comparison under way."""
 
     def __init__(
-        self, problem: Problem, methods: list[Method], minutes: float | None, seed: int, kept: Kept, shown: bool
+        self, problem: Problem, methods: list[Method], minutes: float | None, seed: int, kept: Kept, shown: bool | None
     ) -> None:
         size = Size.of(problem)
         self.problem, self.kept, self.seed, self.shown = problem, kept, seed, shown
@@ -150,7 +152,7 @@ class Run:
 
     def _row(self, method: Method, bar: Any) -> Row:
         """A method on all folds, or as far as it comes."""
-        bar.set_description_str(method.name)
+        bar.name(method.name)
         judged: list[Judged] = []
         self.current, ended = (method, judged), _Ended("finished", "")
         for fold in range(len(self.problem.folds)):
@@ -160,8 +162,8 @@ class Run:
                 break
             self.speed.learn(method.name, self.guesses[method.name], found.fit_seconds + found.predict_seconds)
             judged.append(found)
-            bar.update(self.guesses[method.name])
-        bar.update(self.guesses[method.name] * (len(self.problem.folds) - len(judged)))
+            bar.step(self.guesses[method.name])
+        bar.step(self.guesses[method.name] * (len(self.problem.folds) - len(judged)))
         return self._finished(method, *ended, judged)
 
     def _found(self, method: Method, fold: int) -> Judged | None:
@@ -253,17 +255,15 @@ class Run:
         self.notes.append("stopped by Ctrl-C")
 
     @contextmanager
-    def _bar(self) -> Iterator[Any]:
+    def _bar(self) -> Iterator[bars.Bar]:
         """As long as everything is expected to take, so that the time left can be read off it."""
-        from tqdm.auto import tqdm
-
         total = sum(self.guesses.values()) * len(self.problem.folds)
-        if self.shown and total > _TOLD:
+        if self.shown is not False and total > _TOLD:
             limit = "" if self.minutes is None else f", at most {self.minutes:g} min by the budget"
             work = f"{len(self.methods)} methods, folds: {len(self.problem.folds)}"
             print(f"compare: {work}; about {_duration(total)}{limit}", file=sys.stderr)
         form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-        with tqdm(total=total, disable=not self.shown, bar_format=form, leave=False) as bar:
+        with bars.Bar(total, self.shown, form=form) as bar:
             yield bar
 
 
