@@ -8,6 +8,7 @@ import pytest
 
 import timelike as tl
 from contract.discover import MODELS, answers, data, fitted
+from timelike.models import registry
 
 DROPPED = object()
 NONSENSE = [
@@ -78,7 +79,7 @@ class TestEveryModel:
         for name in kind.options():
             file.write_text(json.dumps(edited(config, ("parameters", name), nonsense)))
             with pytest.raises(
-                ValueError, match=rf"config\.json and model\.safetensors make no {kind.__name__}: .*{name}"
+                ValueError, match=rf"config\.json and model\.safetensors make no {registry.name_of(kind)}: .*{name}"
             ):
                 tl.load_model(tmp_path / "model")
 
@@ -88,5 +89,5 @@ class TestEveryModel:
         config = json.loads(file.read_text())
         for name in config["learned"]:
             file.write_text(json.dumps(edited(config, ("learned", name), DROPPED)))
-            with pytest.raises(ValueError, match=rf"{file} .*make no {kind.__name__}: learned: it is not what save"):
+            with pytest.raises(ValueError, match=rf"{file} .*make no {registry.name_of(kind)}: learned: it is not what save"):
                 tl.load_model(tmp_path / "model")

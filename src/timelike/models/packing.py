@@ -98,8 +98,6 @@ class Packer:
                 "cannot be saved: expected steps of timelike, such as an encoder and Neighbors, or "
                 "EmbeddingClassifier with its own head"
             )
-        if hasattr(inner, "_require_fitted"):
-            inner._require_fitted()
         return self.words(part, name)
 
 

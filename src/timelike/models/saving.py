@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ..sequences import arguments, atomic
@@ -51,13 +52,21 @@ def save_model(model: Any, folder: str | Path) -> None:
     array(['high'], dtype='<U4')
     """
     path = arguments.folder(folder, "folder")
-    if isinstance(model, Model):
-        model._require_fitted()
-    elif not isinstance(model, Pipeline) and not registry.can_be_saved(type(model)):
+    if not isinstance(model, Model | Pipeline) and not registry.can_be_saved(type(model)):
         raise _no_model(model)
+    _require_fitted(model)
     packer = Packer()
     words = packer.words(model, "model")
     write(path, words, packer.arrays)
+
+
+def _require_fitted(model: Any) -> None:
+    """An error for a model, or a step of a pipeline, that has learned nothing; what it was made with need not have."""
+    if isinstance(model, Pipeline):
+        for _, step in model.steps:
+            _require_fitted(step.estimator if isinstance(step, FrozenEstimator) else step)
+    elif isinstance(model, Model):
+        model._require_fitted()
 
 
 def _no_model(given: Any) -> TypeError:

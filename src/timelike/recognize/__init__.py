@@ -6,6 +6,7 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import attacks as attacks
+    from .choosing import Elbow as Elbow, elbow as elbow
     from .clustering import KMeans as KMeans, KMedoids as KMedoids
     from .comparison.result import Comparison as Comparison, Difference as Difference
     from .comparison.rows import Row as Row
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .prototypes.thresholds import Thresholds as Thresholds
     from .verifier.estimator import Verifier as Verifier
     from .verifier.evaluation import Verification as Verification
+    from .windowed import Windowed as Windowed
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
@@ -38,6 +40,7 @@ if not TYPE_CHECKING:
             "Decision",
             "Departures",
             "Difference",
+            "Elbow",
             "FewShot",
             "Gram",
             "PrototypeNetwork",

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..align import Aligner, Metric, barycenter, named
 from ..models import Model, options
+from ..models.aliases import Alias, aliased
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, store
 from .medoids import Seeds, better_medoids, far_apart, first_medoids
@@ -53,6 +54,7 @@ class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
     """The options and the door that both kinds of clustering share."""
 
     k = options.whole(1)
+    n_clusters = Alias("k")
     n_init = options.whole(1, "training")
     max_iter = options.whole(1, "training")
     random_state = options.Option(seed, "free")
@@ -83,7 +85,7 @@ class KMedoids(_Clusters):
     Parameters
     ----------
     k : int
-        How many clusters.
+        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
     metric : Metric or str
         As in `Neighbors`.
     init : {"k-medoids++", "random", "build"} or array of k positions
@@ -106,6 +108,7 @@ class KMedoids(_Clusters):
     metric = named.option()
     init = options.Option(_positions, "training")
 
+    @aliased(n_clusters="k")
     def __init__(
         self,
         k: int = 8,
@@ -115,6 +118,7 @@ class KMedoids(_Clusters):
         n_init: int = 5,
         max_iter: int = 100,
         random_state: Any = None,
+        n_clusters: int | None = None,
     ) -> None:
         store(self, locals())
 
@@ -124,10 +128,14 @@ class KMedoids(_Clusters):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the medoids of X."""
+        return self._fit_among(X, None)
+
+    def _fit_among(self, X: Any, distances: NDArray[Any] | None) -> Self:
+        """The same where the distances of all pairs may be known already."""
         with self._fitting():
             sequences, rng = self._begin(X), check_random_state(legacy_seed(self.random_state))
             self.metric_ = named.ready(self.metric, sequences)
-            distances = self.metric_.pairwise(sequences)
+            distances = self.metric_.pairwise(sequences) if distances is None else distances
             chance = isinstance(self.init, str) and self.init != "build"
             tries = [
                 better_medoids(distances, first_medoids(distances, self.k, self.init, rng), self.max_iter)
@@ -157,7 +165,7 @@ class KMeans(_Clusters):
     Parameters
     ----------
     k : int
-        How many clusters.
+        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
     metric : Aligner or str
         One that says how steps match; see `barycenter` for what a mean is under metrics other than `DTW()`.
     init : {"k-means++", "random"} or list of k sequences
@@ -192,6 +200,7 @@ class KMeans(_Clusters):
     cluster_centers_: list[NDArray[Any]]
     center_times_: list[NDArray[Any]] | None = None
 
+    @aliased(n_clusters="k")
     def __init__(
         self,
         k: int = 8,
@@ -204,6 +213,7 @@ class KMeans(_Clusters):
         barycenter_iter: int = 5,
         tolerance: float = 1e-6,
         random_state: Any = None,
+        n_clusters: int | None = None,
     ) -> None:
         store(self, locals())
 

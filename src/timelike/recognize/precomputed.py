@@ -12,6 +12,7 @@ from sklearn.base import ClusterMixin
 
 from ..align import Metric, named
 from ..models import Model, options
+from ..models.aliases import Alias, aliased
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from .clustering import legacy_seed, seed
@@ -34,7 +35,7 @@ class _Precomputed(ClusterMixin, Model):  # type: ignore[misc]
         with self._fitting():
             self.sequences_ = sequences = self._learn_from(X)
             self.metric_ = named.ready(self.metric, sequences) if y is None else named.ready(self.metric, sequences, y)
-            self.labels_ = np.asarray(self._found(_distances(self.metric_, sequences)), np.int64)
+            self.labels_ = np.asarray(self._found(all_distances(self.metric_, sequences)), np.int64)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
@@ -86,9 +87,11 @@ class Agglomerative(_Precomputed):
     """
 
     k = options.whole(1)
+    n_clusters = Alias("k")
     linkage = options.one_of(*get_args(Linkage))
     threshold = options.maybe(options.real(0.0))
 
+    @aliased(n_clusters="k")
     def __init__(
         self,
         k: int = 8,
@@ -96,6 +99,7 @@ class Agglomerative(_Precomputed):
         metric: Metric | str = "dtw",
         linkage: Linkage = "average",
         threshold: float | None = None,
+        n_clusters: int | None = None,
     ) -> None:
         store(self, locals())
 
@@ -120,7 +124,7 @@ class Spectral(_Precomputed):
     Parameters
     ----------
     k : int
-        How many clusters.
+        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
     metric : Metric or str
         As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
     gamma : float, optional
@@ -134,13 +138,21 @@ class Spectral(_Precomputed):
     """
 
     k = options.whole(1)
+    n_clusters = Alias("k")
     gamma = options.maybe(options.real(above=0))
     random_state = options.Option(seed, "free")
 
     gamma_: float
 
+    @aliased(n_clusters="k")
     def __init__(
-        self, k: int = 8, *, metric: Metric | str = "dtw", gamma: float | None = None, random_state: Any = None
+        self,
+        k: int = 8,
+        *,
+        metric: Metric | str = "dtw",
+        gamma: float | None = None,
+        random_state: Any = None,
+        n_clusters: int | None = None,
     ) -> None:
         store(self, locals())
 
@@ -249,7 +261,7 @@ class HDBSCAN(_Precomputed):
         return _in_order(method.labels_)
 
 
-def _distances(metric: Metric, sequences: Sequences) -> NDArray[np.float64]:
+def all_distances(metric: Metric, sequences: Sequences) -> NDArray[np.float64]:
     """All pairs as clustering takes them: the same in both directions, 0 to itself, none negative."""
     matrix = metric.pairwise(sequences).astype(np.float64)
     if not metric.symmetric:

@@ -23,7 +23,13 @@ if TYPE_CHECKING:  # the public names, a line each
         correct as correct,
         macro_f1 as macro_f1,
     )
-    from .clustering import adjusted_rand as adjusted_rand, mutual_information as mutual_information, purity as purity
+    from .clustering import (
+        adjusted_rand as adjusted_rand,
+        mutual_information as mutual_information,
+        purity as purity,
+        silhouette as silhouette,
+        silhouette_samples as silhouette_samples,
+    )
     from .ensembles import (
         best_first as best_first,
         best_of as best_of,

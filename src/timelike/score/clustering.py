@@ -1,10 +1,11 @@
-"""Clusters scored beside classes: mutual information, the Rand index, purity."""
+"""Clusters scored: beside classes (mutual information, the Rand index, purity), and by distances alone (silhouette)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .classification import opened_classes
 
@@ -61,6 +62,91 @@ def purity(truth: Any, clusters: Any) -> float:
     known, found = (np.unique(side, return_inverse=True)[1] for side in _opened(truth, clusters))
     table = np.bincount(found * (known.max() + 1) + known, minlength=(found.max() + 1) * (known.max() + 1))
     return float(table.reshape(found.max() + 1, -1).max(axis=1).sum() / len(known))
+
+
+def silhouette(distances: Any, clusters: Any, metric: Any = None) -> float:
+    """The mean silhouette: near 1 where clusters are compact and far apart, about 0 where they run into each other.
+
+    s_i = (b_i − a_i) / max(a_i, b_i), with a_i the mean distance of item i to the others of its cluster and b_i that to
+    the nearest other cluster; 0 for an item alone in its cluster (Rousseeuw, 1987). It needs no classes, so it can
+    choose the number of clusters, see `timelike.elbow`. It favours round clusters: with `DBSCAN`'s it says little.
+
+    Parameters
+    ----------
+    distances : array (item, item), or sequences
+        Distances of all pairs, or with a `metric` what it compares.
+    clusters : array (item,)
+        The cluster of every item, at least two and fewer than items. What a method calls noise, −1, is one cluster like
+        the others: leave it out beforehand if it should not count.
+    metric : Metric, optional
+        Anything with `pairwise`, such as `timelike.DTW()`.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> silhouette([[0, 1, 1], [0, 1], [9, 8], [9, 9, 8]], [0, 0, 1, 1], tl.DTW())
+    1.0
+    """
+    return float(silhouette_samples(distances, clusters, metric).mean())
+
+
+def silhouette_samples(distances: Any, clusters: Any, metric: Any = None) -> NDArray[np.float64]:
+    """The silhouette of every item, (item,): low ones lie between clusters, negative ones nearer to another.
+
+    Parameters are those of `silhouette`.
+
+    Examples
+    --------
+    >>> silhouette_samples([[0, 1, 4], [1, 0, 4], [4, 4, 0]], [0, 0, 1])
+    array([0.75, 0.75, 0.  ])
+    """
+    matrix = _square(distances, metric)
+    codes = _codes(clusters, len(matrix))
+    sizes = np.bincount(codes)
+    members = np.eye(len(sizes))[codes]
+    away = np.arange(len(codes))
+    sums = matrix @ members
+    sums[away, codes] -= np.diag(matrix)  # an item is no neighbour of itself, whatever a metric says of that distance
+    means = sums / np.maximum(sizes - members, 1)
+    own = means[away, codes]
+    means[away, codes] = np.inf
+    other = means.min(axis=1)
+    widest = np.maximum(own, other)
+    known = (sizes[codes] > 1) & (widest > 0)
+    return np.where(known, (other - own) / np.where(known, widest, 1), 0.0)
+
+
+def _square(distances: Any, metric: Any) -> NDArray[np.float64]:
+    """Distances of all pairs, given or computed; those of a metric that is not symmetric are from row to column."""
+    if metric is not None:
+        if not callable(getattr(metric, "pairwise", None)):
+            raise TypeError(f"metric={metric!r:.80}: expected a Metric such as timelike.DTW()")
+        return np.asarray(metric.pairwise(distances), np.float64)
+    try:
+        matrix = np.asarray(distances, np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"distances has shape {matrix.shape}: expected (item, item), the distances of all pairs; for sequences "
+            "give metric=timelike.DTW()"
+        )
+    if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
+        raise ValueError("distances holds negative or missing ones: expected finite numbers of at least 0")
+    return matrix
+
+
+def _codes(clusters: Any, n_items: int) -> NDArray[np.int64]:
+    """Clusters as 0, 1, …, of which there are enough to compare."""
+    given = np.asarray(clusters)
+    if given.shape != (n_items,):
+        raise ValueError(f"clusters has shape {given.shape}: expected one cluster for each of {n_items} items")
+    found, codes = np.unique(given, return_inverse=True)
+    if not 2 <= len(found) < n_items:
+        raise ValueError(
+            f"clusters holds {len(found)} different ones for {n_items} items: expected at least 2 and fewer than items"
+        )
+    return np.asarray(codes, np.int64)
 
 
 def _opened(truth: Any, clusters: Any) -> Any:
