@@ -160,6 +160,67 @@ def clips() -> Path:
     return _saved(futures.strip(0, truth=test.crop(8, 16)), "clips_strip.png", 80)
 
 
+def gans() -> list[Path]:
+    """What discriminators teach: the pictures of docs/gans.md, in some minutes."""
+    import numpy as np
+
+    from timelike import distributions as ds
+
+    studies, names = ds.studies, ("RBF", "ReLU", "ReLU without bias", "sigmoid")
+    kinds = {"IPM": ds.IPM, "LSGAN": ds.LSGAN}
+    rng = np.random.default_rng(2)
+    fake, real = 0.6 * rng.standard_normal((8, 2)), 0.6 * rng.standard_normal((8, 2)) + [2.0, 1.0]
+    finite: dict[str, Any] = {"width": 64, "steps": 10, "random_state": 0, "antisymmetric": True}
+    wide = {f"{width}": finite | {"width": width} for width in (16, 64, 512)}
+    by_width = {
+        title: {f"width {n}": ds.Finite(loss=title.lower(), **how) for n, how in wide.items()}
+        | {"infinite width": kind(ds.NTK())}
+        for title, kind in kinds.items()
+    }
+    line = rng.standard_normal((5, 1)) - 1.5, rng.standard_normal((5, 1)) + 1.5
+    table = {t: {name: kind(studies.kernel(name)) for name in names} for t, kind in kinds.items()}
+    high = {t: {name: kind(studies.kernel(name, 512)) for name in names} for t, kind in kinds.items()}
+    return [
+        _reduced(_saved(studies.landscapes(fake, real, by_width), "gans_landscapes.png", 75)),
+        _saved(studies.profiles(*line, by_width), "gans_widths.png", 80),
+        _reduced(_saved(studies.dirac_fields(table), "gans_dirac_2.png", 75)),
+        _reduced(_saved(studies.dirac_fields(high, dimension=512), "gans_dirac_512.png", 75)),
+        *_flows(names),
+    ]
+
+
+def _flows(names: tuple[str, ...]) -> list[Path]:
+    """Particles onto eight Gaussians, and how near they are to them on their way."""
+    from timelike import distributions as ds
+    from timelike.draw import landscapes
+
+    points, flows, curves = ds.studies.eight_gaussians(300, random_state=0), {}, {}
+    kinds = {name: ds.IPM(ds.studies.kernel(name)) for name in names}
+    for name, kind in kinds.items():
+        step = ds.studies.thesis_step("IPM", name)
+        flow = ds.descend(points.start, points.real, kind, steps=3000, step=step, every=20, scores=("sinkhorn",))
+        flows[name] = {int(flow.frame_steps[i]): flow.frames[i] for i in (0, 1, 5, 20, 150)}
+        curves[name] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
+    last = (1, 1, 1, 1, 0.1, 0.01)
+    how: dict[str, Any] = {"steps": 3000, "step": 2.0, "schedule": last, "every": 20, "scores": ("sinkhorn",)}
+    flow = ds.descend(points.start, points.real, kinds["ReLU"], **how)
+    curves["ReLU, smaller last steps"] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
+    return [
+        _reduced(_saved(ds.studies.particles(flows, points.real, kinds), "gans_particles.png", 62)),
+        _saved(landscapes.descents(curves), "gans_descent.png", 80),
+    ]
+
+
+def _reduced(path: Path) -> Path:
+    """A picture of smooth colours with 256 of them, and a part of the size."""
+    from PIL import Image
+
+    with Image.open(path) as whole:
+        few = whole.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
+    return path
+
+
 def _saved(figure: Any, name: str, resolution: int = 120) -> Path:
     path = IMAGES / name
     figure.savefig(path, dpi=resolution, metadata={"Software": None})
@@ -167,4 +228,4 @@ def _saved(figure: Any, name: str, resolution: int = 120) -> Path:
 
 
 if __name__ == "__main__":
-    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast(), *pictures(), clips())
+    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast(), *pictures(), clips(), *gans())

@@ -97,3 +97,9 @@ def test_dollars_in_a_name_are_words(dark):
     figure = landscapes.landscapes({"$a": {"b$": panel()}}, dark=dark)
     figure.draw_without_rendering()
     assert figure.axes[0].get_ylabel() == r"\$a"
+
+
+def test_the_start_is_left_out_of_a_logarithmic_axis():
+    figure = landscapes.descents({"a": (np.array([0, 10, 1000]), np.array([9.0, 3.0, 1.0]))})
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_xdata(), [10, 1000])
+    assert figure.axes[0].get_xlim()[0] > 1

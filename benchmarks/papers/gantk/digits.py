@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist
 
 from timelike.distributions import IPM, descend, mmd, studies
 
-FILE, N, STEP, STEPS = "mnist.npz", 1024, 100 * 1000 / 1024, 400
+FILE, N, STEP, STEPS = "mnist.npz", 1024, 100 * 1000 / 1024, 250
 KERNELS = ("ReLU", "RBF", "ReLU without bias")
 
 

@@ -25,7 +25,7 @@ from timelike.distributions.studies.cells import NAMED
 from timelike.distributions.studies.settings import ARCHITECTURES, LOSSES
 
 N, WIDTH = 500, 128
-STEPS = {("IPM", "∞"): 3000, ("LSGAN", "∞"): 1000, ("IPM", "128"): 3000, ("LSGAN", "128"): 3000}
+STEPS = {("IPM", "∞"): 3000, ("LSGAN", "∞"): 1000, ("IPM", "128"): 1000, ("LSGAN", "128"): 1000}
 SCHEDULES = {"one step": None, "smaller last steps": (1.0, 1.0, 1.0, 1.0, 0.1, 0.01)}
 
 
@@ -51,7 +51,8 @@ class Particles(Program[Cell]):
         seeds, infinite = range(self.given.seeds), "∞"
         for seed in seeds:
             yield from (Cell(problem, "IPM", "ReLU", infinite, "one step", seed) for problem in NAMED)
-            yield from (Cell(problem, "IPM", "ReLU", infinite, "smaller last steps", seed) for problem in NAMED)
+            shapes = [problem for problem in NAMED if problem != "8 Gaussians"]
+            yield from (Cell(problem, "IPM", "ReLU", infinite, "smaller last steps", seed) for problem in shapes)
             others = [name for name in ARCHITECTURES if name != "ReLU"]
             yield from (Cell(problem, "IPM", name, infinite, "one step", seed) for problem in NAMED for name in others)
             for problem in NAMED:

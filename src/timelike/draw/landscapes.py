@@ -179,8 +179,9 @@ def descents(
         axes = whole.subplots()
         kinds = itertools.product(_STYLES, COLORS[:6])
         for (style, color), (name, (steps, values)) in zip(kinds, curves.items(), strict=False):
+            later = np.asarray(steps) > 0  # the start has no place on the axis
             mark: dict[str, Any] = {"marker": "o", "markersize": 4} if floors else {}
-            axes.plot(np.maximum(steps, 1e-300), values, style, color=color, label=literal(name), linewidth=1.5, **mark)
+            axes.plot(steps[later], values[later], style, color=color, label=literal(name), linewidth=1.5, **mark)
         axes.set(xscale="log", yscale="log", xlabel="step per particle" if floors else "step", ylabel=literal(unit))
         axes.legend(frameon=False, fontsize="small")
         plain(axes, counts=False)
