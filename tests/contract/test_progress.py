@@ -4,8 +4,8 @@ import inspect
 from importlib import import_module
 
 import pytest
-
 from tests.contract.discover import MODELS, data, small, targets
+
 from timelike import _contents
 from timelike.sequences import bars
 from timelike.train import Trained

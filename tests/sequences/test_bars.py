@@ -115,7 +115,7 @@ def test_a_notebook_is_looked_at(monkeypatch):
         kernel = object()
 
     class IPython:
-        get_ipython = staticmethod(lambda: Shell())
+        get_ipython = staticmethod(Shell)
 
     assert not bars.watched()
     monkeypatch.setitem(sys.modules, "IPython", IPython)
