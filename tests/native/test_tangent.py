@@ -1,5 +1,10 @@
 """The compiled kernels of wide networks: every instruction set against mpmath and the twin, and no matter in what company."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from mpmath import mpf
@@ -88,21 +93,39 @@ def test_kernels_and_gradients_of_close_points_are_those_of_higher_precision(nam
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("features", [2, 40])
+@pytest.mark.parametrize("times", [3.0, -0.2])
+@pytest.mark.parametrize("name", ["relu", "leaky", "abs"])
+def test_without_bias_angles_between_distant_points_have_their_digits(name, times, features, isa):
+    rng, options = np.random.default_rng(5), {"depth": 3, "bias": 0.0}
+    for angle in (1e-9, 1e-7, 1e-4):  # of the gradient, a part of rounding over the angle is lost
+        x, aside = rng.standard_normal((2, features))
+        aside -= x * (aside @ x) / (x @ x)
+        y = times * (x + angle * aside)
+        values, gradients = pulled(x[None], y[None], np.ones(1), network(name, **options), isa=isa)
+        assert values[0] == pytest.approx(float(naive.ntk(x, y, FAMILIES[name][1], **options)), rel=1e-14)
+        expected = naive.slopes(x, y, FAMILIES[name][1], **options, coordinates=(0, 1))[1]
+        close(gradients[0, :2], np.array(expected), 3e-15 / angle)
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_instruction_set_has_the_numbers_of_the_twin(name, features, isa):
     x, y = points(37, 61, features)
     weights = np.random.default_rng(2).standard_normal((37, 61))
-    for of_tangent in (True, False):
-        known = network(name, of_tangent=of_tangent)
+    for of_tangent, bias in ((True, 1.0), (False, 1.0), (True, 0.0)):
+        known = network(name, of_tangent=of_tangent, bias=bias)
         found, expected = slopes(x, y, known, isa=isa), twin.slopes(x, y, known)
+        # two branches without bias: the angle of distant points in line is known to half of the digits
+        part = 1e-7 if bias == 0 and name == "relu and sine" else 1e-11
         for one, two in zip(found[:4], expected[:4], strict=True):
-            close(one, two)
+            close(one, two, part)
         np.testing.assert_array_equal(found.near, expected.near)
         close(matrix(x, x, known, isa=isa), twin.matrix(x, None, known))
         for shares in (weights, weights[0]):
             for one, two in zip(pulled(x, y, shares, known, isa=isa), twin.pulled(x, y, shares, known), strict=True):
-                close(one, two)
+                close(one, two, part)
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
@@ -177,3 +200,18 @@ def test_arrays_that_do_not_fit_are_refused():
         tangent.matrix(x * 1e160, None, known, threads=1)
     with pytest.raises(ValueError, match="expected a family that there is"):
         matrix(x, x, known._replace(branches=((7, 0.0),)))
+
+
+@pytest.mark.parametrize("job", ["tl.distributions.NTK()(x)", "tl.distributions.NTK()._pulled(x, x, np.ones(len(x)))"])
+def test_ctrl_c_stops_a_long_job(job):
+    program = (
+        "import numpy as np, timelike as tl; x = np.random.default_rng(0).standard_normal((12000, 300));"
+        f"tl.distributions.NTK()(x[:2]); print('ready', flush=True); {job}"
+    )
+    call = [sys.executable, "-c", program]
+    worker = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert worker.stdout.readline().strip() == "ready"
+    time.sleep(0.3)
+    worker.send_signal(signal.SIGINT)
+    _, said = worker.communicate(timeout=30)
+    assert "KeyboardInterrupt" in said

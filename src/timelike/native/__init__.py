@@ -2,8 +2,9 @@
 
 One folder for each family, with its kernels, its door (`__init__.py`) and its `twin.py`: `elastic` distances, `soft`
 -DTW, `warp`s in continuous time, entropic `transport`, `recurrent` networks, `coupled` GRUs, `convolve` (over tables of
-pairs), `causal` networks, `rocket` (convolutions that are counted), `similarity` (a perceptron of pairs) and `stream`
-(a query in it). `machine` is what all of them stand on. The names here are those of `elastic` and of `machine`.
+pairs), `causal` networks, `rocket` (convolutions that are counted), `similarity` (a perceptron of pairs), `tangent`
+(kernels of wide networks) and `stream` (a query in it). `machine` is what all of them stand on. The names here are
+those of `elastic` and of `machine`.
 """
 
 from __future__ import annotations

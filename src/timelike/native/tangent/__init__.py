@@ -39,6 +39,11 @@ class Network(NamedTuple):
     tangent: bool
     """The tangent kernel, else the conjugate one."""
 
+    @property
+    def cone(self) -> bool:
+        """Whether only the angle between points goes through its layers: one activation of two slopes, no bias."""
+        return len(self.branches) == 1 and self.branches[0][0] == SLOPE and self.bias == 0
+
 
 class Slopes(NamedTuple):
     """A matrix (x, y) and what its derivatives are made of, each (x, y)."""

@@ -45,7 +45,7 @@ inline Found through(const TangentNet& net, const double* row, const double* col
             if (Both && net.tangent) by_y += slope_y;
         }
         kernel = net.tangent ? fused(tau, kernel, mean) : mean;
-        pair = {mean, after.apart, after.change};
+        pair = {mean, after.apart, after.change, after.smaller, after.back};
     }
     return {kernel, Some ? chosen(near, 2.0 * by_v, by_v) : by_v, 2.0 * by_x, 2.0 * by_y, near};
 }
@@ -64,7 +64,7 @@ inline Pair summed(const double* x, const double* panels, int64_t features) {
         const V one = all(x[k]), two = load(panels + k * panel), away = one - two;
         c = fused(one, two, c), apart = fused(away, away, apart), change = fused(away, one + two, change);
     }
-    return {c, apart, change};
+    return {c, apart, change, V{}, Mask{}};
 }
 
 // ⟨x_i, y_j⟩ of a tile of rows and a panel of columns.
@@ -107,14 +107,60 @@ inline Pair first(const TangentNet& net, const TangentPoints& x, const TangentPo
                   int64_t j, const double* products) {
     if (!products) {
         const Pair sums = summed(x.rows + i * x.features, y.panels + j / panel * panel * y.features + j % panel, x.features);
-        return {fused(all(net.scale), sums.c, all(net.first)), net.scale * sums.apart, net.scale * sums.change};
+        return {fused(all(net.scale), sums.c, all(net.first)), net.scale * sums.apart, net.scale * sums.change, V{}, Mask{}};
     }
     const V a = all(row[tangent_variance]), b = load(columns + tangent_variance * y.filled);
     const V c = fused(all(net.scale), load(products), all(net.first));
-    Pair pair = {c, most(a + b - 2.0 * c, V{}), a - b};
+    Pair pair = {c, most(a + b - 2.0 * c, V{}), a - b, V{}, Mask{}};
     const Mask near = pair.apart < tangent_near * (all(row[tangent_root]) * load(columns + tangent_root * y.filled));
     if (any(near)) mend(x, y, i, j, near, net.scale, pair);
     return pair;
+}
+
+// Of vectors that are far and nearly in line: half the squared length of x/‖x‖ ∓ y/‖y‖, which is 1 ∓ cos θ with all its digits.
+inline V aligned(const TangentNet& net, const TangentPoints& x, const TangentPoints& y, V of_x, V of_y, Mask wanted, Mask back, int64_t i, int64_t j) {
+    V sum = {};
+    if (x.features <= tangent_few) {
+        const V sign = chosen(back, -of_y, of_y);
+        const double* const panels = y.panels + j / panel * panel * y.features + j % panel;
+        for (int64_t k = 0; k < x.features; k++) {
+            const V away = all(x.rows[i * x.features + k]) * of_x - load(panels + k * panel) * sign;
+            sum = fused(away, away, sum);
+        }
+    } else {
+        for (int l = 0; l < W; l++) {
+            if (!wanted[l]) continue;
+            const double *one = x.padded + i * x.stride, *two = y.padded + (j + l) * y.stride;
+            const V first = all(of_x[l]), second = all(back[l] ? -of_y[l] : of_y[l]);
+            V own = {};
+            for (int64_t k = 0; k < x.stride; k += W) {
+                const V away = load(one + k) * first - load(two + k) * second;
+                own = fused(away, away, own);
+            }
+            sum[l] = total(own);
+        }
+    }
+    return (0.5 * net.scale) * sum;
+}
+
+// The angle between two vectors where there is no bias, with all its digits wherever they are.
+inline void open(const TangentNet& net, const TangentPoints& x, const TangentPoints& y, const double* row, const double* columns, int64_t i,
+                 int64_t j, Pair& pair) {
+    const V r = all(row[tangent_root]), s = load(columns + tangent_root * y.filled);
+    const V of_x = all(row[tangent_inverse]), of_y = load(columns + tangent_inverse * y.filled), p = r * s, over = of_x * of_y;
+    const Mask near = pair.apart < tangent_near * p;
+    const V cosine = pair.c * over, size = most(1.0 - magnitude(cosine), V{});
+    pair.back = cosine < 0, pair.smaller = size;
+    const Mask in_line = ~near & (size < 0.5 * tangent_near);
+    if (any(in_line)) {
+        const V found = aligned(net, x, y, of_x, of_y, in_line, pair.back, i, j), slack = all(net.snap * rounding);
+        pair.smaller = chosen(in_line, chosen(found <= slack * slack, V{}, found), size);
+    }
+    if (any(near)) {
+        const V q = ratio(pair.change, r + s), u = (pair.apart - q * q) * (0.5 * over);
+        const Mask none = u <= net.snap * rounding * (pair.apart * over);
+        pair.smaller = chosen(near, chosen(none, V{}, u), pair.smaller), pair.back = near ? Mask{} : pair.back;
+    }
 }
 
 template <int Family, bool Graded, bool Both>
@@ -125,7 +171,8 @@ void pairs_of(const TangentNet& net, const TangentPoints& x, const TangentPoints
         const double* row = x.by_row + (i + r) * layers;
         for (int64_t k = 0; k < J; k += W) {
             const double* columns = y.by_column + j + k;
-            const Pair pair = first(net, x, y, row, columns, i + r, j + k, sums ? sums + r * J + k : nullptr);
+            Pair pair = first(net, x, y, row, columns, i + r, j + k, sums ? sums + r * J + k : nullptr);
+            if (Family == tangent_cone) open(net, x, y, row, columns, i + r, j + k, pair);
             const Found found = through<Family, Graded, Both>(net, row, columns, y.filled, pair);
             const int64_t at = r * J + k;
             store(tile.values + at, found.value);
@@ -147,14 +194,16 @@ void pairs(const TangentNet& net, const TangentPoints& x, const TangentPoints& y
         for (int64_t k = 0; k < J; k += panel) products(ones, y.panels + (j + k) * y.features, x.features, sums + k);
     }
     const double* const known = few ? nullptr : sums;
-    const int family = net.count == 1 ? net.branches[0].family : several;
+    const bool cone = net.count == 1 && net.branches[0].family == tangent_slope && net.bias == 0;
+    const int family = cone ? int(tangent_cone) : net.count == 1 ? net.branches[0].family : several;
     const auto run = [&](auto of) {
         constexpr int Family = decltype(of)::value;
         if (wanted == tangent_values) pairs_of<Family, false, false>(net, x, y, i, rows, j, tile, known);
         else if (wanted == tangent_pulled) pairs_of<Family, true, false>(net, x, y, i, rows, j, tile, known);
         else pairs_of<Family, true, true>(net, x, y, i, rows, j, tile, known);
     };
-    if (family == tangent_slope) run(Whole<tangent_slope>{});
+    if (family == tangent_cone) run(Whole<tangent_cone>{});
+    else if (family == tangent_slope) run(Whole<tangent_slope>{});
     else if (family == tangent_sine) run(Whole<tangent_sine>{});
     else if (family == tangent_sigmoid) run(Whole<tangent_sigmoid>{});
     else run(Whole<several>{});

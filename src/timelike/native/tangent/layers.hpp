@@ -83,12 +83,16 @@ inline Side of_columns(const double* fields, int64_t stride) {
 
 struct Pair {
     V c, apart, change;
+    V smaller;  // of 1 − cos θ and 1 + cos θ, and whether it is the second: known from the beginning in a cone
+    Mask back;
 };
 
 // After the layer, times w². `z` is D where a pair is near from the beginning, else c.
 struct After {
     V c, tau, apart, change, tau_c;
     V z_x, z_y, tau_x, tau_y;  // of z and of tau, z fixed, by either variance before the first layer
+    V smaller;
+    Mask back;
 
     void add(const After& o) {
         c += o.c, tau += o.tau, apart += o.apart, change += o.change, tau_c += o.tau_c;
@@ -110,23 +114,36 @@ inline V turned(const Side& x, const Side& y, const Pair& pair, V p, V over, dou
     return chosen(u <= slack, V{}, chosen(u >= 2.0 - slack, all(2.0), u));
 }
 
-template <bool Graded, bool Both, bool Some>
+template <bool Cone, bool Graded, bool Both, bool Some>
 inline After bent(const TangentBranch& branch, double snap, const Side& x, const Side& y, const Pair& pair, Mask near) {
     After out;
-    const V p = x.root * y.root, over = x.inverse * y.inverse, u = turned(x, y, pair, p, over, snap), cosine = 1.0 - u;
+    const V p = x.root * y.root, over = x.inverse * y.inverse;
+    V smaller = pair.smaller;
+    Mask back = pair.back;
+    if (!Cone) {
+        const V u = turned(x, y, pair, p, over, snap);
+        smaller = least(u, 2.0 - u), back = u > 1.0;
+    }
     // h is θ or π − θ, whichever is the smaller: the even part makes the same of both, and nothing cancels at either end
-    const V smaller = least(u, 2.0 - u), t = 0.5 * smaller;
+    const V size = 1.0 - smaller, cosine = chosen(back, -size, size), t = 0.5 * smaller;
     const V low = root(t), twice = low + low, high = root(1.0 - t), grade = t * in_parts(of_asin, t);
     const V half = fused(twice, grade, twice), sine = twice * high;
     // h − sin h, of an arcsine and a root which both are near 1, and whose distances to it are known
     const V late = twice * (grade + t / (1.0 + high)), bend = fused(half, smaller, -late);
-    const Mask back = u > 1.0;
     const double pull = branch.even / pi, sum = branch.odd + branch.even, rest = branch.odd - branch.even;
     const V turning = (2.0 * pull) * half, bending = (2.0 * pull) * bend;
     out.c = p * fused(chosen(back, all(rest), all(sum)), cosine, bending);
     out.tau = chosen(back, rest + turning, sum - turning);
-    out.apart = sum * pair.apart - (p + p) * fused(all(branch.even), u - smaller, bending);
+    out.apart = sum * pair.apart - (p + p) * bending;
+    if (any(back)) {
+        const V q = ratio(pair.change, x.root + y.root), even = branch.even * fused(p + p, smaller, q * q);
+        out.apart = chosen(back, fused(all(branch.odd), pair.apart, even) - (p + p) * bending, out.apart);
+    }
     out.change = sum * pair.change;
+    if (Cone) {
+        const V share = chosen(back, all(rest), all(-sum)), u = (1 / sum) * ((sum + share) - share * smaller - bending);
+        out.smaller = least(u, 2.0 - u), out.back = u > 1.0;
+    }
     if (!Graded) return out;
     // 0 where vectors are parallel: what has no limit there is left out
     const V one = chosen(sine == 0, V{}, pull / chosen(sine == 0, all(1.0), sine)), aside = cosine * one;
@@ -140,11 +157,11 @@ inline After bent(const TangentBranch& branch, double snap, const Side& x, const
     if (Some) {
         const V q = ratio(pair.change, x.root + y.root), qx = q * y.inverse;
         out.z_x = chosen(near, ((2.0 * pull) * x.lever) * (y.root * fused(half, qx, late)), out.z_x);
-        out.tau_x = chosen(near, ((qx + u) * one) * x.share, out.tau_x);
+        out.tau_x = chosen(near, ((qx + smaller) * one) * x.share, out.tau_x);
         if (Both) {
             const V qy = q * x.inverse;
             out.z_y = chosen(near, ((2.0 * pull) * x.root) * (y.lever * fused(half, -qy, late)), out.z_y);
-            out.tau_y = chosen(near, ((u - qy) * one) * y.share, out.tau_y);
+            out.tau_y = chosen(near, ((smaller - qy) * one) * y.share, out.tau_y);
         }
     }
     return out;
@@ -228,10 +245,11 @@ inline After squashed(double square, double snap, const Side& x, const Side& y, 
 template <int Family, bool Graded, bool Both, bool Some>
 inline After layer(const TangentNet& net, const Side& x, const Side& y, const Pair& pair, Mask near) {
     const auto of = [&](const TangentBranch& branch, int family) {
-        if (family == tangent_slope) return bent<Graded, Both, Some>(branch, net.snap, x, y, pair, near);
+        if (family == tangent_slope) return bent<false, Graded, Both, Some>(branch, net.snap, x, y, pair, near);
         if (family == tangent_sine) return waved<Graded, Both, Some>(net.square, x, y, pair, near);
         return squashed<Graded, Both, Some>(net.square, net.snap, x, y, pair, near);
     };
+    if constexpr (Family == tangent_cone) return bent<true, Graded, Both, Some>(net.branches[0], net.snap, x, y, pair, near);
     if constexpr (Family >= 0) return of(net.branches[0], Family);
     After out = of(net.branches[0], net.branches[0].family);
     for (int64_t k = 1; k < net.count; k++) out.add(of(net.branches[k], net.branches[k].family));

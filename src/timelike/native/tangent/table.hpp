@@ -7,7 +7,9 @@
 
 namespace timelike {
 
-enum TangentFamily : int { tangent_slope, tangent_sine, tangent_sigmoid };
+// A cone is a network of two slopes without bias: multiples of points are as alike as the points, times the factors, and only
+// the angle between them goes through the layers.
+enum TangentFamily : int { tangent_slope, tangent_sine, tangent_sigmoid, tangent_cone };
 
 struct TangentBranch {
     int family;

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import Network, Slopes
-from .twin_layers import Moments, Pair, is_near, moments, variance
+from .twin_layers import Moments, Pair, angle_after, in_line, is_near, moments, variance
 
 Doubles = NDArray[np.float64]
 
@@ -113,7 +113,19 @@ def _first(x: Doubles, y: Doubles, network: Network) -> Pair:
     # sums over features in a row: their errors grow like the root of how many there are
     snap = 16 + 2 * float(np.sqrt(x.shape[1]))
     a, b = (_counted(scale * one + more) for one in (a, b))
-    return Pair(a, b, scale * c + more, scale * apart, scale * change, snap)
+    pair = Pair(a, b, scale * c + more, scale * apart, scale * change, snap)
+    return pair._replace(angle=in_line(pair, *_directions(x, y, pair, scale))) if network.cone else pair
+
+
+def _directions(x: Doubles, y: Doubles, pair: Pair, scale: float) -> tuple[Doubles, Doubles]:
+    """Squared lengths of the difference and of the sum of two vectors of length 1; 0 stays what it is."""
+    sides = [np.sqrt(np.where(one > 0, one, np.inf)) for one in (pair.a, pair.b)]
+    apart, together = np.zeros((2, len(x), len(y)))
+    for k in range(x.shape[1]):
+        one, two = x[:, k, None] / sides[0], y[None, :, k] / sides[1]
+        apart += (one - two) ** 2
+        together += (one + two) ** 2
+    return scale * apart, scale * together
 
 
 def _block(x: Doubles, y: Doubles, network: Network) -> Found:
@@ -154,7 +166,8 @@ def _block(x: Doubles, y: Doubles, network: Network) -> Found:
         else:
             kernel, slope = mean, by_mean
         carried, grown_x, grown_y = turned, next_x, next_y
-        pair = Pair(a, b, mean, square * after.apart, square * after.change, pair.snap)
+        angle = pair.angle and angle_after(network.branches[0][1], pair.angle)
+        pair = Pair(a, b, mean, square * after.apart, square * after.change, pair.snap, angle)
     return Found(kernel, np.where(near, 2 * slope.v, slope.v), 2 * slope.x, 2 * slope.y, near)
 
 

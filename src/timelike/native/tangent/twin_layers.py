@@ -28,6 +28,8 @@ class Pair(NamedTuple):
     """a − b."""
     snap: float
     """Rounding errors that u may be off by: below, the vectors are parallel."""
+    angle: tuple[Doubles, NDArray[np.bool_]] | None = None
+    """1 − cos θ or 1 + cos θ, whichever is the smaller, and whether it is the second; in a cone, see `Network`."""
 
 
 class Moments(NamedTuple):
@@ -87,6 +89,25 @@ def _divided(number: Doubles, by: Doubles) -> Doubles:
     return np.where(known, number / np.where(known, by, 1.0), 0.0)
 
 
+def in_line(pair: Pair, apart: Doubles, together: Doubles) -> tuple[Doubles, NDArray[np.bool_]]:
+    """`Pair.angle` where there is no bias, also from the squared lengths of x/‖x‖ − y/‖y‖ and x/‖x‖ + y/‖y‖."""
+    r, s = np.sqrt(pair.a), np.sqrt(pair.b)
+    near, cosine = is_near(pair), _divided(pair.c, r * s)
+    back = (cosine < 0) & ~near
+    lengths = np.where(back, together, apart) / 2
+    lengths = np.where(lengths <= (pair.snap * _ROUNDING) ** 2, 0.0, lengths)
+    size = np.maximum(1 - np.abs(cosine), 0.0)
+    far = np.where(size < NEAR / 2, lengths, size)
+    return np.where(near, np.minimum(_turn(pair, r, s), 1.0), far), back
+
+
+def _smaller(pair: Pair, r: Doubles, s: Doubles) -> tuple[Doubles, NDArray[np.bool_]]:
+    if pair.angle is not None:
+        return pair.angle
+    u = _turn(pair, r, s)
+    return np.minimum(u, 2 - u), u > 1
+
+
 def _turn(pair: Pair, r: Doubles, s: Doubles) -> Doubles:
     """1 − cos of the angle between two vectors: from D where they are near, else from c; 1 if one of them is 0."""
     p = r * s
@@ -97,9 +118,9 @@ def _turn(pair: Pair, r: Doubles, s: Doubles) -> Doubles:
     return np.where(found <= slack, 0.0, np.where(found >= 2 - slack, 2.0, found))
 
 
-def _angle(u: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """Of 1 − cos θ: h, θ or π − θ, whichever is the smaller, then sin h and h − sin h."""
-    low, high = np.sqrt(np.minimum(u, 2 - u) / 2), np.sqrt(np.maximum(u, 2 - u) / 2)
+def _angle(smaller: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    """Of 1 − cos h up to 1: h, sin h and h − sin h."""
+    low, high = np.sqrt(smaller / 2), np.sqrt(1 - smaller / 2)
     half, sine = 2 * np.arcsin(low), 2 * low * high
     t = half * half
     series = half * t / 6 * (1 - t / 20 * (1 - t / 42 * (1 - t / 72 * (1 - t / 110 * (1 - t / 156 * (1 - t / 210))))))
@@ -109,24 +130,26 @@ def _angle(u: Doubles) -> tuple[Doubles, Doubles, Doubles]:
 def _bent(slope: float, pair: Pair) -> Moments:
     """φ(z) = ½(1 + s) z + ½(1 − s) |z|: an odd and an even part, whose products have mean 0.
 
-    What the even part makes of θ it makes of π − θ too, so that nothing cancels at opposite points either.
+    What the even part makes of θ it makes of π − θ too, so that nothing cancels at opposite points either: h is the
+    smaller of both.
     """
     odd, even = ((1 + slope) / 2) ** 2, ((1 - slope) / 2) ** 2
     a, b = pair.a, pair.b
     r, s = np.sqrt(a), np.sqrt(b)
     p = r * s
-    u = _turn(pair, r, s)
-    half, sine, late = _angle(u)
-    cosine, least = 1 - u, np.minimum(u, 2 - u)
-    bend = half * least - late  # sin h − h cos h
-    one = _divided(np.ones_like(u), sine)  # 0 where vectors are parallel: what has no limit there is left out
+    smaller, back = _smaller(pair, r, s)
+    half, sine, late = _angle(smaller)
+    cosine = np.where(back, smaller - 1, 1 - smaller)
+    bend = half * smaller - late  # sin h − h cos h
+    one = _divided(np.ones_like(sine), sine)  # 0 where vectors are parallel: what has no limit there is left out
     q = _divided(pair.change, r + s)
     sr, rs = _divided(s, r), _divided(r, s)
     pull = even / np.pi
+    lost = 4 * pull * p * bend
     return Moments(
-        c=p * (np.where(u > 1, odd - even, odd + even) * cosine + 2 * pull * bend),
-        tau=np.where(u > 1, odd - even + 2 * pull * half, odd + even - 2 * pull * half),
-        apart=(odd + even) * pair.apart - p * (2 * even * (u - least) + 4 * pull * bend),
+        c=p * (np.where(back, odd - even, odd + even) * cosine + 2 * pull * bend),
+        tau=np.where(back, odd - even + 2 * pull * half, odd + even - 2 * pull * half),
+        apart=odd * pair.apart + even * np.where(back, q * q + 2 * p * smaller, pair.apart) - lost,
         change=(odd + even) * pair.change,
         tau_c=_divided(2 * pull * one, p),
         c_x=pull * sr * sine,
@@ -135,9 +158,19 @@ def _bent(slope: float, pair: Pair) -> Moments:
         tau_y=-_divided(pull * cosine * one, b),
         apart_x=2 * pull * sr * (late + half * _divided(q, s)),
         apart_y=2 * pull * rs * (late - half * _divided(q, r)),
-        near_x=_divided(pull * (_divided(q, s) + u) * one, a),
-        near_y=_divided(pull * (u - _divided(q, r)) * one, b),
+        near_x=_divided(pull * (_divided(q, s) + smaller) * one, a),
+        near_y=_divided(pull * (smaller - _divided(q, r)) * one, b),
     )
+
+
+def angle_after(slope: float, angle: tuple[Doubles, NDArray[np.bool_]]) -> tuple[Doubles, NDArray[np.bool_]]:
+    """`Pair.angle` after a layer of a cone: its cosine is a function of the one before, and nothing else changes."""
+    odd, even = ((1 + slope) / 2) ** 2, ((1 - slope) / 2) ** 2
+    smaller, back = angle
+    half, _, late = _angle(smaller)
+    share = np.where(back, odd - even, -odd - even)
+    u = (odd + even + share - share * smaller - 2 * even / np.pi * (half * smaller - late)) / (odd + even)
+    return np.minimum(u, 2 - u), u > 1
 
 
 def _sine(pair: Pair) -> Moments:
