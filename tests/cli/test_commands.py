@@ -41,8 +41,17 @@ def test_the_demo_classifies_real_data_and_writes_a_report(run, tmp_path, monkey
 def test_describe_says_what_a_file_holds(run, file):
     result = run("describe", file)
     assert result.exit_code == 0
-    for words in ("2 sequences, lengths 2 to 3, 1 channel", "1 values are missing", "down", "up"):
+    for words in ("2 sequences, lengths 2 to 3, 1 channel", "20 % of values", "down (1)", "up (1)", "suspicious"):
         assert words in result.output
+
+
+def test_describe_answers_in_json_and_writes_a_page(run, file, tmp_path):
+    result = run("describe", file, "--json", "--out", tmp_path / "page.html")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.output)["all"]
+    assert said["sequences"] == 2
+    assert said["classes"] == [{"label": "down", "sequences": 1}, {"label": "up", "sequences": 1}]
+    assert "<svg" in (tmp_path / "page.html").read_text()
 
 
 def test_convert_goes_from_one_format_to_another(run, file, tmp_path):

@@ -1,30 +1,38 @@
-"""`timelike describe`: what is in a file."""
+"""`timelike describe`: what is in a file, and what looks wrong about it."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ..sequences import Sequences, load
 from .refusal import spoken
 
 
-def describe(source: Annotated[str, typer.Argument(help="A file, a folder, or the name of a data set.")]) -> None:
-    """Say what a file or data set holds."""
+def describe(
+    source: Annotated[str, typer.Argument(help="A file, a folder, or the name of a data set.")],
+    out: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
+) -> None:
+    """Say what a file or data set holds, and what is suspicious about it."""
+    from ..report import Page
+
     with spoken():
         loaded = load(source)
-    parts = {"all": loaded} if isinstance(loaded, Sequences) else {"train": loaded[0], "test": loaded[1]}
-    console = Console()
-    for name, part in parts.items():
-        console.print(f"[bold]{name}[/]: {part!r}", highlight=False)
-        if part.missing:
-            console.print(f"  {int(np.isnan(part.values).sum())} values are missing")
-        if part.labels is not None and part.labels.dtype.kind != "f":
-            table = Table("class", "sequences")
-            for label, count in zip(*np.unique(part.labels, return_counts=True), strict=True):
-                table.add_row(str(label), str(count))
-            console.print(table)
+        parts = {"all": loaded} if isinstance(loaded, Sequences) else {"train": loaded[0], "test": loaded[1]}
+        found = {name: part.describe() for name, part in parts.items()}
+        if out is not None:
+            page = Page(source, lead="What is in it.")
+            for name, one in found.items():
+                page.add(name, parts[name], one)
+            page.save(out)
+    if as_json:
+        typer.echo(json.dumps({name: json.loads(one.json()) for name, one in found.items()}, ensure_ascii=False))
+        return
+    for name, one in found.items():
+        typer.echo(f"{name}: {parts[name]!r}\n\n{one}\n")
+    if out is not None:
+        typer.echo(f"{out} is written")

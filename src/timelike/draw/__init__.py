@@ -16,9 +16,11 @@ if TYPE_CHECKING:  # the public names, a line each
         landscapes as landscapes,
         maps as maps,
         moving as moving,
+        multiples as multiples,
         particles as particles,
         pictures as pictures,
         signals as signals,
+        sparks as sparks,
     )
 
 if not TYPE_CHECKING:

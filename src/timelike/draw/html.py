@@ -29,7 +29,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     2
     """
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -39,11 +39,12 @@ def facts(caption: str, known: Iterable[tuple[str, Any]]) -> str:
     >>> facts("Warp", [("knots", 3)])
     '<table><caption>Warp</caption><tbody><tr><th scope="row">knots</th><td class="number">3</td></tr></tbody></table>'
     """
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{_cell(value)}</tr>' for name, value in known)
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{cell(value)}</tr>' for name, value in known)
     return f"<table><caption>{escape(caption)}</caption><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """One cell of a table; a number is set to the right."""
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     shown = f"{value:.4g}" if isinstance(value, float | np.floating) else escape(str(value))
     return f'<td class="number">{shown}</td>' if number else f"<td>{shown}</td>"

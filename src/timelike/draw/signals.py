@@ -1,8 +1,8 @@
-"""Sequences as lines over time: a few of them, by class, and an average among its members."""
+"""Sequences as lines over time, and an average among its members; by class they are in `multiples`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,47 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")  # told apart by all eyes
-_COLUMNS = 3  # panels side by side
 _DATES = 5  # on an axis, so that they do not touch
-
-
-def panels(
-    kinds: Mapping[str, Sequence[int]],
-    sequences: Mapping[int, NDArray[Any]],
-    clocks: Mapping[int, NDArray[Any]] | None = None,
-    *,
-    channel: int = 0,
-    unit: str = "",
-) -> Figure:
-    """A panel for every kind, named above it, with its sequences as thin lines over the same axes.
-
-    `kinds` says which of the `sequences`, and of their `clocks`, go where; `unit` is what the values are. In a single
-    panel a few sequences are told apart by their colours.
-    """
-    from matplotlib.figure import Figure
-
-    n_columns = min(len(kinds), _COLUMNS)
-    n_rows = -(-len(kinds) // n_columns)
-    size = (6.5, 3.4) if len(kinds) == 1 else (1 + 3.2 * n_columns, 0.6 + 2.1 * n_rows)
-    whole = Figure(figsize=size, layout="constrained")
-    grid = whole.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
-    for i, axes in enumerate(grid.flat):
-        if i >= len(kinds):
-            axes.remove()
-            continue
-        name, members = list(kinds.items())[i]
-        times = None if clocks is None else [clocks[j] for j in members]
-        apart = members if len(kinds) == 1 and len(members) <= len(COLORS) else None
-        color = COLORS[i % len(COLORS)]
-        lines(axes, [sequences[j] for j in members], labels=apart, clocks=times, channel=channel, color=color)
-        axes.set_title(literal(name), fontsize="medium")
-        if i + n_columns < len(kinds):
-            axes.set_xlabel("")
-        else:
-            axes.tick_params(labelbottom=True)  # also above a place that is left empty
-    for axes in grid[:, 0]:
-        axes.set_ylabel(literal(unit))
-    return whole
 
 
 def lines(
@@ -76,14 +36,14 @@ def lines(
         values = as_channel(sequence, channel)
         times = np.arange(len(values)) if clocks is None else clocks[i]
         (line,) = axes.plot(times, values, color=shade, linewidth=0.9, alpha=0.7, label=name)
-        line.set(marker=".", markevery=_alone(values))
+        line.set(marker=".", markevery=alone(values))
     plain(axes, counts=clocks is None)
     axes.set_xlabel("time step" if clocks is None else "time")
     if kinds:
         axes.legend(frameon=False, fontsize="small")
 
 
-def _alone(values: NDArray[Any]) -> list[int]:
+def alone(values: NDArray[Any]) -> list[int]:
     """Steps with nothing on either side, of which a line shows nothing."""
     there = np.concatenate([[False], ~np.isnan(values.astype(np.float64)), [False]])
     return [int(step) for step in np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:])]

@@ -12,7 +12,7 @@ from . import choosing, clocks, conversions, doors, entries, grids, layouts, sam
 from .arguments import whole
 from .cleaning import cutting, duplicates, filling, finding, resampling
 from .foreign import torch_dtype
-from .looking import describing
+from .looking import describing, drawn
 
 if TYPE_CHECKING:
     import torch
@@ -443,7 +443,7 @@ class Sequences:
     __setstate__ = conversions.set_state
     __repr__ = showing.said
     _repr_html_ = showing.html_table
-    plot = showing.plot
+    plot = drawn.plot
     copy = conversions.copied
     equals = conversions.equals
     save = conversions.save

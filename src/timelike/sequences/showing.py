@@ -1,4 +1,4 @@
-"""Sequences → one line of text, a small HTML table, a figure. Each is a method of `Sequences`."""
+"""Sequences → one line of text, a small HTML table. Each is a method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..draw import html, signals
-from .arguments import whole
+from ..draw import html
+from .looking import drawn
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from .container import Sequences
 
 
 _NAMED = 12  # classes and channels named in a table
-_PANELS = 12  # classes drawn
 
 
 def said(self: Sequences) -> str:
@@ -28,6 +25,8 @@ def said(self: Sequences) -> str:
         parts.append(_count(len(np.unique(self.groups)), "group"))
     if self._clock is not None:
         parts.append("times")
+    if self.source is not None:
+        parts.append(f"from {self.source.short()}")
     return f"Sequences({', '.join(parts)})"
 
 
@@ -52,7 +51,7 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 
 
 def html_table(self: Sequences) -> str:
-    """What a notebook shows: how many, their lengths, channels, labels, and what is missing.
+    """What a notebook shows: how many, their lengths, channels, labels, what is missing, and a few as small lines.
 
     >>> import timelike as tl
     >>> "<td>2 to 3, 2.5 on average</td>" in tl.Sequences([[1.0, 2.0], [3.0, 4.0, 5.0]])._repr_html_()
@@ -70,7 +69,7 @@ def html_table(self: Sequences) -> str:
     if self.times is not None and len(self.times):
         known.append(("times", f"{self.times.min()} to {self.times.max()}"))
     known.append(("missing", _missing(self)))
-    return html.facts(_count(len(self), "sequence"), known)
+    return html.facts(_count(len(self), "sequence"), known) + drawn.examples(self)
 
 
 def _ends(self: Sequences) -> str:
@@ -102,36 +101,3 @@ def _some(names: Any) -> str:
 def _missing(self: Sequences) -> str:
     absent = int(np.isnan(self.values).sum()) if self.missing else 0
     return f"{absent} of {self.values.size} values ({absent / self.values.size:.1%})" if absent else "nothing"
-
-
-def plot(self: Sequences, *, n: int = 5, channel: int = 0) -> Figure:
-    """At most `n` sequences of every class, a panel for each, or of all together where there are no classes.
-
-    Lines run over the sequences' own times where they have any, and have a gap where a value is missing. Those drawn
-    are spread evenly over the class; of many classes the first twelve have a panel.
-
-    >>> import timelike as tl
-    >>> [axes.get_title() for axes in tl.Sequences([[1.0, 2.0], [3.0]], labels=["up", "down"]).plot().axes]
-    ['down: 1 of 1', 'up: 1 of 1']
-    """
-    n = whole(n, "n", 1)
-    if len(self) == 0:
-        raise ValueError("there are no sequences to draw: expected at least one")
-    kinds = {}
-    for name, members in _kinds(self):
-        shown = members[np.unique(np.linspace(0, len(members) - 1, min(n, len(members))).astype(np.int64))]
-        kinds[f"{name}{len(shown)} of {len(members)}"] = shown.tolist()
-    chosen = [i for members in kinds.values() for i in members]
-    clocks = None
-    if self.times is not None:
-        clocks = {i: self.times[self.offsets[i] : self.offsets[i + 1]] for i in chosen}
-    unit = self.channel_names[channel] if self.channel_names and 0 <= channel < len(self.channel_names) else ""
-    return signals.panels(kinds, {i: self[i] for i in chosen}, clocks, channel=channel, unit=unit)
-
-
-def _kinds(self: Sequences) -> list[tuple[str, Any]]:
-    """The first classes, each with the positions of its sequences; all together where labels are no classes."""
-    if self.labels is None or self.labels.dtype.kind == "f":
-        return [("", np.arange(len(self)))]
-    kinds = np.unique(self.labels)[:_PANELS]
-    return [(f"{kind}: ", np.flatnonzero(self.labels == kind)) for kind in kinds.tolist()]

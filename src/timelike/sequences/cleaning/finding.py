@@ -169,6 +169,11 @@ def present(self: Sequences) -> NDArray[np.bool_]:
     return ~np.isnan(values).any(axis=2) if values.dtype.kind == "f" else np.ones(values.shape[:2], bool)
 
 
+def far_apart(self: Sequences) -> NDArray[np.int64]:
+    """Rows after which the stamps of their sequence jump further than is usual."""
+    return _of_channel(self, np.ones(len(self.values), bool), usual_steps(self), None).begin
+
+
 def _counts(self: Sequences, holes: Holes, usual: Usual, limit: float | None) -> NDArray[np.bool_]:
     """Which stretches between samples are gaps."""
     if limit is not None:

@@ -215,8 +215,9 @@ def _channels(self: Sequences, ends: Extremes) -> tuple[Channel, ...]:
     count = ends.count.sum(axis=0)
     found = []
     for c in range(self.frame[0]):
-        known = [float(part[c]) if count[c] else None for part in (low, high, mean, deviation)]
-        found.append(Channel(channel_name(self, c), *known, missing=float(1 - count[c] / len(flat))))
+        least, most, middle, spread = (float(part[c]) if count[c] else None for part in (low, high, mean, deviation))
+        missing = float(1 - count[c] / len(flat))
+        found.append(Channel(channel_name(self, c), least, most, middle, spread, missing))
     return tuple(found)
 
 
@@ -228,8 +229,8 @@ def _clock(self: Sequences, usual: Usual) -> Clock | None:
     if not known.any():
         return Clock(unit_of(self), begin, end, None, None, None, None)
     step, deviation = usual.step[known], usual.deviation[known]
-    rates = [float(1 / one) for one in (np.median(step), step.max(), step.min())]
-    return Clock(unit_of(self), begin, end, *rates, float(np.median(_DEVIATION * deviation / step)))
+    rate, lowest, highest = (float(1 / one) for one in (np.median(step), step.max(), step.min()))
+    return Clock(unit_of(self), begin, end, rate, lowest, highest, float(np.median(_DEVIATION * deviation / step)))
 
 
 def _moment(moment: Any) -> str:

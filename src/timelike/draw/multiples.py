@@ -1,0 +1,155 @@
+"""Small multiples: a panel for every kind of sequence, lines over the same axes, and legends of what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .signals import COLORS, alone, literal, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STYLES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
+_COLUMNS = 3  # panels side by side
+_LONG = 22  # characters of a name in a legend
+_NAME = 0.12  # of the height of a panel that one name takes
+
+
+class Curve(NamedTuple):
+    """Values over times, with numbers of a colour and of a kind of line; `name` stands in the legend of its panel."""
+
+    times: NDArray[Any]
+    values: NDArray[Any]
+    color: int = 0
+    style: int = 0
+    name: str | None = None
+
+
+class Panel(NamedTuple):
+    """What stands above a panel, what its values are, and its lines."""
+
+    title: str
+    unit: str
+    curves: Sequence[Curve]
+
+
+def figure(
+    panels: Sequence[Panel],
+    *,
+    time: str,
+    colors: Sequence[str] = (),
+    columns: int | None = None,
+    said: str = "",
+) -> Figure:
+    """All panels over the same axes, row by row, those of one column with the same values if `columns` is given.
+
+    `colors` names the colours in one legend for all, `time` is what is below the panels ("time step" counts in whole
+    ones), and `said` a line at the top.
+    """
+    from matplotlib.figure import Figure
+
+    n_columns = min(len(panels), _COLUMNS) if columns is None else columns
+    n_rows = -(-len(panels) // n_columns)
+    size = (6.5, 3.4) if len(panels) == 1 else (1 + 3.2 * n_columns, 0.7 + 2.1 * n_rows)
+    whole = Figure(figsize=size, layout="constrained")
+    shared: Literal["col"] | bool = True if columns is None else "col"
+    grid = whole.subplots(n_rows, n_columns, sharex=True, sharey=shared, squeeze=False)
+    for place, axes in enumerate(grid.flat):
+        if place >= len(panels):
+            axes.remove()
+            continue
+        _panel(axes, panels[place], time)
+        if place + n_columns < len(panels):
+            axes.set_xlabel("")
+        else:
+            axes.tick_params(labelbottom=True)  # also above a place that is left empty
+    for axes, panel in _with_units(grid, panels, all_columns=columns is not None):
+        axes.set_ylabel(literal(panel.unit))
+    _headroom(grid, panels)
+    if len(colors) > 1:
+        _legend(whole, colors)
+    if said:
+        whole.suptitle(literal(said), fontsize="medium")
+    return whole
+
+
+def _panel(axes: Axes, panel: Panel, time: str) -> None:
+    """The lines of one panel, and a legend of those that have names."""
+    for curve in panel.curves:
+        (line,) = axes.plot(
+            curve.times,
+            curve.values,
+            STYLES[curve.style % len(STYLES)],
+            color=COLORS[curve.color % len(COLORS)],
+            linewidth=0.9,
+            alpha=0.85,
+        )
+        line.set(marker=".", markevery=alone(curve.values))
+    plain(axes, counts=time == "time step")
+    axes.set_xlabel(time)
+    axes.set_title(literal(panel.title), fontsize="medium")
+    _names(axes, panel.curves)
+
+
+def _names(axes: Axes, curves: Sequence[Curve]) -> None:
+    """The legend of a panel: sequences by their colours, or by their kinds of line if colours are something else."""
+    from matplotlib.lines import Line2D
+
+    named = [curve for curve in curves if curve.name is not None]
+    if not named:
+        return
+    styled = any(curve.style for curve in named) or len(named) < len(curves)
+    lines = [
+        Line2D([], [], color=COLORS[6 if styled else c.color % len(COLORS)], linestyle=STYLES[c.style % len(STYLES)])
+        for c in named
+    ]
+    words = [literal(_short(str(curve.name))) for curve in named]
+    # a place that is said: the best one is searched for, which takes long with many samples
+    legend = axes.legend(lines, words, loc="upper right", fontsize="x-small", handlelength=1.8, borderpad=0.2)
+    legend.get_frame().set(alpha=0.8, linewidth=0)
+
+
+def _headroom(grid: Any, panels: Sequence[Panel]) -> None:
+    """Space above the lines for the longest legend."""
+    names = [sum(curve.name is not None for curve in panel.curves) for panel in panels]
+    if max(names):
+        low, high = grid.flat[0].get_ylim()
+        grid.flat[0].set_ylim(low, high + (high - low) * _NAME * max(names) * (1 if len(panels) > 1 else 0.6))
+
+
+def _with_units(grid: Any, panels: Sequence[Panel], *, all_columns: bool) -> Iterator[tuple[Axes, Panel]]:
+    """Panels that say what their values are: the first of every row, or all of them."""
+    for place, panel in enumerate(panels):
+        if all_columns or place % grid.shape[1] == 0:
+            yield grid.flat[place], panel
+
+
+def _legend(whole: Figure, names: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    lines = [Line2D([], [], color=COLORS[i % len(COLORS)], linewidth=1.6) for i in range(len(names))]
+    words = [literal(_short(name)) for name in names]
+    columns = min(len(names), 6)
+    whole.legend(lines, words, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+
+
+def _short(name: str) -> str:
+    """Both ends of a long name, of which the first or the last part may be what tells it from others."""
+    half = (_LONG - 1) // 2
+    return name if len(name) <= _LONG else f"{name[:half]}…{name[-half:]}"
+
+
+def broken(times: NDArray[Any], values: NDArray[Any], after: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The line interrupted after these steps, where nothing was recorded for long.
+
+    >>> broken(np.array([0.0, 1.0, 99.0]), np.array([5.0, 6.0, 7.0]), np.array([1]))
+    (array([ 0.,  1.,  1., 99.]), array([ 5.,  6., nan,  7.]))
+    """
+    if not len(after):
+        return times, values
+    return np.insert(times, after + 1, times[after]), np.insert(values.astype(np.float64), after + 1, np.nan)

@@ -1,0 +1,82 @@
+"""Sequences as curves that are laid over each other, all from their first sample: members, neighbours, centres."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...draw.multiples import Curve, broken
+from ...draw.signals import as_channel
+from ..arguments import whole
+from ..choosing import channel_position
+from .drawn import _spread, _Time
+
+if TYPE_CHECKING:
+    from ..container import Sequences
+
+
+def one_channel(self: Sequences, channel: int | str) -> int:
+    """The place of a channel by name or position; in a frame of several axes, of its values in a row."""
+    width = int(np.prod(self.frame))
+    if isinstance(channel, str) or len(self.frame) == 1:
+        return channel_position(self, channel, "channel") * (width // self.frame[0])
+    place = whole(channel, "channel")
+    if not -width <= place < width:
+        raise ValueError(f"channel={place}: expected 0 to {width - 1}")
+    return place % width
+
+
+def unit(self: Sequences, place: int) -> str:
+    """What values are: the name of their channel, if it has one."""
+    return "" if self.channel_names is None or len(self.frame) > 1 else self.channel_names[place]
+
+
+def called(self: Sequences, item: int) -> str:
+    """The id of a sequence, or its position."""
+    return str(item if self.ids is None else self.ids[item])
+
+
+def spread(members: Any, n: int) -> NDArray[np.int64]:
+    """At most so many of these positions, from the first to the last."""
+    return _spread(np.asarray(members, np.int64), n)
+
+
+def clocks(x: Sequences, y: Sequences) -> tuple[tuple[NDArray[Any], NDArray[Any]] | None, str]:
+    """The times of two sequences since the first sample of each, if both have some, and what their axis is called."""
+    if x.times is None or y.times is None:
+        return None, "time step"
+    first, second = (_Time(side, np.array([0]), from_start=True) for side in (x, y))
+    return (first.of(0)[0], second.of(0)[0]), first.name
+
+
+def since(clock: NDArray[Any]) -> NDArray[Any]:
+    """Times from the first of them on, datetimes in seconds.
+
+    >>> since(np.array(["2024-01-01T00:00:00", "2024-01-01T00:01:30"], "datetime64[ns]"))
+    array([ 0., 90.])
+    """
+    passed = clock - clock[0]
+    return np.asarray(passed / np.timedelta64(1, "s") if passed.dtype.kind == "m" else passed)
+
+
+class Overlay(NamedTuple):
+    """Curves in the order asked for, each from its first sample, and what the time axis is called."""
+
+    curves: list[Curve]
+    time: str
+
+
+def overlay(
+    self: Sequences, items: Any, place: int, *, color: int = 0, names: list[str] | None = None, clocked: bool = True
+) -> Overlay:
+    """These sequences over the time since their first sample, or over steps where they have no times."""
+    chosen = np.asarray(items, np.int64)
+    time = _Time(self if clocked else self.replace(times=None), np.unique(chosen), from_start=True)
+    curves = []
+    for k, item in enumerate(chosen.tolist()):
+        times, after = time.of(item)
+        drawn = broken(times, as_channel(self[item], place), after)
+        curves.append(Curve(*drawn, color=color, name=None if names is None else names[k]))
+    return Overlay(curves, time.name)
