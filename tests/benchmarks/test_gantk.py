@@ -88,7 +88,7 @@ def test_every_program_runs_quickly_where_that_is_asked(name, tmp_path, capsys):
     assert kind_of(name).main(["--quick", *where, *asked, *drawn]) == 0
     page = (tmp_path / "rows.md").read_text("utf-8")
     assert made.title in page
-    assert "No row" not in page
+    assert "No row is finished" not in page
     assert len(list(tmp_path.glob("*.png"))) == len(drawn) // 2
 
 
@@ -199,8 +199,8 @@ def test_the_step_of_digits_is_the_thesis_s():
 
 def test_the_page_of_digits_has_a_line_for_every_kernel():
     row = {"mmd": [1.0, 0.1], "nearest": [30.0, 2.0], "final distance": 2.0, "final reached": 0.5, "apart": 7.0}
-    page = digits_report.body(rows_of([row | {"method": "ReLU", "steps": [0, 5]}]))
-    assert "| ReLU | 5 | 30.00 | 2 | 50% | 7.00 | 1.00e+00 → 1.00e-01 | 1 |" in page
+    page = digits_report.body(rows_of([row | {"dataset": "256 digits", "method": "ReLU", "steps": [0, 5]}]))
+    assert "| 256 digits | ReLU | 5 | 30.00 | 2 | 50% | 7.00 | 1.00e+00 → 1.00e-01 | 1 |" in page
 
 
 # --- closed forms

@@ -103,3 +103,9 @@ def test_the_start_is_left_out_of_a_logarithmic_axis():
     figure = landscapes.descents({"a": (np.array([0, 10, 1000]), np.array([9.0, 3.0, 1.0]))})
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_xdata(), [10, 1000])
     assert figure.axes[0].get_xlim()[0] > 1
+
+
+def test_nothing_to_show_is_an_empty_figure():
+    figure = landscapes.descents({"went away at once": (np.array([0]), np.array([9.0]))})
+    figure.draw_without_rendering()
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["went away at once"]

@@ -11,6 +11,7 @@ def body(rows: Rows) -> str:
     if not rows:
         return "No row is finished yet."
     head = [
+        "particles onto",
         "kernel",
         "steps",
         "at the start",
@@ -22,7 +23,7 @@ def body(rows: Rows) -> str:
     ]
     return f"""{told(rows)} The machine was shared.
 
-1 024 particles in 1 024 dimensions, from a standard Gaussian onto 1 024 digits, IPM of infinite width, ητ / N = 97.7.
+Particles in 1 024 dimensions, from a standard Gaussian onto as many digits, IPM of infinite width, ητ / N = 97.7.
 The distance is that of a particle to the nearest digit, in the mean; "digits reached" is the share of digits that are
 the nearest to some particle; "digits apart" how far a digit is from its nearest neighbour. The thesis made 50 000
 steps on four graphics cards and shows pictures only: RBF blurry, ReLU sharp, ReLU without bias mostly sharp.
@@ -31,11 +32,11 @@ steps on four graphics cards and shows pictures only: RBF blurry, ReLU sharp, Re
 
 ![Digits that particles became](../images/gantk_digits.png)
 
-*The first 64 particles of each, not chosen.*"""
+*The first 64 particles of each, of those onto 256 digits, not chosen.*"""
 
 
 def _line(row: Found) -> list[str]:
     moved = f"{row['mmd'][0]:.2e} → {row['mmd'][-1]:.2e}"
     distances = [f"{row['nearest'][0]:.2f}", f"{row['final distance']:.3g}"]
     shares = [f"{row['final reached']:.0%}", f"{row['apart']:.2f}"]
-    return [row["method"], str(row["steps"][-1]), *distances, *shares, moved, f"{row['seconds']:.0f}"]
+    return [row["dataset"], row["method"], str(row["steps"][-1]), *distances, *shares, moved, f"{row['seconds']:.0f}"]

@@ -77,7 +77,7 @@ class Particles(Program[Cell]):
             flow = descend(points.start, points.real, against, every=max(steps // 10, 1), progress=False, **how)
         except FlowDiverged as error:
             flow, diverged = error.flow, error.step
-        found: Found = {name: flow.history[name].tolist() for name in flow.history.scored}
+        found: Found = {name: flow.history[name].tolist() for name in flow.scored}
         found |= {"steps": flow.frame_steps.tolist(), "step": step, "n": n, "diverged": diverged}
         found["start"] = sinkhorn_divergence(points.start, points.real, blur=1e-3, scaling=0.95)
         return found | {"final": found["sinkhorn"][-1]}

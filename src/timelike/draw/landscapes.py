@@ -178,11 +178,13 @@ def descents(
         whole = Figure(figsize=(6.5, 3.6), layout="constrained")
         axes = whole.subplots()
         kinds = itertools.product(_STYLES, COLORS[:6])
+        mark: dict[str, Any] = {"marker": "o", "markersize": 4} if floors else {}
+        scale = "linear"
         for (style, color), (name, (steps, values)) in zip(kinds, curves.items(), strict=False):
-            later = np.asarray(steps) > 0  # the start has no place on the axis
-            mark: dict[str, Any] = {"marker": "o", "markersize": 4} if floors else {}
-            axes.plot(steps[later], values[later], style, color=color, label=literal(name), linewidth=1.5, **mark)
-        axes.set(xscale="log", yscale="log", xlabel="step per particle" if floors else "step", ylabel=literal(unit))
+            some = (np.asarray(steps) > 0) & (np.asarray(values) > 0)  # the start has no place on the axis
+            axes.plot(steps[some], values[some], style, color=color, label=literal(name), linewidth=1.5, **mark)
+            scale = "log" if some.any() else scale
+        axes.set(xscale=scale, yscale=scale, xlabel="step per particle" if floors else "step", ylabel=literal(unit))
         axes.legend(frameon=False, fontsize="small")
         plain(axes, counts=False)
     return whole

@@ -145,7 +145,7 @@ class _Run:
             flow = descend(problem.start, problem.real, discriminator, every=every, progress=False, **how)
         except FlowDiverged as error:  # a result too: the others go on
             flow, diverged = error.flow, error.step
-        numbers = {name: flow.history[name].tolist() for name in flow.history.scored}
+        numbers = {name: flow.history[name].tolist() for name in flow.scored}
         row = settings | {name: values[-1] for name, values in numbers.items()}
         row |= {"diverged": diverged, "seconds": time.perf_counter() - began}
         row |= {"history": numbers | {"steps": flow.frame_steps.tolist()}}
