@@ -392,3 +392,11 @@ def test_dates_that_repeat_are_merged_to_the_nanosecond():
     s = tl.Sequences([[1.0, 2.0, 3.0]], times=[clock], on_disorder="keep").merge_duplicates()
     assert s[0].ravel().tolist() == [2, 2]
     assert s.times.tolist() == sorted(set(clock.tolist()))
+
+
+def test_a_long_table_with_repeated_times_is_taken_and_mended():
+    table = pd.DataFrame({"who": ["a", "a", "b", "a"], "t": [1, 0, 0, 1], "x": [3.0, 5.0, 7.0, 4.0]})
+    with pytest.raises(ValueError, match="repeats at time step 2"):
+        tl.Sequences.from_frame(table, id="who", time="t")
+    kept = tl.Sequences.from_frame(table, id="who", time="t", on_disorder="keep")
+    assert [x.ravel().tolist() for x in kept.merge_duplicates("last")] == [[5, 4], [7]]

@@ -6,6 +6,7 @@ from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import augment as augment, generate as generate
+    from .cleaning.finding import Gaps as Gaps
     from .container import (
         Padded as Padded,
         PaddedTensor as PaddedTensor,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .files.loading import load as load
     from .formats import FormatError as FormatError
     from .joining import concat as concat
+    from .looking.describing import Description as Description
     from .sampling import Episode as Episode
     from .transforms import Statistics as Statistics
 
@@ -24,7 +26,9 @@ if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
         __name__,
         inner=(
+            "Description",
             "Episode",
+            "Gaps",
             "Padded",
             "PaddedTensor",
             "Statistics",
