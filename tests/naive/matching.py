@@ -25,6 +25,24 @@ def stretches(query, stream, k=1, cost="sqeuclidean", exclusion=0):
     return found
 
 
+def scaled(x):
+    """Mean 0 and standard deviation 1 in every channel; a constant is 0."""
+    x = x - x.mean(axis=0)
+    return np.where(np.ptp(x, axis=0) > 0, x / np.where(x.std(axis=0) > 0, x.std(axis=0), 1), 0.0)
+
+
+def windows(query, stream, k, distance, *, normalize=True, exclusion=0):
+    """The nearest of all windows as long as the query that is far enough from those before; equal ones by their start."""
+    m = len(query)
+    ready = scaled if normalize else np.asarray
+    every = [(distance(ready(query), ready(stream[s : s + m])), s) for s in range(len(stream) - m + 1)]
+    found = []
+    for value, start in sorted(every):
+        if len(found) < k and all(abs(start - other) >= m + exclusion for other, _, _ in found):
+            found.append((start, start + m, value))
+    return found
+
+
 def spring(query, stream, threshold, cost="sqeuclidean"):
     """Figure 5 of Sakurai, Faloutsos and Yamamuro (2007): (start, stop, distance, samples seen when reported)."""
     m = len(query)

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from ..native import COSTS, Cost, stream as recurrence
 from ..sequences import as_one
-from ..sequences.arguments import one_of, real, whole
+from ..sequences.arguments import counted, flag, one_of, real, whole
+from .band import Window
+from .base import Metric
+from .sliding import Windows, metric_of, nearest_windows
 
 
 class SubsequenceMatch(NamedTuple):
@@ -26,6 +29,9 @@ def subsequence(
     stream: Any,
     k: int = 1,
     *,
+    normalize: bool = False,
+    metric: Metric | str | None = None,
+    window: Window = None,
     cost: Cost = "sqeuclidean",
     max_distance: float | None = None,
     exclusion: int = 0,
@@ -38,14 +44,27 @@ def subsequence(
     remaining part is next. Of equal distances the one that ends earlier is taken, and of those the shortest. Fewer
     than k are given when nothing is left, or nothing within `max_distance`.
 
-    Values are compared as they are. Scale the stream and the query alike first, for example with `standardize`. All
-    is computed in float64.
+    With `normalize`, a `metric` or a `window`, stretches are windows as long as the query. With `normalize` the query
+    and every window are first brought to mean 0 and standard deviation 1, each by itself, channel by channel (a
+    constant is 0): a pattern is then found at any level and size. Under DTW, and under `Euclidean`, most windows are
+    ruled out by bounds from below, by their ends (Kim), by boxes around the query and around the stream (Keogh), and
+    while they are being compared (the UCR suite; Rakthanmanon et al., 2012): the answer is the same as from all
+    distances, which other metrics compute.
+
+    Without `normalize` values are compared as they are: scale the stream and the query alike first, for example with
+    `standardize`. All is computed in float64.
 
     Parameters
     ----------
     query, stream : array (time,) or (time, channel)
     k : int
         How many stretches at most.
+    normalize : bool
+        Compare shapes: windows of the query's length, each scaled by itself.
+    metric : Metric or str, optional
+        What windows are compared by: `DTW()` unless given.
+    window : int or float, optional
+        How far a path may stray, as in `DTW`. A small one, such as 0.05, is fast, and often better.
     cost : {"sqeuclidean", "euclidean", "manhattan"}
         c, as in `DTW`.
     max_distance : float, optional
@@ -58,12 +77,17 @@ def subsequence(
     >>> import timelike as tl
     >>> tl.subsequence([1, 3, 1], [0, 0, 1, 3, 3, 1, 0, 0, 1, 4, 1], k=2)
     [SubsequenceMatch(start=2, stop=6, distance=0.0), SubsequenceMatch(start=8, stop=11, distance=1.0)]
+    >>> [match.start for match in tl.subsequence([1, 3, 1], [0, 5, 9, 5, 0, 0, 100, 100.2, 100], k=2, normalize=True)]
+    [1, 6]
     """
     pattern, samples = _frames(query, "query"), _frames(stream, "stream")
     _refuse_other_frames(pattern, samples, "stream")
     k, exclusion = whole(k, "k", 1), whole(exclusion, "exclusion", 0)
     limit = math.inf if max_distance is None else real(max_distance, "max_distance", 0)
     one_of(cost, "cost", COSTS)
+    if flag(normalize, "normalize") or metric is not None or window is not None:
+        by = metric_of(metric, window, cost)
+        return _windows(_flat(pattern), _flat(samples), k, by, normalize=normalize, limit=limit, exclusion=exclusion)
     pattern, samples = _flat(pattern, np.float64), _flat(samples)
     ends = recurrence.Ends.unknown(len(samples))
     recurrence.scan(pattern, samples, 0, len(samples), cost, ends)
@@ -77,6 +101,28 @@ def subsequence(
         found.append(best)
         _exclude(best, exclusion, taken, ends, pattern, samples, cost)
     return found
+
+
+def _windows(
+    query: NDArray[Any],
+    samples: NDArray[Any],
+    k: int,
+    metric: Metric,
+    *,
+    normalize: bool,
+    limit: float,
+    exclusion: int,
+) -> list[SubsequenceMatch]:
+    """The k nearest among the windows as long as the query."""
+    size = len(query)
+    if len(samples) < size:
+        raise ValueError(
+            f"stream has {counted(len(samples), 'sample')} and query {size}: windows are as long as the query, so "
+            "expected a longer stream; were they given the other way round?"
+        )
+    windows = Windows(samples, size, normalize=normalize)
+    found = nearest_windows(query, windows, k, metric=metric, limit=limit, exclusion=exclusion)
+    return [SubsequenceMatch(one.start, one.start + size, one.distance) for one in found]
 
 
 def _exclude(

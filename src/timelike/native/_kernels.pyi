@@ -576,6 +576,44 @@ def scan(
     /,
 ) -> int: ...
 
+def sift(
+    query: _Doubles,
+    low: _Doubles,
+    high: _Doubles,
+    samples: _Doubles,
+    floors: _Doubles,
+    ceilings: _Doubles,
+    means: _Doubles,
+    scales: _Doubles,
+    order: _Ints,
+    radius: int,
+    cost: int,
+    begin: int,
+    end: int,
+    limit: float,
+    bounds: _Doubles,
+    states: NDArray[np.int8],
+    /,
+) -> None: ...
+def sift_totals(
+    query: _Doubles,
+    low: _Doubles,
+    high: _Doubles,
+    samples: _Doubles,
+    floors: _Doubles,
+    ceilings: _Doubles,
+    means: _Doubles,
+    scales: _Doubles,
+    order: _Ints,
+    radius: int,
+    cost: int,
+    ids: _Ints,
+    limit: float,
+    bounds: _Doubles,
+    states: NDArray[np.int8],
+    /,
+) -> float: ...
+
 # tangent
 
 def tangent_matrix(

@@ -165,9 +165,12 @@ static void define_for(nb::module_& module) {
                nb::arg().noconvert());
 }
 
+void define_sieve(nb::module_& module);
+
 void define_stream(nb::module_& module) {
     define_for<double>(module);
     define_for<float>(module);
+    define_sieve(module);
 }
 
 }  // namespace timelike
