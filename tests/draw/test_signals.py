@@ -117,14 +117,6 @@ def test_what_cannot_be_drawn_is_refused(options, message):
         tl.Sequences([[1.0]])[:0].plot()
 
 
-def test_an_average_stands_out_among_its_members():
-    (axes,) = signals.average([np.array([0.0, 1.0]), np.array([2.0])], np.array([1.0, 1.0])).axes
-    *members, mean = axes.lines
-    assert mean.get_label() == "barycenter"
-    assert mean.get_ydata().tolist() == [1, 1]
-    assert all(line.get_linewidth() < mean.get_linewidth() for line in members)
-
-
 def test_matplotlib_is_imported_when_something_is_drawn():
     program = (
         "import sys, timelike as tl; s = tl.Sequences([[1.0]]); s._repr_html_(); before = 'matplotlib' in sys.modules; "

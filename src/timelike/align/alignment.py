@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..draw import alignments, html
 from ..sequences import Sequences, as_one, doors
+from ..sequences.looking import overlaid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +68,8 @@ class Alignment:
     """Two sequences lined up: `cost`, and how their steps correspond.
 
     Every alignment has a `plan` (len x, len y). One that matches steps one by one has a `path` (steps, 2), first column
-    x, second y; one in continuous time has a `warp`; the other two are None.
+    x, second y; one in continuous time has a `warp`; the other two are None. `sides` are x and y as they came, where
+    they have ids, times or names of channels, which a figure shows.
     """
 
     cost: float
@@ -76,6 +78,7 @@ class Alignment:
     y: NDArray[Any]
     weights: NDArray[Any] | None = None
     warp: Warp | None = None
+    sides: tuple[Sequences, Sequences] | None = None
 
     def __post_init__(self) -> None:
         for held in (self.path, self.weights):
@@ -120,9 +123,18 @@ class Alignment:
         counts = np.diff(np.append(first, len(steps))).reshape(-1, *[1] * (y.ndim - 1))
         return np.asarray(np.add.reduceat(y[matched], first, axis=0) / counts)
 
-    def plot(self, *, channel: int = 0) -> Figure:
-        """The two signals joined where they match, path or plan over the costs and, where there is one, the warp."""
-        return alignments.figure(self, channel=channel)
+    def plot(self, *, channel: int | str = 0, dark: bool = False) -> Figure:
+        """The two signals joined where they match, path or plan over the costs and, where there is one, the warp.
+
+        `channel` is a position, or a name where `Sequences` with names were aligned: `align(X[:1], X[1:2])`; their ids
+        are in the legend, and their times, from the first sample of each, on the axis. `dark` is for a dark page.
+        """
+        sides = self.sides if self.sides is not None else (as_one(self.x, "x"), as_one(self.y, "y"))
+        place = overlaid.one_channel(sides[0], channel)
+        clocks, time = overlaid.clocks(*sides)
+        x, y = (name if side.ids is None else f"{name}: {side.ids[0]}" for name, side in zip("xy", sides, strict=True))
+        said = alignments.Said((x, y), clocks, time, overlaid.unit(sides[0], place))
+        return alignments.figure(self, channel=place, said=said, dark=dark)
 
     def _repr_html_(self) -> str:
         return html.picture(self.plot(), repr(self))

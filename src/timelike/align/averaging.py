@@ -46,11 +46,16 @@ class Barycenter:
     def _repr_html_(self) -> str:
         return html.picture(self.plot(), repr(self))
 
-    def plot(self, *, channel: int = 0) -> Figure:
-        """The members as thin lines and the barycenter as a thick one."""
-        from ..draw import signals
+    def plot(self, *, channel: int | str = 0, dark: bool = False) -> Figure:
+        """The members, at most thirty, as thin lines and the barycenter as a thick one.
 
-        return signals.average(self.members.to_list(), self.sequence, channel=channel)
+        `channel` is a position or a name, `dark` is for a dark page. Members with times are drawn from their first
+        sample on, the barycenter over as long a time as they last on average.
+        """
+        from .looking import averaged
+
+        everyone = np.arange(len(self.members))
+        return averaged(self.members, [("", everyone, self.sequence, self.times, "barycenter")], channel, dark=dark)
 
     def __repr__(self) -> str:
         how = "converged" if self.converged else "not converged"

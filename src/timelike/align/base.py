@@ -210,6 +210,13 @@ class Aligner(Metric):
         self._refuse(first, second, ("x", "y"))
         found = self._align(first, second)
         refuse_nonfinite(np.array([[found.cost]]), ("x", "y"))
+        if _told(first) or _told(second):
+            found = replace(found, sides=(first, second))
         if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
             return found
         return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
+
+
+def _told(one: Sequences) -> bool:
+    """Whether anything is known of a sequence beside its values, for figures."""
+    return one.channel_names is not None or one._ids is not None or one._clock is not None

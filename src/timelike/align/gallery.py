@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from ..draw import html
 from ..sequences import Sequences, as_sequences
-from ..sequences.arguments import flag
+from ..sequences.arguments import flag, whole
 from .cluster import over_cluster
 from .matrix import Report, computed, progress_bar, refuse_nonfinite, threads_of
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .base import Metric
 
 Ids = NDArray[np.int64]
@@ -25,11 +27,60 @@ _ASKED = 1 << 10  # queries of which everything is known at once
 _SELECTED = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
 
 
-class Matches(NamedTuple):
-    """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first."""
-
+class _Nearest(NamedTuple):
     ids: Ids
     distances: NDArray[Any]
+
+
+class Matches(_Nearest):
+    """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first.
+
+    It is a pair, `ids, distances = found`, that remembers what was searched as long as it is not sent elsewhere.
+    """
+
+    _searched: tuple[Sequences, Sequences] | None = None  # the collection and the queries
+
+    def __getstate__(self) -> None:
+        """Nothing but the pair goes to another process: the sequences are there, or too many to be sent."""
+
+    def plot(
+        self, X: Any = None, queries: Any = None, *, query: int = 0, channel: int | str = 0, dark: bool = False
+    ) -> Figure:
+        """A query over each of its neighbours, at most nine, the nearest first, from the first sample of both.
+
+        `query` is a position among the queries. X and the queries are those of the search unless given; it forgets
+        them when it is pickled. Above a panel are the neighbour's rank, its id (or position), its label if it has one,
+        and the distance. `channel` is a position or a name, `dark` is for a dark page.
+
+        >>> import timelike as tl
+        >>> X = tl.Sequences([[0.0, 1.0], [5.0, 5.0], [0.0, 2.0]], labels=["low", "high", "low"], ids=["a", "b", "c"])
+        >>> figure = tl.DTW().neighbors(X, [[0.0, 1.5]], k=2).plot()
+        >>> print(figure.axes[0].get_title())
+        1: a, low
+        distance 0.25
+        """
+        from .looking import neighbours
+
+        collection, asked = self._sides(X, queries)
+        place = whole(query, "query")
+        if not -len(self.ids) <= place < len(self.ids):
+            raise ValueError(f"query={place}: expected 0 to {len(self.ids) - 1}, one of the queries")
+        place %= len(self.ids)
+        return neighbours(collection, asked, place, self.ids[place], self.distances[place], channel, dark)
+
+    def _sides(self, X: Any, queries: Any) -> tuple[Sequences, Sequences]:
+        """What was searched and what was asked, given now or remembered."""
+        if self._searched is None and (X is None or queries is None):
+            raise ValueError("these matches do not know the sequences that they are of: give them, as plot(X, queries)")
+        known = self._searched
+        collection = as_sequences(X, "X") if X is not None or known is None else known[0]
+        asked = as_sequences(queries, "queries") if queries is not None or known is None else known[1]
+        if len(asked) != len(self.ids) or (self.ids.size and len(collection) <= self.ids.max()):
+            raise ValueError(
+                f"X has {len(collection)} sequences and queries {len(asked)}: expected those that were searched, of "
+                f"which there were {len(self.ids)} queries and at least {int(self.ids.max(initial=-1)) + 1} sequences"
+            )
+        return collection, asked
 
     def _repr_html_(self) -> str:
         """A row for each of the first queries: the position and distance of its nearest."""
@@ -78,7 +129,9 @@ class Gallery:
             else:
                 refuse_few(chosen, k)
                 found = self._nearest_among(asked, chosen, k, threads, report)
-        return without_self(found) if alone else found
+        found = without_self(found) if alone else found
+        found._searched = self.collection, asked
+        return found
 
     def _nearest(self, asked: Sequences, k: int, threads: int, report: Report) -> Matches:
         metric, known = self.metric, self._known

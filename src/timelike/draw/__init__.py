@@ -10,17 +10,20 @@ if TYPE_CHECKING:  # the public names, a line each
         comparisons as comparisons,
         curves as curves,
         decisions as decisions,
+        embeddings as embeddings,
         films as films,
         forecasts as forecasts,
         html as html,
         landscapes as landscapes,
         maps as maps,
+        members as members,
         moving as moving,
         multiples as multiples,
         particles as particles,
         pictures as pictures,
         signals as signals,
         sparks as sparks,
+        style as style,
     )
 
 if not TYPE_CHECKING:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .maps import cost_image, plan_image
-from .signals import COLORS, as_channel, plain
+from .maps import cost_image, plan_image, spread
+from .signals import COLORS, as_channel, literal, plain
+from .style import ground
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_THREAD = "#9a9a9a"
 _LINES = 60  # matching lines that can still be told apart
 _FAINT = 0.05  # share of a row's largest weight below which two steps are not joined
 
@@ -44,26 +46,36 @@ class LinedUp(Protocol):
     def apply(self, y: Any = None) -> NDArray[Any]: ...
 
 
-def figure(alignment: LinedUp, *, channel: int = 0) -> Figure:
+class Said(NamedTuple):
+    """What is known of two signals beside their values: names, clocks, and what time and values are called."""
+
+    names: tuple[str, str] = ("x", "y")
+    clocks: tuple[NDArray[Any], NDArray[Any]] | None = None
+    time: str = "time step"
+    unit: str = ""
+
+
+def figure(alignment: LinedUp, *, channel: int = 0, said: Said | None = None, dark: bool = False) -> Figure:
     """Panels: the signals joined where they match, path or plan over the costs, and the warp where there is one."""
     from matplotlib.figure import Figure
 
-    warp = alignment.warp
-    whole = Figure(figsize=(9.5 if warp is None else 13, 3.8), layout="constrained")
-    ratios = (1.5, 1) if warp is None else (1.5, 1, 1)
-    joined, costs, *rest = whole.subplots(1, len(ratios), width_ratios=ratios)
+    said, warp = Said() if said is None else said, alignment.warp
     x, y = (as_channel(side, channel) for side in (alignment.x, alignment.y))
     if warp is not None:
-        matched_signals(joined, x, y, warp_lines(warp, len(y)), clocks=(warp.times, warp.y_times))
-    elif alignment.path is not None:
-        matched_signals(joined, x, y, path_lines(alignment.path))
+        lines = warp_lines(warp, len(y))
+        said = said._replace(clocks=(warp.times, warp.y_times), time="time" if said.time == "time step" else said.time)
     else:
-        matched_signals(joined, x, y, plan_lines(alignment.plan))
-    cost_image(costs, alignment.x, alignment.y)
-    over_costs(costs, alignment)
-    costs.set_title(f"cost {alignment.cost:.4g}", fontsize="medium")
-    if rest:
-        warp_curve(rest[0], warp)
+        lines = plan_lines(alignment.plan) if alignment.path is None else path_lines(alignment.path)
+    with ground(dark):
+        whole = Figure(figsize=(9.5 if warp is None else 13, 3.8), layout="constrained")
+        ratios = (1.5, 1) if warp is None else (1.5, 1, 1)
+        joined, costs, *rest = whole.subplots(1, len(ratios), width_ratios=ratios)
+        matched_signals(joined, x, y, lines, said)
+        cost_image(costs, alignment.x, alignment.y)
+        over_costs(costs, alignment)
+        costs.set_title(f"cost {alignment.cost:.4g}", fontsize="medium")
+        if rest:
+            warp_curve(rest[0], warp)
     return whole
 
 
@@ -92,23 +104,25 @@ def matched_signals(
     x: NDArray[Any],
     y: NDArray[Any],
     lines: list[tuple[float, float, float]],
-    *,
-    clocks: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    said: Said | None = None,
 ) -> None:
-    """x above, y below, thin lines between what is matched; both over their own `clocks` where these are given."""
-    height = max(float(np.ptp(x)), float(np.ptp(y))) or 1.0
-    lift = float(np.max(y) - np.min(x)) + 0.25 * height
+    """x above, y below, thin lines between what is matched; both over their own clocks where these are given."""
+    said = Said() if said is None else said
+    (low_x, high_x), (low_y, high_y) = spread([x]), spread([y])  # of what is not missing
+    height = max(high_x - low_x, high_y - low_y)
+    lift = high_y - low_x + 0.25 * height
     steps = np.arange(len(x)), np.arange(len(y))
-    first, second = steps if clocks is None else clocks
+    first, second = steps if said.clocks is None else said.clocks
     for i, j, strength in lines:
         ends = np.interp(i, steps[0], first), np.interp(j, steps[1], second)
         heights = np.interp(i, steps[0], x) + lift, np.interp(j, steps[1], y)
-        axes.plot(ends, heights, color="#B0B0B0", linewidth=0.6, alpha=strength, zorder=1)
-    axes.plot(first, x + lift, color=COLORS[0], linewidth=1.6, label="x", zorder=2)
-    axes.plot(second, y, color=COLORS[1], linewidth=1.6, label="y", zorder=2)
+        axes.plot(ends, heights, color=_THREAD, linewidth=0.6, alpha=strength, zorder=1)
+    axes.plot(first, x + lift, color=COLORS[0], linewidth=1.6, label=literal(said.names[0]), zorder=2)
+    axes.plot(second, y, color=COLORS[1], linewidth=1.6, label=literal(said.names[1]), zorder=2)
     axes.set_yticks([])
-    axes.set_xlabel("time step" if clocks is None else "time")
-    plain(axes)
+    axes.set_xlabel(said.time)
+    axes.set_ylabel(literal(said.unit))
+    plain(axes, counts=said.clocks is None)
     axes.spines["left"].set_visible(False)
     axes.legend(frameon=False, loc="best", fontsize="small")
 
@@ -127,7 +141,7 @@ def over_costs(axes: Axes, alignment: LinedUp) -> None:
 def warp_curve(axes: Axes, warp: Warping) -> None:
     """The warp, beside the straight line between the ends of both clocks."""
     ends = warp.times[[0, -1]], warp.y_times[[0, -1]]
-    axes.plot(*ends, color="#B0B0B0", linewidth=1, linestyle="--", label="no warp")
+    axes.plot(*ends, color=_THREAD, linewidth=1, linestyle="--", label="no warp")
     axes.plot(warp.times, warp.values, color=COLORS[0], linewidth=1.8, label="warp")
     axes.set_xlabel("time of x")
     axes.set_ylabel("time of y")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from .signals import COLORS, literal, plain
+from .style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ def critical_differences(
     for level, clique in enumerate(cliques):
         low, high = min(ranks[i] for i in clique), max(ranks[i] for i in clique)
         height = -0.3 - 0.28 * level
-        axes.plot([low - 0.04, high + 0.04], [height, height], color="black", linewidth=3.5, solid_capstyle="butt")
+        axes.plot([low - 0.04, high + 0.04], [height, height], color=ink(), linewidth=3.5, solid_capstyle="butt")
     for place, i in enumerate(order):
         right = place >= half
         row = len(order) - 1 - place if right else place
@@ -98,9 +99,9 @@ def critical_differences(
 
 def _scale(axes: Axes, last: int, difference: float | None) -> None:
     """The line of ranks with its ticks, and above it how far apart two must be."""
-    axes.plot([1, last], [0, 0], color="black", linewidth=1.2)
+    axes.plot([1, last], [0, 0], color=ink(), linewidth=1.2)
     for rank in range(1, last + 1):
-        axes.plot([rank, rank], [0, 0.16], color="black", linewidth=1.0)
+        axes.plot([rank, rank], [0, 0.16], color=ink(), linewidth=1.0)
         axes.text(rank, 0.25, str(rank), ha="center", va="bottom", fontsize=9)
     if difference is not None:
         axes.plot([1, 1 + difference], [1.0, 1.0], color=COLORS[1], linewidth=2.0)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .signals import COLORS, literal, plain
+from .style import ground, ink, readable_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,11 +63,16 @@ def roc(curves: Mapping[str, Curve], band: Band | None = None) -> Figure:
     return whole
 
 
-def confusion(counts: NDArray[Any], classes: Sequence[Any], *, shares: bool = True) -> Figure:
-    """Rows are true classes, columns answers, dark where a large share of the row is; few classes have numbers in them.
+def confusion(counts: NDArray[Any], classes: Sequence[Any], *, shares: bool = True, dark: bool = False) -> Figure:
+    """Rows are true classes, columns answers, blue where a large share of the row is; few classes have numbers in them.
 
     With `shares=False` the numbers are counts; the shade is that of the share all the same.
     """
+    with ground(dark):
+        return _confusion(counts, classes, shares)
+
+
+def _confusion(counts: NDArray[Any], classes: Sequence[Any], shares: bool) -> Figure:
     from matplotlib.figure import Figure
 
     sums = counts.sum(axis=1, keepdims=True)
@@ -84,9 +90,8 @@ def confusion(counts: NDArray[Any], classes: Sequence[Any], *, shares: bool = Tr
     for i, j in itertools.product(range(n), repeat=2) if n <= _WRITTEN else ():
         if counts[i, j]:
             words = f"{part[i, j]:.2f}".removeprefix("0") if shares else f"{counts[i, j]:g}"
-            axes.text(
-                j, i, words, ha="center", va="center", fontsize=8, color="white" if part[i, j] > 0.55 else "black"
-            )
+            color = readable_on(image.cmap(part[i, j]))
+            axes.text(j, i, words, ha="center", va="center", fontsize=8, color=color)
     axes.set(xlabel="answer", ylabel="truth")
     axes.spines[:].set_visible(False)
     whole.colorbar(image, ax=axes, label="share of the row", shrink=0.8)
@@ -106,7 +111,7 @@ def reliability(
     gap = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "///", "linewidth": 0.8, "label": "how far from it"}
     axes.bar(edges[:-1][held], (confidence - accuracy)[held], widths[held], accuracy[held], align="edge", **gap)
     axes.plot([0, 1], [0, 1], color=COLORS[6], linewidth=1, linestyle="--", label="as sure as right")
-    axes.plot(confidence[held], accuracy[held], "o", color="black", markersize=3)
+    axes.plot(confidence[held], accuracy[held], "o", color=ink(), markersize=3)
     axes.set(ylim=(0, 1), ylabel="share that is right")
     axes.set_title(literal(words), fontsize="medium")
     axes.legend(frameon=False, fontsize="small", loc="upper left")

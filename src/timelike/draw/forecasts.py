@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .signals import COLORS, literal, plain
+from .style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ def fan(
     axes.plot(joined, np.concatenate([ending[-1:], mean]), color=COLORS[0], linewidth=1.6, label="forecast")
     if truth is not None:
         real = np.concatenate([ending[-1:], truth])
-        axes.plot(joined[: len(real)], real, "--", color="black", linewidth=1.1, label="truth")
+        axes.plot(joined[: len(real)], real, "--", color=ink(), linewidth=1.1, label="truth")
     if len(mean) == 1:
         axes.plot(after, mean, "o", color=COLORS[0], markersize=4)
     axes.axvline(began[-1], color=COLORS[6], linewidth=0.7, linestyle=":")
@@ -109,7 +110,7 @@ def horizons(
         for method, curve in curves.items():
             _curve(axes, curve, colors[method])
         if marks is not None and name in marks:
-            axes.axhline(marks[name], color="black", linewidth=0.8, linestyle="--")
+            axes.axhline(marks[name], color=ink(), linewidth=0.8, linestyle="--")
         if trained is not None:
             axes.axvline(trained, color="#303030", linewidth=2.5, alpha=0.8, zorder=1.5)
         axes.set_title(literal(name), fontsize="medium")

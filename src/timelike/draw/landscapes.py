@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from .maps import PALETTES, spread
 from .pictures import board, picture, rgb
 from .signals import COLORS, literal, plain
+from .style import ground
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,6 @@ FAKE, REAL = COLORS[1], "white"  # particles as orange discs, where they should 
 _PANEL = 2.3  # inches
 _PIECES = 5  # contours
 _STYLES = ("-", "--", ":", "-.")
-_NIGHT = "#16181d"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +36,6 @@ class Panel:
     fake: Floats
     real: Floats
     arrows: Floats | None = None
-
-
-@contextmanager
-def ground(dark: bool) -> Iterator[None]:
-    """Figures made inside are for a light page, or for a dark one."""
-    from matplotlib import rc_context
-
-    pale = "#d8dbe2"
-    words = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
-    night = {"figure.facecolor": _NIGHT, "axes.facecolor": _NIGHT, **dict.fromkeys(words, pale)}
-    with rc_context(night if dark else {}):  # type: ignore[arg-type]
-        yield
 
 
 def landscapes(rows: Mapping[str, Mapping[str, Panel]], *, dark: bool = False) -> Figure:

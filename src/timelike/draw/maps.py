@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .signals import COLORS, literal
+from .style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +140,7 @@ def strips(
             common = [axes for row, other in zip(grid, rows, strict=True) if other != DIFFERENCE for axes in row]
             color_bar(common, image, unit)
     for column, step in enumerate([*range(1 - len(before), 1), *(steps + 1)]):
-        grid[0, column].set_title(offset(step), fontsize="small", color=COLORS[6] if step <= 0 else "black")
+        grid[0, column].set_title(offset(step), fontsize="small", color=COLORS[6] if step <= 0 else ink())
     return whole
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .maps import MASKED, chosen_steps, offset
 from .signals import COLORS, literal
+from .style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +49,7 @@ def strip(
         apart |= {n_past + i for i in np.flatnonzero(np.diff(steps) > 1) + 1}  # a gap where steps are left out
     whole, grid = board(size, len(shown), n_past + len(steps), apart=apart, left=left, below=_BAR * (between > 1))
     for column, step in enumerate([*range(1 - n_past, 1), *((steps + 1) / between)]):
-        _above(grid[0, column], offset(float(step)), PAST if column < n_past else "black")
+        _above(grid[0, column], offset(float(step)), PAST if column < n_past else ink())
     for i, (name, frames) in enumerate(shown.items()):
         if i == 0 and before is not None:
             for axes, frame in zip(grid[0], before, strict=False):
@@ -229,5 +230,5 @@ def board(
     return whole, grid
 
 
-def _above(axes: Axes, words: str, color: str = "black") -> None:
+def _above(axes: Axes, words: str, color: str | None = None) -> None:
     axes.text(0.5, 1.06, words, ha="center", va="bottom", fontsize="small", color=color, transform=axes.transAxes)

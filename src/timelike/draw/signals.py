@@ -1,4 +1,4 @@
-"""Sequences as lines over time, and an average among its members; by class they are in `multiples`."""
+"""Sequences as lines over time; by class they are in `multiples`, beside what stands for them in `members`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")  # told apart by all eyes
 _DATES = 5  # on an axis, so that they do not touch
@@ -47,20 +46,6 @@ def alone(values: NDArray[Any]) -> list[int]:
     """Steps with nothing on either side, of which a line shows nothing."""
     there = np.concatenate([[False], ~np.isnan(values.astype(np.float64)), [False]])
     return [int(step) for step in np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:])]
-
-
-def average(members: Sequence[NDArray[Any]], mean: NDArray[Any], *, channel: int = 0) -> Figure:
-    """The members as thin lines and their mean as a thick one."""
-    from matplotlib.figure import Figure
-
-    whole = Figure(figsize=(6.5, 3.6), layout="constrained")
-    axes = whole.subplots()
-    lines(axes, members, channel=channel)
-    for line in axes.get_lines():
-        line.set(color=COLORS[6], linewidth=0.7, alpha=0.5)
-    axes.plot(as_channel(mean, channel), color=COLORS[1], linewidth=2.6, label="barycenter")
-    axes.legend(frameon=False, fontsize="small")
-    return whole
 
 
 def as_channel(sequence: NDArray[Any], channel: int) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from ..sequences import Sequences
 from ..sequences.arguments import whole
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from torch import nn
 
     from .onnx_graph import Graph
@@ -87,6 +88,29 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
             found.append(self._encode(sequences[begin : begin + size], threads))
             report(min(begin + size, len(sequences)), len(sequences))
         return np.concatenate(found)
+
+    def plot(self, X: Any, y: Any = None, *, reducer: Any = None, dark: bool = False) -> Figure:
+        """A map of the vectors of X in the plane, each class in a colour of its own, numbers in shades.
+
+        Parameters
+        ----------
+        y : array (item,), optional
+            Classes or numbers; the labels that X carries unless given.
+        reducer : object with fit_transform(vectors), optional
+            What brings vectors (item, feature) to (item, 2), such as `sklearn.manifold.TSNE()`. None is PCA, whose axes
+            say how much of the variance they have.
+        dark : bool
+            For a dark page.
+
+        >>> import timelike as tl
+        >>> X = tl.Sequences([[0.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, 1.0, 0.1]], labels=["low", "high", "low"])
+        >>> figure = tl.Rocket(n_features=84, random_state=0).fit(X).plot(X)
+        >>> [words.get_text() for words in figure.axes[0].get_legend().get_texts()]
+        ['high', 'low']
+        """
+        from .looking import embedding
+
+        return embedding(self, self._asked(X), y, reducer, dark)
 
     def network(self, frame: int | tuple[int, ...]) -> nn.Module:
         """A new torch module for frames of this shape, to be trained in another way than `fit` trains it.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Self, cast, get_args
+import abc
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,18 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
 from ..align import Aligner, Metric, barycenter, named
+from ..align.looking import averaged
 from ..models import Model, options
 from ..models.aliases import Alias, aliased
-from ..sequences import Sequences, as_sequences
+from ..sequences import Sequences, as_sequences, bars
 from ..sequences.arguments import one_of, store
+from ..sequences.looking import overlaid
 from .medoids import Seeds, better_medoids, far_apart, first_medoids
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PANELS = 12  # clusters drawn
 
 
 def seed(value: Any, name: str) -> Any:
@@ -58,6 +66,7 @@ class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
     n_init = options.whole(1, "training")
     max_iter = options.whole(1, "training")
     random_state = options.Option(seed, "free")
+    progress = options.maybe(options.flag("free"))
 
     metric_: Metric
     labels_: NDArray[np.int64]
@@ -74,6 +83,31 @@ class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
         """The cluster of every sequence that was fitted."""
         labels: NDArray[np.int64] = self.fit(X).labels_
         return labels
+
+    def plot(self, X: Any = None, *, channel: int | str = 0, dark: bool = False) -> Figure:
+        """A panel for every cluster: those of X that `predict` puts there, at most thirty, and what stands for them.
+
+        Without X there is what stands for them alone. Sequences with times are drawn from their first sample on, a mean
+        over as long a time as its members last on average. `channel` is a position or a name, `dark` is for a dark
+        page; of many clusters the first twelve are drawn, which the title says.
+        """
+        self._require_fitted()
+        centers, names = self._centers()
+        given = centers if X is None else self._asked(X)
+        labels = np.arange(self.k) if X is None else self.predict(given)
+        groups = []
+        for cluster in range(min(len(centers), _PANELS)):
+            items = np.flatnonzero(labels == cluster)
+            count = int((self.labels_ == cluster).sum()) if X is None else len(items)
+            clock = overlaid.clock_of(centers, cluster)
+            title = f"cluster {cluster}: {count} sequence{'' if count == 1 else 's'}"
+            groups.append((title, items[: 0 if X is None else None], centers[cluster], clock, names[cluster]))
+        said = "" if len(groups) == len(centers) else f"{len(groups)} of {len(centers)} clusters"
+        return averaged(given, groups, channel, said=said, dark=dark)
+
+    @abc.abstractmethod
+    def _centers(self) -> tuple[Sequences, list[str]]:
+        """What stands for each cluster, and what it is called."""
 
 
 class KMedoids(_Clusters):
@@ -94,6 +128,8 @@ class KMedoids(_Clusters):
         Random beginnings tried; the best result is kept.
     max_iter : int
         Passes over all sequences at most, looking for an exchange.
+    progress : bool or None
+        Whether a bar shows how far the distances are; None does so on a terminal, where it takes over two seconds.
 
     Examples
     --------
@@ -118,6 +154,7 @@ class KMedoids(_Clusters):
         n_init: int = 5,
         max_iter: int = 100,
         random_state: Any = None,
+        progress: bool | None = None,
         n_clusters: int | None = None,
     ) -> None:
         store(self, locals())
@@ -135,7 +172,8 @@ class KMedoids(_Clusters):
         with self._fitting():
             sequences, rng = self._begin(X), check_random_state(legacy_seed(self.random_state))
             self.metric_ = named.ready(self.metric, sequences)
-            distances = self.metric_.pairwise(sequences) if distances is None else distances
+            if distances is None:
+                distances = self.metric_.pairwise(sequences, progress=self.progress)
             chance = isinstance(self.init, str) and self.init != "build"
             tries = [
                 better_medoids(distances, first_medoids(distances, self.k, self.init, rng), self.max_iter)
@@ -153,6 +191,10 @@ class KMedoids(_Clusters):
         """The cluster with the nearest medoid."""
         asked = self._asked(X)
         return np.asarray(self.metric_.pairwise(asked, self.medoids_).argmin(axis=1))
+
+    def _centers(self) -> tuple[Sequences, list[str]]:
+        names = self.medoid_indices_ if self.medoids_.ids is None else self.medoids_.ids
+        return self.medoids_, [f"medoid {name}" for name in names.tolist()]
 
 
 class KMeans(_Clusters):
@@ -180,6 +222,9 @@ class KMeans(_Clusters):
         Averages made for a center in one round.
     tolerance : float
         Stop when a round takes away no more than this share of the inertia.
+    progress : bool or None
+        Whether a bar counts the rounds, which may end before `max_iter`; None does so on a terminal, where it takes
+        over two seconds.
 
     Examples
     --------
@@ -213,6 +258,7 @@ class KMeans(_Clusters):
         barycenter_iter: int = 5,
         tolerance: float = 1e-6,
         random_state: Any = None,
+        progress: bool | None = None,
         n_clusters: int | None = None,
     ) -> None:
         store(self, locals())
@@ -222,7 +268,9 @@ class KMeans(_Clusters):
         with self._fitting():
             sequences, rng = self._begin(X), check_random_state(legacy_seed(self.random_state))
             metric = cast(Aligner, named.ready(self.metric, sequences))
-            tries = [self._run(sequences, metric, rng) for _ in range(self.n_init if isinstance(self.init, str) else 1)]
+            n_tries = self.n_init if isinstance(self.init, str) else 1
+            with bars.Bar(n_tries * self.max_iter, self.progress, name="KMeans", unit="round") as bar:
+                tries = [self._run(sequences, metric, rng, bar) for _ in range(n_tries)]
             best = min(tries, key=lambda run: run.inertia)
             self.metric_, self.labels_ = metric, best.labels
             self.cluster_centers_ = [center[0] for center in best.centers]
@@ -233,14 +281,17 @@ class KMeans(_Clusters):
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster with the nearest center."""
         asked = self._asked(X)
-        centers = Sequences(self.cluster_centers_, times=self.center_times_)
-        return np.asarray(self.metric_.pairwise(asked, centers).argmin(axis=1))
+        return np.asarray(self.metric_.pairwise(asked, self._centers()[0]).argmin(axis=1))
 
-    def _run(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState) -> _Run:
+    def _centers(self) -> tuple[Sequences, list[str]]:
+        return Sequences(self.cluster_centers_, times=self.center_times_), ["center"] * self.k
+
+    def _run(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState, bar: bars.Bar) -> _Run:
         centers = self._seeds(sequences, metric, rng)
         before: float | None = None
         for n_iter in range(1, self.max_iter + 1):
             labels, distances = _assigned(sequences, centers, metric)
+            bar.step()
             inertia = float(distances.sum())
             settled = before is not None and before - inertia <= self.tolerance * before
             if settled or n_iter == self.max_iter:

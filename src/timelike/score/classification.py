@@ -168,9 +168,9 @@ class Classification:
         table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
         return f"{table}\n\naccuracy {_shown(self.accuracy)}"
 
-    def plot(self, *, shares: bool = True) -> Figure:
-        """The confusion matrix, shaded by the share of each row; its numbers are shares, or counts."""
-        return drawing.confusion(self.confusion, self.labels, shares=shares)
+    def plot(self, *, shares: bool = True, dark: bool = False) -> Figure:
+        """The confusion matrix, shaded by the share of each row; its numbers are shares, or counts; for a dark page."""
+        return drawing.confusion(self.confusion, self.labels, shares=shares, dark=dark)
 
     def _repr_html_(self) -> str:
         shown = html.table(self._header(), self._lines()), html.text(f"accuracy {_shown(self.accuracy)}")

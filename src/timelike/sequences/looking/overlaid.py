@@ -51,6 +51,11 @@ def clocks(x: Sequences, y: Sequences) -> tuple[tuple[NDArray[Any], NDArray[Any]
     return (first.of(0)[0], second.of(0)[0]), first.name
 
 
+def clock_of(self: Sequences, item: int) -> NDArray[Any] | None:
+    """The times of one sequence, where it has some."""
+    return None if self.times is None else self.times[self.offsets[item] : self.offsets[item + 1]]
+
+
 def since(clock: NDArray[Any]) -> NDArray[Any]:
     """Times from the first of them on, datetimes in seconds.
 
@@ -73,7 +78,11 @@ def overlay(
 ) -> Overlay:
     """These sequences over the time since their first sample, or over steps where they have no times."""
     chosen = np.asarray(items, np.int64)
-    time = _Time(self if clocked else self.replace(times=None), np.unique(chosen), from_start=True)
+    time = _Time(
+        self if clocked else self.replace(times=None),
+        np.unique(chosen) if len(chosen) else np.array([0]),
+        from_start=True,
+    )
     curves = []
     for k, item in enumerate(chosen.tolist()):
         times, after = time.of(item)
