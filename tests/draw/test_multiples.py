@@ -1,6 +1,5 @@
 """Small multiples of sequences: what is on the axes, in the legends and titles, and what is seen of it as a picture."""
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -11,8 +10,6 @@ from timelike.draw import multiples
 from timelike.draw.signals import COLORS
 
 NAN = float("nan")
-DARK = {"figure.facecolor": "black", "axes.facecolor": "black", "text.color": "white", "axes.labelcolor": "white",
-        "xtick.color": "white", "ytick.color": "white", "axes.edgecolor": "white", "savefig.facecolor": "black"}  # fmt: skip
 
 
 def recordings(scale=(1.0, 1.0, 1.0), days=0, n=8):
@@ -120,19 +117,18 @@ def test_stamps_out_of_order_and_strange_values_are_drawn_too():
         tl.Sequences([np.array(values[0])[:, None] * [1, 1]]).plot().canvas.draw()
 
 
-@pytest.mark.parametrize("style", [{}, DARK])
-def test_a_picture_has_ink_of_every_channel_on_light_and_dark(style):
-    with matplotlib.rc_context(style):
-        shown = pixels(recordings().plot())
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_picture_has_ink_of_every_channel_on_light_and_dark(dark):
+    shown = pixels(recordings().plot(dark=dark))
     background = shown[0, 0]
-    assert background.mean() == (0 if style else 1)
+    assert (background.mean() < 0.2) == dark
     ink = (np.abs(shown - background).max(axis=2) > 0.2).mean()
     assert 0.005 < ink < 0.5
     for color in COLORS[:3]:
         near = np.abs(shown - (0.85 * np.array(to_rgb(color)) + 0.15 * background)).max(axis=2) < 0.06
         assert near.sum() > 50
     text = shown[: shown.shape[0] // 10]  # where titles are
-    assert np.abs(text - background).max() > 0.8
+    assert np.abs(text - background).max() > 0.6
 
 
 def test_panels_do_not_overlap():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .signals import COLORS, alone, literal, plain
+from .style import ground
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,7 @@ def figure(
     colors: Sequence[str] = (),
     columns: int | None = None,
     said: str = "",
+    dark: bool = False,
 ) -> Figure:
     """All panels over the same axes, row by row, those of one column with the same values if `columns` is given.
 
@@ -56,25 +58,25 @@ def figure(
     n_columns = min(len(panels), _COLUMNS) if columns is None else columns
     n_rows = -(-len(panels) // n_columns)
     size = (6.5, 3.4) if len(panels) == 1 else (1 + 3.2 * n_columns, 0.7 + 2.1 * n_rows)
-    whole = Figure(figsize=size, layout="constrained")
     shared: Literal["col"] | bool = True if columns is None else "col"
-    grid = whole.subplots(n_rows, n_columns, sharex=True, sharey=shared, squeeze=False)
-    for place, axes in enumerate(grid.flat):
-        if place >= len(panels):
+    with ground(dark):
+        whole = Figure(figsize=size, layout="constrained")
+        grid = whole.subplots(n_rows, n_columns, sharex=True, sharey=shared, squeeze=False)
+        for axes in grid.flat[len(panels) :]:
             axes.remove()
-            continue
-        _panel(axes, panels[place], time)
-        if place + n_columns < len(panels):
-            axes.set_xlabel("")
-        else:
-            axes.tick_params(labelbottom=True)  # also above a place that is left empty
-    for axes, panel in _with_units(grid, panels, all_columns=columns is not None):
-        axes.set_ylabel(literal(panel.unit))
-    _headroom(grid, panels)
-    if len(colors) > 1:
-        _legend(whole, colors)
-    if said:
-        whole.suptitle(literal(said), fontsize="medium")
+        for place, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+            _panel(axes, panel, time)
+            if place + n_columns < len(panels):
+                axes.set_xlabel("")
+            else:
+                axes.tick_params(labelbottom=True)  # also above a place that is left empty
+        for axes, panel in _with_units(grid, panels, all_columns=columns is not None):
+            axes.set_ylabel(literal(panel.unit))
+        _headroom(grid, panels)
+        if len(colors) > 1:
+            _legend(whole, colors)
+        if said:
+            whole.suptitle(literal(said), fontsize="medium")
     return whole
 
 

@@ -35,6 +35,7 @@ def plot(
     n: int | None = None,
     channel: int | str | Iterable[int | str] | None = None,
     from_start: bool | None = None,
+    dark: bool = False,
 ) -> Figure:
     """A few sequences of every class, a panel for each, or of all together where there are no classes.
 
@@ -45,7 +46,8 @@ def plot(
 
     Lines run over the sequences' own times where they have any, and are broken where values or stamps are missing.
     `from_start` counts time from the first sample of each sequence; without it that is done only where they lie so far
-    apart (on different days) that none would be seen. Ids are in the legends, and the names of channels.
+    apart (on different days) that none would be seen. Ids are in the legends, and the names of channels. `dark`
+    is for a dark page.
 
     >>> import timelike as tl
     >>> [axes.get_title() for axes in tl.Sequences([[1.0, 2.0], [3.0]], labels=["up", "down"]).plot().axes]
@@ -72,7 +74,8 @@ def plot(
     ]
     together = names if len(chosen) > 1 and not apart else ()
     columns = len(chosen) if apart else None
-    return multiples.figure(panels, time=time.name, colors=together, columns=columns, said=", ".join(said))
+    said_in_all = ", ".join(said)
+    return multiples.figure(panels, time=time.name, colors=together, columns=columns, said=said_in_all, dark=dark)
 
 
 def _channels(self: Sequences, asked: Any) -> list[int]:
@@ -86,17 +89,18 @@ def _channels(self: Sequences, asked: Any) -> list[int]:
         raise ValueError("channel is empty: expected at least one")
     if len(asked) > len(COLORS):
         raise ValueError(f"channel holds {len(asked)} channels: expected at most {len(COLORS)}, which eyes tell apart")
+    return [one_channel(self, one) for one in asked]
+
+
+def one_channel(self: Sequences, channel: int | str) -> int:
+    """The place of a channel by name or position; in a frame of several axes, of its values in a row."""
     width = int(np.prod(self.frame))
-    found = []
-    for one in asked:
-        if isinstance(one, str) or len(self.frame) == 1:
-            place = channel_position(self, one, "channel") * (width // self.frame[0])
-        else:
-            place = whole(one, "channel")
-            if not -width <= place < width:
-                raise ValueError(f"channel={place}: expected 0 to {width - 1}")
-        found.append(place)
-    return found
+    if isinstance(channel, str) or len(self.frame) == 1:
+        return channel_position(self, channel, "channel") * (width // self.frame[0])
+    place = whole(channel, "channel")
+    if not -width <= place < width:
+        raise ValueError(f"channel={place}: expected 0 to {width - 1}")
+    return place % width
 
 
 def _channel_title(self: Sequences, channel: int) -> str:

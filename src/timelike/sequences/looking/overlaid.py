@@ -9,23 +9,14 @@ from numpy.typing import NDArray
 
 from ...draw.multiples import Curve, broken
 from ...draw.signals import as_channel
-from ..arguments import whole
-from ..choosing import channel_position
+from . import drawn
 from .drawn import _spread, _Time
 
 if TYPE_CHECKING:
     from ..container import Sequences
 
 
-def one_channel(self: Sequences, channel: int | str) -> int:
-    """The place of a channel by name or position; in a frame of several axes, of its values in a row."""
-    width = int(np.prod(self.frame))
-    if isinstance(channel, str) or len(self.frame) == 1:
-        return channel_position(self, channel, "channel") * (width // self.frame[0])
-    place = whole(channel, "channel")
-    if not -width <= place < width:
-        raise ValueError(f"channel={place}: expected 0 to {width - 1}")
-    return place % width
+one_channel = drawn.one_channel
 
 
 def unit(self: Sequences, place: int) -> str:
@@ -86,6 +77,6 @@ def overlay(
     curves = []
     for k, item in enumerate(chosen.tolist()):
         times, after = time.of(item)
-        drawn = broken(times, as_channel(self[item], place), after)
-        curves.append(Curve(*drawn, color=color, name=None if names is None else names[k]))
+        line = broken(times, as_channel(self[item], place), after)
+        curves.append(Curve(*line, color=color, name=None if names is None else names[k]))
     return Overlay(curves, time.name)
