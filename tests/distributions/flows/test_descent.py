@@ -290,6 +290,29 @@ def test_a_gradient_that_is_no_number_is_blamed_on_the_discriminator():
         flow(kernel=Torn())
 
 
+@pytest.mark.parametrize("verb", ["against", "gradient"])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_discriminator_that_fails_on_the_way_ends_the_flow_where_it_does(verb, steps):
+    class Narrow(ds.External):
+        def against(self, fake, real):
+            if verb == "against" and np.abs(np.asarray(fake)).max() > 10:
+                raise ValueError("steps=10 of time 0.5 each diverge")
+            return super().against(fake, real)
+
+    def bowl(z):
+        found = z.square().sum(1) / 2
+        return found / (z.abs().amax(1) < 10) if verb == "gradient" else found
+
+    with pytest.raises(
+        ds.FlowDiverged, match=r"at step 1 of \d: .*(time 0.5 each diverge|infinity).*; lower step=10"
+    ) as caught:
+        flow(kernel=Narrow(bowl), step=10.0, steps=steps)
+    assert caught.value.step == 1
+    np.testing.assert_allclose(caught.value.flow.particles, POINTS * -9.0, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"^(steps=10|Critic\(bowl\))"):  # the fault of what was given
+        flow(start=POINTS + 50, kernel=Narrow(bowl), scores=())
+
+
 # --- progress
 
 

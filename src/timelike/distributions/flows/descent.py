@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,9 @@ def descend(
     Raises
     ------
     FlowDiverged
-        Particles went a thousand times farther than start and target reach, or a gradient was not finite. It is an
-        error, as such particles mean nothing and a warning is overlooked; its `flow` has what was reached before.
+        Particles went a thousand times farther than start and target reach, or to where the discriminator cannot be
+        trained or has no finite gradient. It is an error, as such particles mean nothing and a warning is overlooked;
+        its `flow` has what was reached before.
 
     Examples
     --------
@@ -207,7 +209,9 @@ class _Descent:
             critic = self._critic()
             if self.done % every == 0 and self.done not in self.frame_steps:
                 self._look(critic, scores)
-            moved = self._moved(np.asarray(critic.gradient(self.x), np.float64))
+            with self._on_the_way():
+                gradient = np.asarray(critic.gradient(self.x), np.float64)
+            moved = self._moved(gradient)
         farthest = np.sqrt(np.square(moved - self.x).reshape(len(moved), -1).sum(1).max())
         self.x, self.done = moved, self.done + 1
         self.history.note_all(self.done, {"step": self.sizes[self.done - 1], "move": float(farthest)})
@@ -217,7 +221,18 @@ class _Descent:
         real = self.cloud.real
         if self.batch is not None:
             real = real[self.rng.choice(len(real), self.batch, replace=False)]
-        return self.discriminator.against(self.x, real)
+        with self._on_the_way():
+            return self.discriminator.against(self.x, real)
+
+    @contextmanager
+    def _on_the_way(self) -> Iterator[None]:
+        """What a discriminator refuses later than at the start, the steps have led to."""
+        try:
+            yield
+        except ValueError as error:
+            if self.done == 0:
+                raise
+            raise self._diverged(self.done, str(error)) from error
 
     def _moved(self, gradient: Floats) -> Floats:
         """Where the next step leads, if that is anywhere."""
@@ -227,26 +242,24 @@ class _Descent:
             moved = self.x - self.sizes[self.done] * way.reshape(self.x.shape)
             away = float(np.abs(moved - self.middle).max())
         if not away <= _FAR * self.reach:  # also where it is not a number
-            self._stop(gradient, away)
+            far = f"a particle went {away:.3g} away, and start and real reach {self.reach:.3g}"
+            torn = f"the gradient of {self.discriminator!r:.60} is not finite"
+            raise self._diverged(self.done + 1, far if np.isfinite(gradient).all() else torn)
         return np.asarray(moved)
 
-    def _stop(self, gradient: Floats, away: float) -> None:
-        step, size = self.done + 1, self.sizes[self.done]
-        if np.isfinite(gradient).all():
-            why = f"a particle went {away:.3g} away, and start and real reach {self.reach:.3g}"
-        else:
-            why = f"the gradient of {self.discriminator!r:.60} is not finite"
-        flow = self._record("diverged")
-        raise FlowDiverged(
+    def _diverged(self, step: int, why: str) -> FlowDiverged:
+        size = self.sizes[step - 1]
+        return FlowDiverged(
             f"the flow diverged at step {step} of {len(self.sizes)}: {why}; lower step={size:g}, or the training time "
             "of the discriminator; what was reached before is in the error's flow",
             step,
-            flow,
+            self._record("diverged"),
         )
 
     def _look(self, critic: Any, scores: dict[str, Score]) -> None:
         noted = {name: score(self.x) for name, score in scores.items()}
-        noted["cost"] = float(np.mean(np.asarray(critic.cost(self.x))))
+        with self._on_the_way():
+            noted["cost"] = float(np.mean(np.asarray(critic.cost(self.x))))
         self.history.note_all(self.done, noted)
         self.frames.append(self.cloud.shown(self.x).astype(np.float32))
         self.frame_steps.append(self.done)
