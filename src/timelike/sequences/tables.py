@@ -34,6 +34,7 @@ def from_frame(
     values: str | Iterable[str] | None = None,
     label: str | None = None,
     group: str | None = None,
+    on_disorder: Literal["raise", "keep"] = "raise",
 ) -> Sequences:
     """From a long table, one row per sequence and time step: pandas, polars, pyarrow and others.
 
@@ -41,7 +42,8 @@ def from_frame(
     order in which their ids first appear. Rows are sorted by `time` (numbers, or datetimes; time zones become UTC), or
     stay in their order without it. `values` are the channels, by default every other numeric column. `label` and
     `group` must be the same in all rows of a sequence; an ordered categorical (or Enum) label gives `class_names`.
-    Nulls become NaN. Channels called `value_0`, `value_1`, … are channels without names.
+    Nulls become NaN. Times that repeat are refused, or kept for `merge_duplicates` by `on_disorder="keep"`. Channels
+    called `value_0`, `value_1`, … are channels without names.
 
     >>> import pandas as pd, timelike as tl
     >>> table = pd.DataFrame({"who": ["a", "b", "a"], "t": [1, 0, 0], "x": [3.0, 5.0, 2.0]})
@@ -68,7 +70,8 @@ def from_frame(
         None if label is None else _entries(frame[str(label)], "label", str(label)),
         None if group is None else _entries(frame[str(group)], "group", str(group)),
     )
-    return grouped(cls, columns, channels, class_names=None if label is None else _categories(frame[str(label)]))
+    classes = None if label is None else _categories(frame[str(label)])
+    return grouped(cls, columns, channels, class_names=classes, on_disorder=on_disorder)
 
 
 def _opened(table: Any) -> Any:
@@ -182,7 +185,12 @@ def _categories(column: Any) -> list[str] | None:
 
 
 def grouped(
-    cls: type[Sequences], columns: Columns, channels: Iterable[str], *, class_names: Iterable[str] | None = None
+    cls: type[Sequences],
+    columns: Columns,
+    channels: Iterable[str],
+    *,
+    class_names: Iterable[str] | None = None,
+    on_disorder: Literal["raise", "keep"] = "raise",
 ) -> Sequences:
     """Rows in any order become sequences; labels and groups are checked to be constant inside each."""
     codes, ids, values, time, label, group = columns
@@ -203,6 +211,7 @@ def grouped(
         groups=_constant(group, "group", codes, ids, offsets),
         channel_names=names,
         class_names=class_names,
+        on_disorder=on_disorder,
     )
 
 
