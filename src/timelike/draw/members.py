@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .multiples import Curve
+from .multiples import Curve, shortened
 from .signals import COLORS, alone, literal, plain
 from .style import ground
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 GREY = 6  # the number of the colour that steps back
 _COLUMNS = 3  # panels side by side
-_LONG = 30  # characters of a name in a legend or above a panel
 
 
 class Group(NamedTuple):
@@ -43,7 +42,7 @@ def figure(
 
     n_columns = min(len(groups), _COLUMNS)
     n_rows = -(-len(groups) // n_columns)
-    size = (6.5, 3.6) if len(groups) == 1 else (1 + 3.2 * n_columns, 0.7 + 2.2 * n_rows)
+    size = (6.5, 3.6) if len(groups) == 1 else (1 + 3.2 * n_columns, 0.8 + 2.3 * n_rows)
     with ground(dark):
         whole = Figure(figsize=size, layout="constrained")
         grid = whole.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
@@ -80,7 +79,7 @@ def _panel(axes: Axes, group: Group, time: str) -> None:
 
 
 def _line(axes: Axes, curve: Curve, *, width: float, alpha: float, order: int) -> None:
-    label = None if curve.name is None else literal(_short(curve.name))
+    label = None if curve.name is None else literal(shortened(curve.name))
     color = COLORS[curve.color % len(COLORS)]
     (line,) = axes.plot(curve.times, curve.values, color=color, linewidth=width, alpha=alpha, label=label, zorder=order)
     if alone(curve.values):
@@ -95,9 +94,5 @@ def _below(whole: Figure, curves: Sequence[Curve]) -> None:
         Line2D([], [], color=COLORS[one.color % len(COLORS)], linewidth=w)
         for one, w in zip(curves, widths, strict=False)
     ]
-    names = [literal(_short(one.name or "")) for one in curves]
+    names = [literal(shortened(one.name or "")) for one in curves]
     whole.legend(lines, names, loc="outside lower center", ncols=len(curves), frameon=False, fontsize="small")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"

@@ -110,7 +110,7 @@ def _names(axes: Axes, curves: Sequence[Curve]) -> None:
         Line2D([], [], color=COLORS[6 if styled else c.color % len(COLORS)], linestyle=STYLES[c.style % len(STYLES)])
         for c in named
     ]
-    words = [literal(_short(str(curve.name))) for curve in named]
+    words = [literal(shortened(str(curve.name))) for curve in named]
     # a place that is said: the best one is searched for, which takes long with many samples
     legend = axes.legend(lines, words, loc="upper right", fontsize="x-small", handlelength=1.8, borderpad=0.2)
     legend.get_frame().set(alpha=0.8, linewidth=0)
@@ -135,12 +135,12 @@ def _legend(whole: Figure, names: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     lines = [Line2D([], [], color=COLORS[i % len(COLORS)], linewidth=1.6) for i in range(len(names))]
-    words = [literal(_short(name)) for name in names]
+    words = [literal(shortened(name)) for name in names]
     columns = min(len(names), 6)
     whole.legend(lines, words, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
 
 
-def _short(name: str) -> str:
+def shortened(name: str) -> str:
     """Both ends of a long name, of which the first or the last part may be what tells it from others."""
     half = (_LONG - 1) // 2
     return name if len(name) <= _LONG else f"{name[:half]}…{name[-half:]}"

@@ -60,8 +60,8 @@ def plot(
     apart = len(chosen) > 1 and not _alike(self, chosen)
     n = (5 if len(chosen) == 1 else 3 if apart else 2) if n is None else whole(n, "n", 1)
     drawn_kinds = kinds[: max(1, _PANELS // len(chosen)) if apart else _PANELS]
-    shown = [(f"{name}{min(n, len(members))} of {len(members)}", _spread(members, n)) for name, members in drawn_kinds]
-    time = _Time(self, np.concatenate([members for _, members in shown]), from_start)
+    shown = [(f"{name}{min(n, len(members))} of {len(members)}", spread(members, n)) for name, members in drawn_kinds]
+    time = Time(self, np.concatenate([members for _, members in shown]), from_start)
     said = [] if len(drawn_kinds) == len(kinds) else [f"{len(drawn_kinds)} of {len(kinds)} classes"]
     if channel is None and len(self.frame) == 1 and len(chosen) < self.frame[0]:
         said.append(f"{len(chosen)} of {self.frame[0]} channels")
@@ -123,7 +123,7 @@ def _kinds(self: Sequences) -> list[tuple[str, NDArray[np.int64]]]:
     return [(f"{kind}: ", own) for kind, own in zip(kinds.tolist(), members, strict=True)]
 
 
-def _spread(members: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def spread(members: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """At most so many of them, from the first to the last."""
     return members[np.unique(np.linspace(0, len(members) - 1, min(n, len(members))).astype(np.int64))]
 
@@ -138,7 +138,7 @@ def _alike(self: Sequences, channels: list[int]) -> bool:
     return len(spreads) == 0 or bool(whole_spread <= _ALIKE * spreads.min())
 
 
-class _Time:
+class Time:
     """What is on the time axis, and where lines are broken, for the sequences that are drawn."""
 
     def __init__(self, sequences: Sequences, drawn: NDArray[np.int64], from_start: bool | None) -> None:
@@ -181,7 +181,7 @@ class _Time:
 
 
 def _curves(
-    self: Sequences, time: _Time, members: NDArray[np.int64], channels: list[int], alone: bool, *, named: bool
+    self: Sequences, time: Time, members: NDArray[np.int64], channels: list[int], alone: bool, *, named: bool
 ) -> list[multiples.Curve]:
     """A line for every sequence and channel: colours tell channels apart, or sequences if there is one channel."""
     several = len(channels) > 1
@@ -203,12 +203,12 @@ def examples(self: Sequences) -> str:
         return ""
     kinds = _kinds(self)
     each = max(1, _EXAMPLES // len(kinds))
-    items = np.concatenate([_spread(members, each) for _, members in kinds[:_EXAMPLES]]).tolist()
+    items = np.concatenate([spread(members, each) for _, members in kinds[:_EXAMPLES]]).tolist()
     channels = range(min(self.frame[0], _SIDE_BY_SIDE))
     known = {"id": self.ids, "label": self.labels, "group": self.groups}
     entries = {name: entry for name, entry in known.items() if entry is not None}
     header = [*(["item"] if self.ids is None else []), *entries, "length", *(channel_name(self, c) for c in channels)]
-    ends, time = _ends(self, items), _Time(self, np.array(items), from_start=True)
+    ends, time = _ends(self, items), Time(self, np.array(items), from_start=True)
     rows = []
     for item in items:
         cells = [*([item] if self.ids is None else []), *(str(entry[item]) for entry in entries.values())]
@@ -224,7 +224,7 @@ def _ends(self: Sequences, items: list[int]) -> list[tuple[float, float]]:
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _spark(self: Sequences, time: _Time, item: int, channel: int, ends: tuple[float, float]) -> sparks.Spark:
+def _spark(self: Sequences, time: Time, item: int, channel: int, ends: tuple[float, float]) -> sparks.Spark:
     times, after = time.of(item)
     if not self._in_order:
         times = np.arange(len(times))

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ...draw.multiples import Curve, broken
 from ...draw.signals import as_channel
 from . import drawn
-from .drawn import _spread, _Time
+from .drawn import Time
 
 if TYPE_CHECKING:
     from ..container import Sequences
 
 
-one_channel = drawn.one_channel
+one_channel, spread = drawn.one_channel, drawn.spread
 
 
 def unit(self: Sequences, place: int) -> str:
@@ -29,16 +29,11 @@ def called(self: Sequences, item: int) -> str:
     return str(item if self.ids is None else self.ids[item])
 
 
-def spread(members: Any, n: int) -> NDArray[np.int64]:
-    """At most so many of these positions, from the first to the last."""
-    return _spread(np.asarray(members, np.int64), n)
-
-
 def clocks(x: Sequences, y: Sequences) -> tuple[tuple[NDArray[Any], NDArray[Any]] | None, str]:
     """The times of two sequences since the first sample of each, if both have some, and what their axis is called."""
     if x.times is None or y.times is None:
         return None, "time step"
-    first, second = (_Time(side, np.array([0]), from_start=True) for side in (x, y))
+    first, second = (Time(side, np.array([0]), from_start=True) for side in (x, y))
     return (first.of(0)[0], second.of(0)[0]), first.name
 
 
@@ -69,7 +64,7 @@ def overlay(
 ) -> Overlay:
     """These sequences over the time since their first sample, or over steps where they have no times."""
     chosen = np.asarray(items, np.int64)
-    time = _Time(
+    time = Time(
         self if clocked else self.replace(times=None),
         np.unique(chosen) if len(chosen) else np.array([0]),
         from_start=True,
