@@ -15,9 +15,11 @@ if TYPE_CHECKING:  # the public names, a line each
     from .fitted import FittedMetric as FittedMetric
     from .gallery import Gallery as Gallery, Matches as Matches
     from .gdtw import GDTW as GDTW
-    from .matching import Spring as Spring, SubsequenceMatch as SubsequenceMatch, subsequence as subsequence
+    from .matching import SubsequenceMatch as SubsequenceMatch, subsequence as subsequence
     from .noise import NoiseCurve as NoiseCurve
     from .soft_dtw import SoftDTW as SoftDTW
+    from .spring import Spring as Spring
+    from .thresholds import SpringCalibration as SpringCalibration
     from .transport import OPW as OPW, OT as OT, TCOT as TCOT, Entropic as Entropic, Sinkhorn as Sinkhorn
 
 if not TYPE_CHECKING:
@@ -32,6 +34,7 @@ if not TYPE_CHECKING:
             "Gallery",
             "Metric",
             "NoiseCurve",
+            "SpringCalibration",
             "SubsequenceMatch",
             "Warp",
         ),

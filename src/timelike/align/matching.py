@@ -1,4 +1,4 @@
-"""Finding a query in a long stream: `subsequence` in a whole recording, `Spring` one sample at a time."""
+"""`subsequence`: a query found in a whole recording, at any length, or among windows as long as itself."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def subsequence(
     >>> [match.start for match in tl.subsequence([1, 3, 1], [0, 5, 9, 5, 0, 0, 100, 100.2, 100], k=2, normalize=True)]
     [1, 6]
     """
-    pattern, samples = _frames(query, "query"), _frames(stream, "stream")
-    _refuse_other_frames(pattern, samples, "stream")
+    pattern, samples = frames_of(query, "query"), frames_of(stream, "stream")
+    _refuse_otherframes_of(pattern, samples, "stream")
     k, exclusion = whole(k, "k", 1), whole(exclusion, "exclusion", 0)
     limit = math.inf if max_distance is None else real(max_distance, "max_distance", 0)
     one_of(cost, "cost", COSTS)
     if flag(normalize, "normalize") or metric is not None or window is not None:
         by = metric_of(metric, window, cost)
-        return _windows(_flat(pattern), _flat(samples), k, by, normalize=normalize, limit=limit, exclusion=exclusion)
-    pattern, samples = _flat(pattern, np.float64), _flat(samples)
+        return _windows(flat(pattern), flat(samples), k, by, normalize=normalize, limit=limit, exclusion=exclusion)
+    pattern, samples = flat(pattern, np.float64), flat(samples)
     ends = recurrence.Ends.unknown(len(samples))
     recurrence.scan(pattern, samples, 0, len(samples), cost, ends)
     taken = np.zeros(len(samples), bool)
@@ -143,107 +143,19 @@ def _exclude(
     recurrence.scan(query, samples, end, end + gap, cost, ends)
 
 
-class Spring:
-    """A query watched for in a stream, one sample at a time: SPRING (Sakurai, Faloutsos and Yamamuro, ICDE 2007).
-
-    A stretch of the stream matches when its DTW distance from the whole query is at most `threshold`. Of matches that
-    overlap only the nearest is reported, as soon as it is certain: when no stretch that overlaps it can still turn out
-    nearer. A sample costs O(query) time, and memory is O(query) however long the stream.
-
-    Every match reported has the exact distance, and no two overlap. The nearest match of the whole stream is always
-    among them. As in the paper, a stretch that ends while a nearer one is still uncertain is passed over even if the
-    two do not overlap; `subsequence` on a recording makes no such exception. Of equal distances the one that ends
-    earlier is taken, and of those the shortest.
-
-    Parameters
-    ----------
-    query : array (time,) or (time, channel)
-    threshold : float
-        The largest distance that counts as a match.
-    cost : {"sqeuclidean", "euclidean", "manhattan"}
-        As in `DTW`.
-
-    Examples
-    --------
-    >>> import timelike as tl
-    >>> spring = tl.Spring([1, 2, 1], threshold=0.5)
-    >>> [match for sample in [0, 1, 2, 2, 1, 0] for match in spring.push(sample)]
-    [SubsequenceMatch(start=1, stop=5, distance=0.0)]
-    >>> spring.extend([0, 0, 1, 2, 1])
-    []
-    >>> spring.flush()
-    [SubsequenceMatch(start=8, stop=11, distance=0.0)]
-    """
-
-    def __init__(self, query: Any, *, threshold: float, cost: Cost = "sqeuclidean") -> None:
-        frames = _frames(query, "query")
-        self.frame: tuple[int, ...] = frames.shape[1:]
-        self.threshold = real(threshold, "threshold", 0)
-        one_of(cost, "cost", COSTS)
-        self.cost: Cost = cost
-        self._query = _flat(frames, np.float64).copy()  # the caller's array may change while the stream runs
-        self._state = recurrence.State.fresh(len(self._query))
-
-    @property
-    def seen(self) -> int:
-        """Samples taken so far; positions of matches count from the first of them."""
-        return int(self._state.place[2])
-
-    def push(self, sample: Any) -> list[SubsequenceMatch]:
-        """Take one sample, a number or (channel,), and give the matches that have become certain (at most one)."""
-        try:
-            row = np.asarray(sample, np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"sample={sample!r:.60}: expected a number or an array of shape {self.frame}") from None
-        if row.shape != self.frame and not (row.ndim == 0 and self.frame == (1,)):
-            raise ValueError(f"sample has shape {row.shape}: expected {self.frame}, as in the query")
-        if not np.isfinite(row).all():
-            raise ValueError(f"sample={sample!r:.60} at position {self.seen}: expected finite numbers; {_WAY_OUT}")
-        return self._advance(row.reshape(1, -1))
-
-    def extend(self, samples: Any) -> list[SubsequenceMatch]:
-        """Take many samples, (time,) or (time, channel): the same matches as from pushing them one by one."""
-        if not isinstance(samples, np.ndarray) and hasattr(samples, "__len__") and len(samples) == 0:
-            return []
-        if isinstance(samples, np.ndarray) and samples.shape[:1] == (0,):
-            return []
-        frames = _frames(samples, "samples")
-        if frames.shape[1:] != self.frame:
-            raise ValueError(f"samples has frames of shape {frames.shape[1:]}: expected {self.frame}, as in the query")
-        return self._advance(_flat(frames))
-
-    def flush(self) -> list[SubsequenceMatch]:
-        """The stream has ended: the match still uncertain, if any. No later match reaches back beyond this point."""
-        start, last, seen = self._state.place.tolist()
-        distance = float(self._state.pending[0])
-        self._state = recurrence.State.fresh(len(self._query), seen)
-        return [SubsequenceMatch(start, last + 1, distance)] if math.isfinite(distance) else []
-
-    def _advance(self, rows: NDArray[Any]) -> list[SubsequenceMatch]:
-        found = recurrence.advance(self._query, rows, self.cost, self.threshold, self._state)
-        return [SubsequenceMatch(*match) for match in found]
-
-    def __repr__(self) -> str:
-        length = len(self._query)
-        return f"Spring({length} steps, threshold={self.threshold:g}, cost={self.cost!r}, {self.seen} samples seen)"
-
-
-_WAY_OUT = "fill missing samples first, for example with the one before"
-
-
-def _frames(value: Any, name: str) -> NDArray[Any]:
+def frames_of(value: Any, name: str) -> NDArray[Any]:
     one = as_one(value, name)
     one.refuse_missing("matching", name)
     return one[0]
 
 
-def _flat(frames: NDArray[Any], dtype: type | None = None) -> NDArray[Any]:
+def flat(frames: NDArray[Any], dtype: type | None = None) -> NDArray[Any]:
     """(time, channel) in C order, float64 unless it is float32 and no dtype is asked for."""
     kind = dtype or (np.float32 if frames.dtype == np.float32 else np.float64)
     return np.ascontiguousarray(frames.reshape(len(frames), -1), kind)
 
 
-def _refuse_other_frames(query: NDArray[Any], stream: NDArray[Any], name: str) -> None:
+def _refuse_otherframes_of(query: NDArray[Any], stream: NDArray[Any], name: str) -> None:
     if query.shape[1:] != stream.shape[1:]:
         raise ValueError(
             f"query has frames of shape {query.shape[1:]} and {name} of {stream.shape[1:]}: expected the same channels"
