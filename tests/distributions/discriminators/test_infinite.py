@@ -1,12 +1,16 @@
 """Discriminators of infinite width against Euler's steps, integration, formulas for two points, and each other."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import OptimizeResult
 from scipy.special import lambertw
 
 from naive import discriminators as naive, kernels
 from timelike.distributions import IPM, LSGAN, NTK, RBF, Hinge, Laplace, Linear, NegativeDistance, Vanilla, witness
+from timelike.distributions.discriminators import integrating
 
 KERNEL = RBF(width=1.3)
 KINDS = {"ipm": IPM, "lsgan": LSGAN, "vanilla": Vanilla, "hinge": Hinge}
@@ -317,3 +321,16 @@ def test_hinge_is_off_by_about_its_rounding_and_within_its_bound():
         assert off[-1] <= critic.trained.error  # k(z, z) = 1
         assert off[-1] <= 5 * rounding
     assert off[2] < off[1] < off[0]
+
+
+def test_what_cannot_be_integrated_is_told_once_as_an_error(monkeypatch):
+    """LSODA warns before it gives up, as with similarities of 1e12: warnings are errors here."""
+
+    def given_up(*how, **more):
+        warnings.warn("lsoda: Repeated convergence failures (perhaps bad Jacobian or tolerances).", stacklevel=2)
+        return OptimizeResult(success=False, message="Unexpected istate in LSODA.", y=np.zeros((10, 1)))
+
+    monkeypatch.setattr(integrating, "solve_ivp", given_up)
+    fake, real, _ = samples()
+    with pytest.raises(ValueError, match=r"time=1.0 cannot be integrated with RBF.*: lower time, or raise tolerance"):
+        Hinge(KERNEL).against(fake, real)

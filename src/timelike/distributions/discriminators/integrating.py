@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -30,15 +31,17 @@ def integrated(game: Game, pushes: Push, slopes: Push, start: Floats, time: floa
     def jacobian(_: float, g: Floats) -> Floats:
         return slopes(start + gram.times(game.shares * g))[:, None] * gram.matrix * game.shares
 
-    found = solve_ivp(
-        change,
-        (0.0, time),
-        np.zeros(len(start)),
-        method="LSODA",
-        rtol=tolerance,
-        atol=tolerance * min(time, 1 / largest),
-        jac=jacobian,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="lsoda: ")  # said before it fails, which is an error below
+        found = solve_ivp(
+            change,
+            (0.0, time),
+            np.zeros(len(start)),
+            method="LSODA",
+            rtol=tolerance,
+            atol=tolerance * min(time, 1 / largest),
+            jac=jacobian,
+        )
     if not found.success or not np.isfinite(found.y[:, -1]).all():
         raise ValueError(
             f"time={time} cannot be integrated with {game.kernel!r} ({found.message}): lower time, or raise tolerance"
