@@ -98,8 +98,10 @@ def test_ctrl_c_gives_what_was_reached(real):
     ("options", "error", "words"),
     [
         ({"module": 3}, TypeError, "module is a int"),
-        ({"module": network(3)}, ValueError, "vectors of 2 numbers"),
+        ({"module": network(3)}, ValueError, "real has vectors of 2 numbers and what module gives of 3"),
+        ({"module": network(2).requires_grad_(False)}, ValueError, "Sequential has no parameters to train"),
         ({"latent": 0}, ValueError, "latent=0"),
+        ({"latent": 5}, ValueError, "module cannot take codes of latent=5 numbers: "),
         ({"steps": 0}, ValueError, "steps=0"),
         ({"batch": 1}, ValueError, "batch=1: expected at least 2"),
         ({"learning_rate": 0.0}, ValueError, "learning_rate=0.0"),
@@ -114,9 +116,14 @@ def test_what_makes_no_sense_is_refused_by_name(real, options, error, words):
         ds.train_generator(given.pop("module"), given.pop("real"), given.pop("discriminator"), **given)
 
 
+def test_a_sample_may_be_read_once_only(real):
+    once, whole = (ds.train_generator(network(2), one, ds.RBF(), **OPTIONS) for one in (iter(real), real))
+    np.testing.assert_array_equal(once.sample(3, random_state=0), whole.sample(3, random_state=0))
+
+
 def test_a_network_that_gives_no_items_is_refused(real):
     for module, words in (
-        (torch.nn.Flatten(0), r"gave a tensor \(240,\) for 80 codes"),
+        (torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Flatten(0)), r"gave a tensor \(240,\) for 80 codes"),
         (torch.nn.GRU(3, 2), "gave a tuple"),
     ):
         with pytest.raises(ValueError, match=words):

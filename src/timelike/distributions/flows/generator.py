@@ -93,6 +93,8 @@ def train_generator(
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"module is a {type(module).__name__}: expected a torch.nn.Module")
+    if not any(parameter.requires_grad for parameter in module.parameters()):
+        raise ValueError(f"module {type(module).__name__} has no parameters to train: expected some with requires_grad")
     rng = source(random_state)
     steps, size = whole(steps, "steps", 1), whole(batch, "batch", 2)
     given = as_discriminator(discriminator)
@@ -145,13 +147,17 @@ def refuse_no_items(found: Any, n: int) -> None:
 
 def _cloud(draw: _Draw, real: Any, discriminator: Any, seed: int) -> tuple[Cloud, Tensor]:
     """The sample and what is generated at first, of codes that are followed from then on."""
+    real = list(real) if hasattr(real, "__next__") else real
     codes = draw.codes(min(_SHOWN, max(2, len(real))), np.random.default_rng(seed))
     kernel = kernel_of(discriminator)
-    start = draw.generated(codes)
+    try:
+        start = draw.generated(codes)
+    except RuntimeError as error:
+        raise ValueError(f"module cannot take codes of latent={draw.latent} numbers: {error}") from error
     if not np.isfinite(start).all():
         raise ValueError("module gave nan or infinity before any training: expected finite numbers")
     given = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
-    cloud = read_cloud(given, real, None if kernel is None else kernel.over)
+    cloud = read_cloud(given, real, None if kernel is None else kernel.over, "what module gives")
     if cloud.start.shape[1:] != cloud.real.shape[1:] and cloud.vectors:
         raise ValueError(
             f"module gives items of {cloud.start.shape[1]} numbers and real has {cloud.real.shape[1]}: expected as many"

@@ -53,13 +53,13 @@ class Cloud:
         return particles.reshape(np.shape(self.given)).copy()
 
 
-def read_cloud(start: Any, real: Any, over: Over | None) -> Cloud:
+def read_cloud(start: Any, real: Any, over: Over | None, name: str = "start") -> Cloud:
     """The door of a flow: two samples of one kind, of at least two items each, nothing missing."""
     start, real = (list(value) if hasattr(value, "__next__") else value for value in (start, real))
-    samples = read_pair(start, real, over, ("start", "real"), least=2)
+    samples = read_pair(start, real, over, (name, "real"), least=2)
     if over == "vectors":
-        refuse_no_vectors((samples[0], "start"), (samples[1], "real"))
-    arrays = [_block(sample, name, over) for sample, name in zip(samples, ("start", "real"), strict=True)]
+        refuse_no_vectors((samples[0], name), (samples[1], "real"))
+    arrays = [_block(sample, said, over) for sample, said in zip(samples, (name, "real"), strict=True)]
     return Cloud(arrays[0], arrays[1], samples[0], start, real, pooled([plain(sample) for sample in samples]))
 
 
