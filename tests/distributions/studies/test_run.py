@@ -145,6 +145,7 @@ def test_the_gaussian_kernel_is_the_thesis_s():
         ({"step": 0.0}, "step=0.0"),
         ({"schedule": (1, -1)}, "schedule"),
         ({"widths": 8, "architectures": {"mine": RBF(width=1.0)}}, "widths has 8"),
+        ({"problems": {"p": (np.zeros((4, 2)), np.ones((4, 2)))}}, r"problems\['p'\] is a tuple: expected a studies.P"),
         ({"problems": {"p": lambda n, random_state: (n, random_state)}}, "expected a studies.Problem"),
     ],
 )

@@ -89,6 +89,12 @@ class Grid:
 def read_grid(problems: Any, losses: Any, architectures: Any, widths: Any, seeds: Any) -> Grid:
     """The choices of `run`, checked."""
     known = _named(problems, "problems", tuple(NAMED), Problem)
+    for title, one in known.items():
+        if not (isinstance(one, str | Problem) or callable(one)):
+            raise TypeError(
+                f"problems[{title!r}] is a {type(one).__name__}: expected a studies.Problem(name, start, real), or a "
+                "function (n, random_state) to one"
+            )
     return Grid(
         {name: NAMED[one] if isinstance(one, str) else one for name, one in known.items()},
         _named(losses, "losses", settings.LOSSES),
