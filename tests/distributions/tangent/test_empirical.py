@@ -172,6 +172,7 @@ def test_a_network_in_single_precision_is_computed_in_double():
         ((nn.Linear(3, 1), np.full((2, 3), np.nan)), ValueError, "x holds nan"),
         ((nn.Linear(3, 1), np.ones((0, 3))), ValueError, "at least one item"),
         ((nn.Linear(3, 1), np.ones(3)), ValueError, r"expected \(item"),
+        ((nn.Linear(3, 1), np.ones((2, 4))), ValueError, r"module cannot take items of shape \(4,\): "),
         ((nn.GRU(3, 1), np.ones((2, 4, 3))), ValueError, "module gave tuple"),
     ],
 )

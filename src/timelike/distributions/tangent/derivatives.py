@@ -35,8 +35,11 @@ class Derivatives:
 
     def n_outputs(self, one: Tensor) -> int:
         """Numbers that the network gives for an item."""
-        with torch.no_grad(), _evaluating(self.module):
-            found = self._run(self.trained, one)
+        try:
+            with torch.no_grad(), _evaluating(self.module):
+                found = self._run(self.trained, one)
+        except RuntimeError as error:
+            raise ValueError(f"module cannot take items of shape {tuple(one.shape[1:])}: {error}") from error
         if not isinstance(found, Tensor) or not len(found.shape) or len(found) != 1:
             shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ValueError(f"module gave {shape} for one item: expected a tensor (item, …)")
