@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...draw import html
+from ..arguments import counted
 from ..cleaning.finding import found_gaps
 from ..cleaning.spans import Usual, usual_steps
 from ..moments import mean_and_deviation
@@ -110,7 +111,7 @@ class Description:
         return html.joined(*parts)
 
     def _headline(self) -> str:
-        return f"{self.sequences} sequence{'' if self.sequences == 1 else 's'}"
+        return counted(self.sequences, "sequence")
 
     def _facts(self) -> list[tuple[str, str]]:
         same = self.shortest == self.longest
@@ -133,7 +134,8 @@ class Description:
         if self.gaps.count == 0:
             return "none"
         unit = {"s": " s", "step": " steps"}.get(self.clock.unit if self.clock else "step", "")
-        return f"{self.gaps.count} in {self.gaps.sequences} sequences, the longest {self.gaps.longest:.6g}{unit}"
+        where = counted(self.gaps.sequences, "sequence")
+        return f"{self.gaps.count} in {where}, the longest {self.gaps.longest:.6g}{unit}"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         rows = [
