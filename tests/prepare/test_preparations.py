@@ -15,9 +15,11 @@ STEPS = [
     prepare.Standardize(),
     prepare.Standardize(per="sequence"),
     prepare.Interpolate(),
+    prepare.Interpolate(max_gap=1.5),
     prepare.Resample(6),
     prepare.Resample(),
     prepare.Resample(rate=2.0),
+    prepare.Resample(rate=2.0, max_gap=1.0),
     prepare.Derivative(),
     prepare.Derivative(rule="keogh"),
     prepare.Crop(start=-3),
@@ -48,10 +50,10 @@ def verb(step, X):
         case prepare.Standardize():
             return X.standardize(per=step.per)
         case prepare.Interpolate():
-            return X.interpolate()
+            return X.interpolate(max_gap=step.max_gap)
         case prepare.Resample():
             length = step.length or (None if step.rate else int(np.median(X.lengths)))
-            return X.resample(length, rate=step.rate)
+            return X.resample(length, rate=step.rate, max_gap=step.max_gap)
         case prepare.Derivative():
             return X.derivative(rule=step.rule)
         case prepare.Crop():
@@ -157,6 +159,16 @@ def test_gaps_are_filled_before_a_metric_that_cannot_take_them():
     scores = cross_val_score(make_pipeline(prepare.Interpolate(), tl.Neighbors("dtw")), X, X.labels, cv=3)
     assert scores.shape == (3,)
     assert np.isfinite(scores).all()
+
+
+def test_a_long_hole_is_neither_filled_nor_sampled():
+    day = np.datetime64("2026-01-01")
+    stamps = day + np.array([0, 1, 2, 602, 603]) * np.timedelta64(1, "s")
+    X = tl.Sequences([np.array([1.0, np.nan, 3.0, np.nan, 5.0])], times=[stamps])
+    filled = prepare.Interpolate(max_gap=10.0).fit_transform(X)
+    np.testing.assert_array_equal(filled[0].ravel(), [1, 2, 3, np.nan, 5])
+    sampled = prepare.Resample(rate=1.0, max_gap=10.0).fit_transform(X.interpolate())
+    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(sampled[0].ravel())), [0, 1, 2, 602, 603])
 
 
 def test_the_length_that_is_learned_is_the_median_of_the_training_part():

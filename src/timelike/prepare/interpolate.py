@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..models import options
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from .base import Preparation
@@ -13,6 +14,12 @@ class Interpolate(Preparation):
     `Sequences.interpolate` as a step of a pipeline. A sequence is filled from itself alone, so nothing is learned and
     nothing leaks; one without any value in a channel is an error that names it.
 
+    Parameters
+    ----------
+    max_gap : float, optional
+        Fill only where the neighbours are no further apart, in the unit of the clock (seconds, where stamps are dates;
+        steps, where there are none). What lies in a longer gap stays missing, and is the next step's business.
+
     Examples
     --------
     >>> import timelike as tl
@@ -20,8 +27,10 @@ class Interpolate(Preparation):
     array([1., 2., 3.])
     """
 
-    def __init__(self) -> None:
+    max_gap = options.maybe(options.real(0))
+
+    def __init__(self, *, max_gap: float | None = None) -> None:
         store(self, locals())
 
     def _made(self, sequences: Sequences) -> Sequences:
-        return sequences.interpolate()
+        return sequences.interpolate(max_gap=self.max_gap)

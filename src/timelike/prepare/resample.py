@@ -24,6 +24,8 @@ class Resample(Preparation):
         Samples of every sequence.
     rate : float, optional
         Samples per unit of time (second, where stamps are dates).
+    max_gap : float, optional
+        Between samples that are further apart nothing is invented: what would lie there is missing.
 
     Examples
     --------
@@ -34,11 +36,12 @@ class Resample(Preparation):
 
     length = options.maybe(options.whole(1))
     rate = options.maybe(options.real(above=0))
+    max_gap = options.maybe(options.real(0))
 
     length_: int | None
     """Samples of every sequence; None where there is a rate."""
 
-    def __init__(self, length: int | None = None, *, rate: float | None = None) -> None:
+    def __init__(self, length: int | None = None, *, rate: float | None = None, max_gap: float | None = None) -> None:
         store(self, locals())
 
     @classmethod
@@ -57,4 +60,4 @@ class Resample(Preparation):
             self.length_ = self.length or int(np.median(sequences.lengths))
 
     def _made(self, sequences: Sequences) -> Sequences:
-        return sequences.resample(self.length_, rate=None if self.length_ else self.rate)
+        return sequences.resample(self.length_, rate=None if self.length_ else self.rate, max_gap=self.max_gap)
