@@ -94,3 +94,61 @@ def test_matches_show_the_first_queries_as_a_table():
     assert shown.count("<tr>") == 3
     assert shown.count("<td") == 2 * (1 + 2 * 2)
     assert '<td class="number">2</td><td class="number">1</td>' in shown  # the third, at distance 1, is nearest to 4
+
+
+def others_by_sorting(metric, X, k):
+    """Of each the k nearest others, equal ones in order, from all distances."""
+    matrix = metric.pairwise(X)
+    np.fill_diagonal(matrix, np.inf)
+    ids = np.argsort(matrix, axis=1, kind="stable")[:, :k]
+    return ids, np.take_along_axis(matrix, ids, axis=1)
+
+
+@pytest.mark.parametrize("metric", [tl.DTW(), tl.DTW(normalize="length"), tl.SoftDTW(), tl.Euclidean()], ids=repr)
+@pytest.mark.parametrize("k", [1, 3, 39])
+def test_nobody_is_their_own_neighbour_unless_asked_for(metric, k):
+    X = [np.round(one[:5]) for one in TRAIN]  # with copies, which do count
+    ids, distances = others_by_sorting(metric, X, k)
+    for found in (
+        metric.neighbors(X, k=k),
+        metric.neighbors(X, X, k, exclude_self=True),
+        metric.prepared(X).neighbors(X, k, exclude_self=True),
+    ):
+        np.testing.assert_array_equal(found.ids, ids)
+        np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+    plain = metric.neighbors(X, X, 1)
+    assert_same(metric.neighbors(X, k=1, exclude_self=False), plain)
+
+
+def test_copies_that_come_first_may_fill_all_places():
+    """Sequence 3 is not among its own two nearest: it is the last of four copies."""
+    found = tl.DTW().neighbors([[1.0]] * 4 + [[5.0]], k=1)
+    assert found.ids[:, 0].tolist() == [1, 0, 0, 0, 0]
+    assert found.distances[:, 0].tolist() == [0.0, 0.0, 0.0, 0.0, 16.0]
+
+
+def test_candidates_lose_only_the_place_of_their_query():
+    X = TRAIN[:6]
+    rough = tl.Euclidean().neighbors(X.resample(4), k=3)  # of others already
+    assert_same(tl.DTW().neighbors(X, X, 3, among=rough, exclude_self=True), tl.DTW().neighbors(X, X, 3, among=rough))
+    every = np.tile(np.arange(6), (6, 1))
+    assert_same(tl.DTW().neighbors(X, k=5, among=every), tl.DTW().neighbors(X, k=5))
+    with pytest.raises(ValueError, match="k=4: among has only 3"):
+        tl.DTW().neighbors(X, X, 3, among=[[0, 1, 2]] * 6, exclude_self=True)
+
+
+@pytest.mark.parametrize(
+    ("queries", "options", "words"),
+    [
+        (
+            TEST,
+            {"exclude_self": True},
+            "exclude_self=True with 7 queries and 40 sequences in X: expected queries to be X",
+        ),
+        (None, {"k": 40}, "k=40: expected 1 to 39, the number of other sequences"),
+        (None, {"exclude_self": "no"}, "exclude_self='no': expected True or False"),
+    ],
+)
+def test_what_cannot_leave_itself_out_is_refused(queries, options, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        tl.DTW().neighbors(TRAIN, queries, **options)

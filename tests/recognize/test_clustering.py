@@ -151,3 +151,11 @@ def test_bad_input_is_named(gestures):
         tl.KMeans(1).fit([[1.0], [np.nan]])
     with pytest.raises(ValueError, match="window=1 admits no path"):
         tl.KMeans(2, metric=tl.DTW(window=1)).fit(gestures)
+
+
+@pytest.mark.parametrize("kind", [tl.KMeans, tl.KMedoids, tl.Agglomerative, tl.Spectral])
+def test_n_clusters_is_k(kind):
+    assert kind(n_clusters=3).get_params(deep=False) == kind(3).get_params(deep=False)
+    assert kind().set_params(n_clusters=2).k == 2
+    with pytest.raises(TypeError, match="k=8 and n_clusters=3 are two names of one option"):
+        kind(8, n_clusters=3)

@@ -215,3 +215,51 @@ def test_missing_values_are_for_metrics_that_take_them():
     assert tl.Neighbors(tl.Rocket(n_features=200, random_state=0)).fit(X, y).score(X, y) == 1
     with pytest.raises(ValueError, match="Neighbors cannot take missing values"):
         tl.Neighbors("dtw").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [tl.Neighbors, tl.NeighborsRegressor])
+class TestScikitLearnsName:
+    def test_it_is_the_same_option(self, kind):
+        model = kind(n_neighbors=3)
+        assert (model.k, model.n_neighbors, repr(model)) == (3, 3, repr(kind(k=3)))
+        assert clone(model).k == 3
+        assert "n_neighbors" not in model.get_params()
+        assert model.set_params(n_neighbors=5).get_params()["k"] == 5
+        model.n_neighbors = 7
+        assert model.k == 7
+
+    @pytest.mark.parametrize("k", [1, 3, 5])
+    def test_both_names_at_once_are_an_error_even_where_they_agree(self, kind, k):
+        words = rf"k={k} and n_neighbors=3 are two names of one option: give one of them"
+        with pytest.raises(TypeError, match=words):
+            kind(k=k, n_neighbors=3)
+        with pytest.raises(TypeError, match=words):
+            kind().set_params(k=k, n_neighbors=3)
+
+    def test_nonsense_is_refused_by_the_options_name(self, kind):
+        with pytest.raises(ValueError, match="k=0: expected at least 1"):
+            kind(n_neighbors=0).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_a_grid_over_scikit_learns_name_is_that_over_ours(data):
+    ours, theirs = (
+        GridSearchCV(tl.Neighbors("dtw"), {name: [1, 3, 9]}, cv=3).fit(data, data.labels)
+        for name in ("k", "n_neighbors")
+    )
+    np.testing.assert_array_equal(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+    assert theirs.best_estimator_.k == theirs.best_params_["n_neighbors"] == ours.best_params_["k"]
+
+
+def test_without_sequences_the_nearest_others_of_the_training_part_are_given_as_in_scikit_learn():
+    table = np.random.default_rng(0).standard_normal((12, 4))
+    ours = tl.Neighbors("euclidean", k=3).fit(table, np.arange(12) % 2)
+    theirs = KNeighborsClassifier(3).fit(table, np.arange(12) % 2)
+    for asked in ({}, {"n_neighbors": 2}):
+        found, (distances, ids) = ours.kneighbors(**asked), theirs.kneighbors(**asked)
+        np.testing.assert_array_equal(found.ids, ids)
+        np.testing.assert_allclose(found.distances, distances)
+    np.testing.assert_array_equal(ours.kneighbors(table, n_neighbors=2).ids, ours.kneighbors(table, 2).ids)
+    with pytest.raises(TypeError, match="k=2 and n_neighbors=3 are two names"):
+        ours.kneighbors(table, 2, n_neighbors=3)
+    with pytest.raises(ValueError, match="k=12: expected 1 to 11, the number of other sequences"):
+        ours.kneighbors(k=12)
