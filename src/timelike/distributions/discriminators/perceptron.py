@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-_SIGMOID = 2.4020563531719796  # D.146: the error function that is closest to the logistic one
+from ...native.tangent.twin_layers import SPREAD
 
 
 def _sigmoid(z: Tensor) -> Tensor:
-    return 0.5 * (1 + torch.erf(z / _SIGMOID))
+    return 0.5 * (1 + torch.erf(z / SPREAD))
 
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from ...native.tangent.twin_layers import SPREAD
 from .hermite import Expected, Moments, Table, inverse, moments, tabulate
 
 Pair = tuple[Tensor, Tensor]
@@ -91,7 +92,7 @@ class Sine(Closed):
 class Sigmoid(Closed):
     """½ + ½ erf(z / 2.402…), the closest to the logistic function (thesis, D.146; Williams, 1998, for erf)."""
 
-    scale: ClassVar[float] = 2 / 2.4020563531719796**2
+    scale: ClassVar[float] = 2 / SPREAD**2
 
     def of(self, a: Tensor, b: Tensor, c: Tensor) -> Pair:
         """The arc sine of a cosine that is below 1 at any variance."""
