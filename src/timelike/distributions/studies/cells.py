@@ -33,11 +33,6 @@ class Cell:
         """Its name among the others."""
         return "/".join((self.problem, self.loss, self.architecture, self.width, str(self.seed)))
 
-    @property
-    def method(self) -> str:
-        """What is compared, whatever the seed and the problem."""
-        return ", ".join((self.loss, self.architecture, self.width))
-
 
 @dataclass(frozen=True, eq=False)
 class Grid:
