@@ -70,15 +70,14 @@ def test_samples_of_a_long_clock_that_are_met_are_met_exactly():
 # --- files
 
 
-def test_a_parquet_file_needs_ids_and_a_channel(tmp_path):
+def test_a_parquet_file_without_ids_is_one_recording_and_needs_a_channel(tmp_path):
     whole = {"id": [1, 1, 2], "x": [0.5, 1.0, 2.0]}
-    for left_out in ("id", "x"):
-        columns = {name: column for name, column in whole.items() if name != left_out}
-        pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "poor.parquet")
-        with pytest.raises(ValueError, match="expected 'id' and a channel"):
-            tl.load(tmp_path / "poor.parquet")
-    pyarrow.parquet.write_table(pyarrow.table(whole), tmp_path / "whole.parquet")
-    assert tl.load(tmp_path / "whole.parquet").lengths.tolist() == [2, 1]
+    for names, lengths in ((["x"], [3]), (["id", "x"], [2, 1])):
+        pyarrow.parquet.write_table(pyarrow.table({name: whole[name] for name in names}), tmp_path / "a.parquet")
+        assert tl.load(tmp_path / "a.parquet").lengths.tolist() == lengths
+    pyarrow.parquet.write_table(pyarrow.table({"id": whole["id"]}), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="expected 'id' and a channel"):
+        tl.load(tmp_path / "a.parquet")
 
 
 class Answer:

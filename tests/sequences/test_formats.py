@@ -354,7 +354,7 @@ RELATIONAL = "@relation r\n@attribute x relational\n@attribute a numeric\n@end x
         ("a.arff", RELATIONAL + "'1\\n2',1\n'1',1\n", "line 8: 1 channels, but the first sequence has 2"),
         ("a.arff", RELATIONAL + "'1\\n2,3',1\n", "line 7: channel 1 has 2 values for 1 numeric attributes"),
         ("a.csv", "", "no rows"),
-        ("a.csv", "x\n1\n", "line 1: no column 'id' but 'x'"),
+        ("a.csv", "x\nup\n", "has no column of numbers for a channel: it has 'x'"),
         ("a.csv", "id\n1\n", "line 1: no column besides"),
         ("a.csv", "id,x\n1,2\n1\n", "line 3: 1 values for 2 columns"),
         ("a.csv", 'id,x\n1,2\n1,"3\n', "line 3: unexpected end of data"),

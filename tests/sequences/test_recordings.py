@@ -129,14 +129,19 @@ def test_sources_that_lead_nowhere_say_so(tmp_path) -> None:
             tl.load(source)
 
 
-def test_only_videos_come_in_numbers(tmp_path) -> None:
+def test_videos_and_other_recordings_are_not_mixed(tmp_path) -> None:
     clip(tmp_path / "a.mkv")
     tl.Sequences([[1.0]]).save(tmp_path / "b.npz")
-    for source in (tmp_path / "*", [tmp_path / "a.mkv", tmp_path / "b.npz"]):
-        with pytest.raises(
-            ValueError, match=r"b\.npz is one of 2 files, and patterns and lists of several are for videos \(\.mp4, "
-        ):
+    for source in (tmp_path, tmp_path / "*", [tmp_path / "a.mkv", tmp_path / "b.npz"]):
+        with pytest.raises(ValueError, match=r"a\.mkv is a video and .*b\.npz is none: load them apart"):
             tl.load(source)
+
+
+def test_data_sets_do_not_come_in_numbers(tmp_path) -> None:
+    for name in ("a", "b"):
+        tl.Sequences([[1.0]], labels=[1]).save(tmp_path / f"{name}.ts")
+    with pytest.raises(ValueError, match=r"a\.ts is one of 2 files, and patterns and lists of several are for record"):
+        tl.load(tmp_path / "*")
 
 
 @pytest.mark.parametrize("source", ["*.npz", "?oth.npz", ["both.npz"], ["*.npz"], ("both.npz",)])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ def from_frame(
     >>> s[0].ravel(), s.ids
     (array([2., 3.]), array(['a', 'b'], dtype='<U1'))
     """
-    frame = _opened(table)
+    frame = opened(table)
     named = {"id": id, "time": time, "label": label, "group": group}
     named = {role: None if column is None else str(column) for role, column in named.items()}
     for role, column in named.items():
@@ -65,8 +66,8 @@ def from_frame(
     columns = Columns(
         codes,
         ids,
-        np.column_stack([_numbers(frame[name]) for name in channels]),
-        None if time is None else _clock(frame[str(time)], str(time)),
+        np.column_stack([numbers(frame[name]) for name in channels]),
+        None if time is None else clock(frame[str(time)], str(time)),
         None if label is None else _entries(frame[str(label)], "label", str(label)),
         None if group is None else _entries(frame[str(group)], "group", str(group)),
     )
@@ -74,7 +75,34 @@ def from_frame(
     return grouped(cls, columns, channels, class_names=classes, on_disorder=on_disorder)
 
 
-def _opened(table: Any) -> Any:
+def from_frames(
+    cls: type[Sequences],
+    frames: Mapping[str, Any] | Iterable[Any],
+    *,
+    time: str | int | None = None,
+    values: str | int | Iterable[str | int] | None = None,
+    label: str | float | Callable[[Path], Any] | None = None,
+    group: str | float | Callable[[Path], Any] | None = None,
+) -> Sequences:
+    r"""From several tables or arrays, one recording each: a list of them, pairs (name, table), or a mapping from names.
+
+    Tables are those of pandas, polars and others; an array is (time,) or (time, channel). Columns are found and named
+    as `load` does it for files, and `X.source` says how: the time by its name, its dtype, or as the index of a pandas
+    table. Names become `ids`; regular expressions and functions for `label` and `group` are asked about them.
+
+    >>> import pandas as pd, timelike as tl
+    >>> walk = pd.DataFrame({"t": [0.0, 0.1, 0.2], "ax": [1.0, 2.0, 4.0]})
+    >>> X = tl.Sequences.from_frames({"anna_1": walk, "bob_1": walk[:2]}, group=r"(\w+)_")
+    >>> X.lengths, X.ids.tolist(), X.groups.tolist(), X.channel_names
+    (array([3, 2]), ['anna_1', 'bob_1'], ['anna', 'bob'], ('ax',))
+    """
+    from .files.frames import read
+
+    return read(frames, time=time, values=values, label=label, group=group)
+
+
+def opened(table: Any) -> Any:
+    """A table as narwhals has it."""
     import narwhals as nw
 
     if hasattr(table, "iloc") and hasattr(table, "columns"):  # pandas, whose column names may be anything
@@ -135,7 +163,8 @@ def _coded(column: Any, name: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     return codes.to_numpy().astype(np.int64), ids.astype(str) if ids.dtype.kind not in "biuf" else ids
 
 
-def _numbers(column: Any) -> NDArray[Any]:
+def numbers(column: Any) -> NDArray[Any]:
+    """A column of numbers, with NaN for what is missing."""
     import narwhals as nw
 
     if column.null_count() or column.dtype.is_decimal():
@@ -143,7 +172,8 @@ def _numbers(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
-def _clock(column: Any, name: str) -> NDArray[Any]:
+def clock(column: Any, name: str) -> NDArray[Any]:
+    """A column of times: numbers, or datetimes, those with a time zone in UTC."""
     import narwhals as nw
 
     if column.null_count():

@@ -39,11 +39,23 @@ def in_folder(path: Path) -> Files:
     if len(found) != 1:
         what = f"several data sets ({', '.join(found)})" if found else "no <Name>_TRAIN and <Name>_TEST files"
         raise FileNotFoundError(
-            f"the folder {path} holds {what}: give the path of one file, or of a folder with one data set "
+            f"the folder {path} holds {what}, and no recordings{_elsewhere(path)}: give the path of one file, a "
+            "pattern, or a folder with one data set "
             f"({', '.join(s for s, known in formats.FORMATS.items() if not known.recording)}, or the official UCI HAR "
-            "folder) or with videos"
+            "folder), with recordings or with videos"
         )
     return next(iter(found.values()))
+
+
+def _elsewhere(folder: Path) -> str:
+    """A hint where files that can be read lie in folders within, or have a suffix that must be asked for."""
+    for pattern in ("*", "*/*", "*/*/*"):
+        suffixes = (one.suffix.lower() for one in sorted(folder.glob(pattern)) if not one.name.startswith("."))
+        known = next((one for one in suffixes if one in formats.SUFFIXES), None)
+        if known is not None:
+            deep = "*" if pattern == "*" else "**/*"
+            return f", but {known} files{'' if pattern == '*' else ' in folders'}: load({str(folder / deep) + known!r})"
+    return ""
 
 
 def data_sets(folder: Path) -> dict[str, Files]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -12,11 +12,13 @@ from .. import formats
 from ..arguments import one_of, too_long
 from ..container import Sequences
 from ..formats import har
+from ..layouts import known_layout
 from . import catalogue, sources
 
 OnError = Literal["raise", "skip"]
 Size = int | tuple[int, int] | None
-Source = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+Source = str | os.PathLike[str] | Iterable[Any] | Mapping[str, Any]
+Role = str | float | Callable[[Path], Any] | None
 
 _EXPECTED = "expected the name of a data set, the path of a file or folder, a pattern, or a list of paths"
 
@@ -26,6 +28,11 @@ def load(
     source: Source,
     *,
     split: Literal["train", "test"],
+    layout: str | None = None,
+    time: str | int | None = None,
+    values: str | int | Iterable[str | int] | None = None,
+    label: Role = None,
+    group: Role = None,
     size: Size = None,
     grey: bool = False,
     every: int = 1,
@@ -36,6 +43,11 @@ def load(
     source: Source,
     *,
     split: None = None,
+    layout: str | None = None,
+    time: str | int | None = None,
+    values: str | int | Iterable[str | int] | None = None,
+    label: Role = None,
+    group: Role = None,
     size: Size = None,
     grey: bool = False,
     every: int = 1,
@@ -45,28 +57,46 @@ def load(
     source: Source,
     *,
     split: Literal["train", "test"] | None = None,
+    layout: str | None = None,
+    time: str | int | None = None,
+    values: str | int | Iterable[str | int] | None = None,
+    label: Role = None,
+    group: Role = None,
     size: Size = None,
     grey: bool = False,
     every: int = 1,
     on_error: OnError = "raise",
 ) -> Any:
-    """A data set by its name, or files by their path: `Sequences`, or (train, test) where there are both.
+    r"""A data set by its name, or files by their path: `Sequences`, or (train, test) where there are both.
 
     A name is looked for in the folder `$TIMELIKE_DATA` (two levels deep), the cache, and the data folders inside
     installed aeon and sktime packages, whose code is not imported; then it is downloaded from the UCR/UEA archive into
     the cache. A path is a file, whose suffix says the format (`timelike.sequences.formats.FORMATS` has them all), or a
     folder with `<Name>_TRAIN` and `<Name>_TEST` files or the official UCI HAR files.
 
-    Videos are one sequence each: `"clips/*.mp4"` (`**` is any folders), a folder of them, a list of paths or one file
-    become frames (channel, height, width) between 0 and 1, with times in seconds, and with the names of the files as
-    ids. They need the extra `video`.
+    Recordings of your own are one file each: a folder, a pattern (`"logs/*.csv"`; `**` is any folders) or a list of
+    .csv, .tsv, .npy, .npz, .parquet, .wav, .mat or .jsonl files, with the names of the files as ids. Their time is the
+    column that is called so (time, timestamp, date, t, …) or holds dates; what is text is no channel; `X.source` says
+    what was taken for what. A column `id` in a file tells several recordings apart. A list of tables, or of pairs
+    (name, array), is taken too. Videos become frames (channel, height, width) between 0 and 1, and need the extra
+    `video`.
 
     Parameters
     ----------
-    source : str, path or list of paths
+    source : str, path, list of paths or of tables
         A name, a file, a folder, a pattern or a list.
     split : {"train", "test"}, optional
         One of the two parts, where there are two.
+    layout : {"tc", "ct", "ntc", "nct", "nc", "nchw"}, optional
+        Of arrays (.npy, .npz, .mat): one recording is (time, channel), unless this says (channel, time); several
+        sequences in one file as in `Sequences`. An array of up to two axes is one recording, of more several.
+    time : str or int, optional
+        The column of times, by name or position: numbers, ISO dates (time zones become UTC), or a count since 1970.
+    values : str, int or list of them, optional
+        The columns that are channels, in this order; otherwise all numbers that are nothing else.
+    label, group : str, number or callable, optional
+        A column that is constant in a file; a regular expression with a group ( ) that is looked for in the names of
+        the files, then in their paths; a function of the path; or a constant.
     size : int or (height, width), optional
         Of videos: frames in this size, by the mean over areas where they shrink; one number makes squares of them,
         whatever their shape was.
@@ -75,33 +105,42 @@ def load(
     every : int
         Of videos: only every n-th frame.
     on_error : {"raise", "skip"}
-        Whether a video that cannot be decoded is an error, or left out with a warning that says why.
+        Whether a recording that cannot be read is an error, or left out with a warning that says why.
 
     >>> import pathlib, tempfile, timelike as tl
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "both.npz"
-    >>> _ = tl.Sequences([[1.0, 2.0]]).save(path, test=tl.Sequences([[3.0]]))
-    >>> train, test = tl.load(path)
-    >>> tl.load(path, split="test")[0]
-    array([[3.]])
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("anna_walk", "anna_run", "bob_walk"):
+    ...     _ = (folder / f"{name}.csv").write_text("t,ax,ay\n0.0,1,2\n0.1,3,4\n")
+    >>> X = tl.load(folder, label=r"_(\w+)", group=r"(\w+?)_")
+    >>> X
+    Sequences(3 sequences, length 2, 2 channels, float64, 2 classes, 2 groups, times, from 3 files)
+    >>> X.ids.tolist(), X.labels.tolist(), X.source.notes
+    (['anna_run', 'anna_walk', 'bob_walk'], ['run', 'walk', 'walk'], ("time: the column 't', by its name",))
     """
     if split not in (None, "train", "test"):
         raise ValueError(f'split={split!r}: expected "train", "test" or None for all there is')
     one_of(on_error, "on_error", ("raise", "skip"))
-    asked = {"size": size, "grey": grey, "every": every}
-    found = _found(source)
+    videos = {"size": size, "grey": grey, "every": every}
+    columns = {"layout": layout, "time": time, "values": values, "label": label, "group": group}
+    if sources.in_memory(source):
+        from .frames import read
+
+        _refuse_asked({**videos, "layout": layout}, "a list of tables")
+        return _chosen({"all": read(source, time=time, values=values, label=label, group=group)}, split, source)
+    found = _found(source, any(value is not None for value in columns.values()))
     if isinstance(found, list):
-        parts = {"all": _recordings(found, asked, on_error)}
+        parts = {"all": _recordings(found, videos, columns, on_error)}
     else:
-        _refuse_asked(asked, found)
+        _refuse_asked(videos | columns, found)
         parts = _from_path(found) if isinstance(found, Path) else catalogue.from_name(found)
     return _chosen(parts, split, source)
 
 
-def _found(source: Source) -> list[Path] | Path | str:
+def _found(source: Any, asked: bool) -> list[Path] | Path | str:
     """What is meant: recordings of a file each, another file or folder, or a name."""
     given = os.fspath(source) if isinstance(source, os.PathLike) else source
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
-        return _one_or_many(sources.listed(given))
+        return _one_or_many(sources.listed(given), asked)
     if not isinstance(given, str):
         raise TypeError(f"source={given!r:.80}: {_EXPECTED}")
     if given == "" or too_long(given):
@@ -111,15 +150,19 @@ def _found(source: Source) -> list[Path] | Path | str:
         return given
     path = Path(given).expanduser()
     if sources.is_pattern(path):
-        return _one_or_many(sources.matching(path))
-    if path.is_file() and _is_recording(path):
-        return [path]
-    return (_recordings_in(path) if path.is_dir() else []) or path
+        return _one_or_many(sources.matching(path), asked)
+    if path.is_file():
+        return _one_or_many([path], asked)
+    return (_recordings_in(path, asked) if path.is_dir() else []) or path
 
 
-def _one_or_many(files: list[Path]) -> list[Path] | Path:
-    """A single file that is no recording is itself, however it was found."""
-    return files[0] if len(files) == 1 and not _is_recording(files[0]) else files
+def _one_or_many(files: list[Path], asked: bool) -> list[Path] | Path:
+    """A single file is itself, however it was found, unless it is a recording or asked for as one."""
+    if len(files) > 1 or _is_recording(files[0]):
+        return files
+    known = formats.FORMATS.get(files[0].suffix.lower())
+    as_one = known is not None and known.sheets and (asked or (known.shared and not formats.holds(files[0])))
+    return files if as_one else files[0]
 
 
 def _chosen(parts: dict[str, Sequences], split: str | None, source: Source) -> Any:
@@ -144,26 +187,71 @@ def _is_path(given: str) -> bool:
 # --- recordings --------------------------------------------------------------------------------------------------
 
 
-def _recordings(files: list[Path], asked: Mapping[str, Any], on_error: str) -> Sequences:
+def _recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str, Any], on_error: str) -> Sequences:
     """Files of one recording each, as one collection."""
-    from ..formats.video import Videos
-    from . import recordings
-
+    filmed = [file for file in files if _is_recording(file)]
     for file in files:
-        if not _is_recording(file):
-            known = ", ".join(suffix for suffix, format_ in formats.FORMATS.items() if format_.recording)
+        if not _is_recording(file) and not _has_sheets(file):
+            known = [suffix for suffix, format_ in formats.FORMATS.items() if format_.sheets or format_.recording]
             raise ValueError(
-                f"{file} is one of {len(files)} files, and patterns and lists of several are for videos ({known}): "
-                "load it by itself"
+                f"{file} is one of {len(files)} files, and patterns and lists of several are for recordings of a file "
+                f"each ({', '.join(known)}): load it by itself"
             )
-    return recordings.read(files, Videos(**asked), on_error)
+    if filmed and len(filmed) < len(files):
+        other = next(file for file in files if not _is_recording(file))
+        raise ValueError(f"{filmed[0]} is a video and {other} is none: load them apart")
+    if filmed:
+        from ..formats.video import Videos
+        from . import recordings
+
+        _refuse_asked(columns, files[0])
+        return recordings.read(files, Videos(**videos), on_error)
+    from . import gathering
+    from .roles import Asked
+
+    _refuse_asked(videos, files[0])
+    layout = columns.pop("layout")
+    return gathering.read(files, Asked.checked(**columns), _known_layout(layout, files), on_error)
 
 
-def _recordings_in(folder: Path) -> list[Path]:
+def _known_layout(layout: Any, files: list[Path]) -> str | None:
+    """The layout, where it is one of those that files can have."""
+    if layout is None:
+        return None
+    arrays = [suffix for suffix in (".npy", ".npz", ".mat") if any(file.suffix.lower() == suffix for file in files)]
+    if not arrays:
+        raise ValueError(
+            f"layout={layout!r:.40} is for arrays (.npy, .npz, .mat), and {files[0]} is none: leave it out"
+        )
+    if layout in ("tc", "ct"):
+        return str(layout)
+    known_layout(layout)
+    if len(files) > 1:
+        raise ValueError(
+            f'layout="{layout}" is of several sequences in one file, and these are {len(files)} files of one recording '
+            'each: expected "tc" (time, channel) or "ct" (channel, time)'
+        )
+    return str(layout)
+
+
+def _recordings_in(folder: Path, asked: bool) -> list[Path]:
     """The recordings in a folder, unless it holds a data set."""
-    if har.folder(folder) is not None or catalogue.data_sets(folder):
+    if har.folder(folder) is not None:
         return []
-    return sources.in_folder(folder, [suffix for suffix, known in formats.FORMATS.items() if known.recording])
+    known = [suffix for suffix, one in formats.FORMATS.items() if one.recording or (one.sheets and not one.asked)]
+    files = sources.in_folder(folder, known)
+    data_sets = catalogue.data_sets(folder)
+    if data_sets and not asked:
+        parts = {path for parts in data_sets.values() for path in parts.values()}
+        whole = any(len(parts) > 1 for parts in data_sets.values())
+        if whole or parts >= {file for file in files if not _is_recording(file)}:
+            return []  # one that is called walk_test among others is a recording
+    return files
+
+
+def _has_sheets(path: Path) -> bool:
+    known = formats.FORMATS.get(path.suffix.lower())
+    return known is not None and known.sheets
 
 
 def _is_recording(path: Path) -> bool:
@@ -174,8 +262,13 @@ def _is_recording(path: Path) -> bool:
 def _refuse_asked(asked: Mapping[str, Any], found: Path | str) -> None:
     usual = {"size": None, "grey": False, "every": 1}
     for name, value in asked.items():
-        if value is not usual[name] and value != usual[name]:
+        if name in usual and value is not usual[name] and value != usual[name]:
             raise ValueError(f"{name}={value!r} is for videos, and {str(found)!r:.80} is none: leave {name} out")
+        if name not in usual and value is not None:
+            raise ValueError(
+                f"{name}={value!r:.40} is for recordings in columns or arrays, and {str(found)!r:.80} is none: leave "
+                f"{name} out"
+            )
 
 
 # --- paths -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -19,9 +19,11 @@ from ..callers import outside
 from ..container import Sequences
 from ..formats.limits import most_of_all, refuse_total
 from ..formats.text import FormatError
+from .origin import Origin
 from .sources import names_of
 
 _SECONDS = 2  # without a bar
+_GLANCE = 0.2  # seconds between two looks at whether somebody wants to stop
 _TOLD = 20  # files that a warning names
 _NAMED = 3  # files that an error names for each of several kinds
 
@@ -62,8 +64,8 @@ def read(files: list[Path], reader: Reader, on_error: str = "raise") -> Sequence
     changes anything. `on_error="skip"` leaves out what cannot be read, and a warning says what and why.
     """
     skips = one_of(on_error, "on_error", ("raise", "skip")) == "skip"
-    with _bar(len(files), "looking", "file") as tick:
-        seen = _side_by_side([_job(reader.look, path, tick.stopped) for path in files], tick, skips, counts=True)
+    with bar(len(files), "looking", "file") as tick:
+        seen = side_by_side([_job(reader.look, path, tick.stopped) for path in files], tick, skips, counts=True)
     looks = [one for one in seen if isinstance(one, Look)]
     failed = {path: one for path, one in zip(files, seen, strict=True) if isinstance(one, Exception)}
     clocks: list[Any] = []
@@ -72,11 +74,13 @@ def read(files: list[Path], reader: Reader, on_error: str = "raise") -> Sequence
         reader.refuse_mixed(looks)
         values, clocks = _filled(looks, reader, skips)
         failed |= {look.path: one for look, one in zip(looks, clocks, strict=True) if isinstance(one, Exception)}
-    _tell(failed, len(files))
+    skipped = tell(failed, len(files))
     kept = [clock for clock in clocks if not isinstance(clock, Exception)]
     names = [name for name, path in zip(names_of(files), files, strict=True) if path not in failed]
     offsets = np.cumsum([0, *map(len, kept)])
-    return Sequences.from_packed(values[: offsets[-1]], offsets, times=np.concatenate(kept), ids=names)
+    data = Sequences.from_packed(values[: offsets[-1]], offsets, times=np.concatenate(kept), ids=names)
+    data._source = Origin(tuple(str(path) for path in files if path not in failed), skipped=skipped)
+    return data
 
 
 def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.float32], list[Any]]:
@@ -88,12 +92,12 @@ def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.
     threads = _threads(most_of_all() - claimed, max(look.working for look in looks))
     values = np.empty((total, *frame), np.float32)
     starts = np.cumsum([0, *(look.steps for look in looks)])
-    with _bar(total, "reading", reader.steps.removesuffix("s")) as tick:
+    with bar(total, "reading", reader.steps.removesuffix("s")) as tick:
         jobs = [
             _job(reader.fill, look, values[begin : begin + look.steps], tick, max(1, threads // len(looks)))
             for look, begin in zip(looks, starts.tolist(), strict=False)
         ]
-        clocks = _side_by_side(jobs, tick, skips, threads=threads)
+        clocks = side_by_side(jobs, tick, skips, threads=threads)
     end = 0
     for begin, clock in zip(starts.tolist(), clocks, strict=False):
         if not isinstance(clock, Exception):  # some have fewer steps than was thought: the others move up
@@ -106,16 +110,17 @@ def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.
 # --- errors ------------------------------------------------------------------------------------------------------
 
 
-def _tell(failed: dict[Path, Exception], total: int) -> None:
-    """A warning of what was left out; an error where nothing is left."""
+def tell(failed: dict[Path, Exception], total: int) -> dict[str, str]:
+    """A warning of what was left out, and why, by file; an error where nothing is left."""
     if not failed:
-        return
+        return {}
     reasons = [str(error).removeprefix(f"{path.name}: ") for path, error in failed.items()]
     told = [f"\n  {path}: {reason}" for path, reason in zip(failed, reasons, strict=True)][:_TOLD]
     told += [f"\n  and {len(failed) - _TOLD} others"] if len(failed) > _TOLD else []
     if len(failed) == total:
         raise FormatError(f"none of {total} files can be read:{''.join(told)}")
     warnings.warn(f"{len(failed)} of {total} files are left out:{''.join(told)}", UserWarning, stacklevel=outside())
+    return dict(zip(map(str, failed), reasons, strict=True))
 
 
 def kinds(looks: list[Look], kind: Callable[[Look], str]) -> list[str]:
@@ -157,7 +162,7 @@ class _Ticks:
 
 
 @contextmanager
-def _bar(total: int, what: str, unit: str) -> Iterator[_Ticks]:
+def bar(total: int, what: str, unit: str) -> Iterator[_Ticks]:
     """A bar on a terminal, for what takes longer than two seconds."""
     from tqdm.auto import tqdm
 
@@ -169,7 +174,7 @@ def _job(function: Callable[..., Result], *given: Any) -> Callable[[], Result]:
     return lambda: function(*given)
 
 
-def _side_by_side(
+def side_by_side(
     jobs: list[Callable[[], Any]], tick: _Ticks, skips: bool, *, counts: bool = False, threads: int | None = None
 ) -> list[Any]:
     """What the jobs give, in their order; with `skips` an error in the place of what one could not give."""
@@ -186,14 +191,21 @@ def _side_by_side(
                 tick()
 
     with ThreadPoolExecutor(min(len(jobs), threads or _cores())) as pool:
-        futures = [pool.submit(done, job) for job in jobs]
+        futures: list[Any] = []
         try:
+            futures += (pool.submit(done, job) for job in jobs)
+            while wait(futures, _GLANCE, FIRST_EXCEPTION).not_done and not any(map(_has_failed, futures)):
+                pass  # Ctrl-C is seen between two glances, also where a library has signals restart what waits
             return [future.result() for future in futures]
         except BaseException:  # Ctrl-C too: whatever runs ends at its next step
             tick.stop()
             for future in futures:
                 future.cancel()
             raise
+
+
+def _has_failed(future: Any) -> bool:
+    return future.done() and future.exception() is not None
 
 
 def _threads(left: int, working: int) -> int:

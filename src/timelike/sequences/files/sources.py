@@ -5,11 +5,27 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 MAGIC = "*?["  # what makes a path a pattern
+
+
+def in_memory(source: Any) -> bool:
+    """Whether a source is tables and arrays, and not the paths of files: judged by the first.
+
+    >>> in_memory([("anna", [1.0, 2.0])]), in_memory(["a.csv"])
+    (True, False)
+    """
+    if isinstance(source, Mapping):
+        return True
+    if not isinstance(source, list | tuple) or not source:
+        return False
+    first = source[0]
+    if isinstance(first, tuple | list):
+        return len(first) == 2 and isinstance(first[0], str) and not isinstance(first[1], str | os.PathLike)
+    return hasattr(first, "columns") or hasattr(first, "__array__")
 
 
 def is_pattern(path: Path) -> bool:
@@ -22,13 +38,53 @@ def is_pattern(path: Path) -> bool:
 
 
 def matching(pattern: Path) -> list[Path]:
-    """The files that a pattern matches, in the order of their names; `**` stands for any folders."""
-    found = sorted(Path(one) for one in glob.glob(str(pattern), recursive=True))
+    """The files that a pattern matches, in the order of their names; `**` stands for any folders.
+
+    A folder that links lead to more than once, or back to, is gone through once.
+    """
+    found = sorted({Path(one) for one in _expanded(str(pattern))})
     files = [path for path in found if not path.is_dir()]  # a broken link too: whoever reads it says so
     if not files:
         folders = f", but {len(found)} folders: add /* to mean what is in them" if found else ""
         raise FileNotFoundError(f"no file matches {str(pattern)!r}{folders or f': the current folder is {Path.cwd()}'}")
     return files
+
+
+def _expanded(pattern: str) -> Iterator[str]:
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob.glob(pattern)
+        return
+    at = parts.index("**")
+    for base in glob.glob(str(Path(*parts[:at]))) if at else ["."]:
+        for folder in _folders(base):
+            yield from _expanded(str(Path(glob.escape(folder), *(parts[at + 1 :] or ["*"]))))
+
+
+def _folders(base: str) -> Iterator[str]:
+    """A folder and all within, hidden ones aside; each once, whatever links there are."""
+    seen, waiting = set(), [base]
+    while waiting:
+        folder = waiting.pop(0)
+        try:
+            status = os.stat(folder)
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except PermissionError:
+            raise  # what is left out silently would be missed by nobody
+        except OSError:  # no folder, or a link to nowhere
+            continue
+        if (status.st_dev, status.st_ino) in seen:
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        yield folder
+        waiting += [entry.path for entry in entries if not entry.name.startswith(".") and _leads_to_folder(entry)]
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def listed(source: Iterable[Any]) -> list[Path]:
@@ -51,9 +107,12 @@ def listed(source: Iterable[Any]) -> list[Path]:
 
 
 def in_folder(folder: Path, suffixes: Collection[str]) -> list[Path]:
-    """The files of a folder that have one of the suffixes, in the order of their names; hidden ones are left out."""
+    """The files of a folder that have one of the suffixes, in the order of their names; hidden ones are left out.
+
+    A link that leads nowhere is among them: whoever reads it says so.
+    """
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    return [entry for entry in entries if entry.suffix.lower() in suffixes and entry.is_file()]
+    return [entry for entry in entries if entry.suffix.lower() in suffixes and not entry.is_dir()]
 
 
 def names_of(files: list[Path]) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +17,9 @@ from .text import FormatError, wrong
 
 if TYPE_CHECKING:
     from ..container import Sequences
+    from .sheets import Sheet
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "FormatError", "holds", "read", "write"]
+__all__ = ["FORMATS", "SUFFIXES", "Format", "FormatError", "holds", "read", "sheet", "write"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Format:
     - `parts`: a file can hold a training and a test part; `write` of the module takes `test=`.
     - `writes`: the module has `write`; otherwise such files are only read.
     - `recording`: a file is one sequence, and a folder, a pattern or a list of them is a collection.
+    - `sheets`: a file may be one recording in columns; `sheet(path, layout)` of the module gives them.
+    - `asked`: in a folder such files are left alone; only who asks for them by a pattern, a list or by name gets them.
     """
 
     module: str
@@ -43,6 +47,8 @@ class Format:
     parts: bool = False
     writes: bool = True
     recording: bool = False
+    sheets: bool = False
+    asked: bool = False
 
     def functions(self) -> Any:
         """The module itself, imported when it is first needed."""
@@ -51,14 +57,19 @@ class Format:
 
 FORMATS = {  # a data set that lies in several formats is read from the first of these that has both parts
     ".ts": Format("ts"),
-    ".tsv": Format("ucr", whole=False),
-    ".txt": Format("ucr", whole=False),  # alone it may be anything
+    ".tsv": Format("ucr", whole=False, sheets=True),
+    ".txt": Format("ucr", whole=False, sheets=True, asked=True),  # alone it may be anything
     ".arff": Format("arff"),
-    ".npz": Format("arrays", shared=True, parts=True),
-    ".npy": Format("arrays", named=False, whole=False),
-    ".csv": Format("long", named=False, whole=False),  # many a .csv is not a long table
-    ".parquet": Format("long"),
+    ".npz": Format("arrays", shared=True, parts=True, sheets=True),
+    ".npy": Format("arrays", named=False, whole=False, sheets=True),
+    ".csv": Format("long", named=False, whole=False, sheets=True),  # many a .csv is not a long table
+    ".parquet": Format("long", sheets=True),
     ".nc": Format("netcdf", named=False, whole=False, writes=False),
+    ".wav": Format("wav", named=False, whole=False, writes=False, sheets=True),
+    ".mat": Format("matlab", named=False, whole=False, writes=False, sheets=True),
+    ".jsonl": Format("jsonl", named=False, whole=False, writes=False, sheets=True),
+    ".ndjson": Format("jsonl", named=False, whole=False, writes=False, sheets=True),
+    ".json": Format("jsonl", named=False, whole=False, writes=False, sheets=True, asked=True),
 }
 FORMATS |= dict.fromkeys(
     (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".gif", ".mpg", ".mpeg", ".wmv", ".flv", ".ogv"),
@@ -76,8 +87,22 @@ def read(path: Path) -> dict[str, Sequences]:
     {'all': Sequences(1 sequence, length 2, 1 channel, float64, 1 class)}
     """
     reader: Callable[[Path], dict[str, Sequences]] = _format(path, SUFFIXES).functions().read
-    try:
+    with said_of(path):
         return reader(path)
+
+
+def sheet(path: Path, layout: str | None = None) -> Sheet | Sequences:
+    """The columns of a file that may be one recording; sequences where it is several that are told apart."""
+    reader: Callable[..., Sheet | Sequences] = _format(path, SUFFIXES).functions().sheet
+    with said_of(path):
+        return reader(path, layout)
+
+
+@contextmanager
+def said_of(path: Path) -> Iterator[None]:
+    """Whatever goes wrong inside is a `FormatError` that names the file."""
+    try:
+        yield
     except FormatError:
         raise
     except (ValueError, TypeError, OverflowError, MemoryError, EOFError, zlib.error, struct.error) as error:

@@ -3,7 +3,8 @@
 The arrays of an .npz: `values` (total_time, *frame), `offsets` (n + 1), and where known `labels` (n; positions in
 `class_names` if there are such), `split` (n; 0 train, 1 test), `groups` (n), `ids` (n), `times` (total_time),
 `class_names`, `channel_names`. `train.save(path, test=test)` writes two parts. Nothing is ever unpickled. An .npy has a
-place for values of equal lengths and nothing else.
+place for values of equal lengths and nothing else: (item, time, *frame). One of fewer axes is a single recording,
+(time,) or (time, channel), and so are the arrays of an .npz without `offsets`, by their names. A large .npy is mapped.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from numpy.typing import NDArray
 from ..atomic import replacing
 from ..container import Sequences
 from ..joining import joined
+from ..layouts import known_layout
 from . import text
 from .limits import refuse_claim
+from .sheets import Cells, Sheet
 
+MAPPED = 1 << 26  # bytes from which an .npy is mapped: below, reading is as fast, and nothing hangs on the file
+_ONE = {"tc": "(time, channel)", "ct": "(channel, time)"}  # layouts of one recording
 _HEAD = 1 << 16  # bytes that the head of an array may have; NumPy reads no head of more than 10 000
 _KNOWN: tuple[text.Lack, ...] = ("labels", "groups", "ids", "times", "channel_names", "class_names")
 _ARRAYS = ("values", "offsets", "split", *_KNOWN)
@@ -44,14 +49,78 @@ def holds(path: Path) -> bool:
         return True  # damaged: whoever asks for it by name should be told so
 
 
+def sheet(path: Path, layout: str | None = None) -> Sheet | Sequences:
+    """One recording; or sequences, where the file holds several."""
+    if path.suffix.lower() == ".npy":
+        return _npy(path, layout)
+    if layout is None and holds(path):
+        return next(iter(_read_npz(path).values()))
+    _, names = members(path, ())
+    arrays, _ = members(path, [name.removesuffix(".npy") for name in names if name.endswith(".npy")])
+    if not arrays:
+        raise text.wrong(path, "has no arrays: expected some")
+    return of_arrays(path, arrays, layout)
+
+
+def of_arrays(path: Path, arrays: dict[str, NDArray[Any]], layout: str | None) -> Sheet:
+    """Arrays by name as the columns of one recording: (time,), (time, *frame), and single values."""
+    if layout is not None:
+        refuse_several(path, layout)
+    columns = {
+        name: array.swapaxes(0, 1) if layout == "ct" and array.ndim > 1 else array for name, array in arrays.items()
+    }
+    return Sheet(path, dict(columns))
+
+
+def refuse_several(path: Path, layout: str) -> None:
+    """An error for a layout that is not of one recording."""
+    if layout not in _ONE:
+        known_layout(layout)
+        words = " or ".join(f'layout="{word}" {meaning}' for word, meaning in _ONE.items())
+        raise text.wrong(path, f'layout="{layout}" is of several sequences in one array: expected {words} here')
+
+
 def _read_npy(path: Path) -> dict[str, Sequences]:
+    found = _npy(path, None)
+    if isinstance(found, Sequences):
+        return {"all": found}
+    from ..files.gathering import alone
+
+    return {"all": alone(path)}
+
+
+def _npy(path: Path, layout: str | None) -> Sheet | Sequences:
+    block = _array(path)
+    if block.dtype.names is not None and block.ndim == 1:
+        return Sheet(path, {name: np.ascontiguousarray(block[name]) for name in block.dtype.names})
+    if layout is not None and layout not in _ONE:
+        return Sequences(block, layout=known_layout(layout))
+    if layout is None and block.ndim > 2:
+        return Sequences(block)
+    if block.ndim == 0 or block.size == 0 or (layout == "ct" and block.ndim < 2):
+        raise text.wrong(path, f"holds an array of shape {block.shape}: expected (time,) or (time, channel)")
+    if layout == "ct":
+        return Sheet(path, {"0": block.swapaxes(0, 1)}, named=False)
+    columns: dict[str, Cells] = {"0": block[:, None] if block.ndim == 1 else block}
+    return Sheet(path, columns, named=False, notes=() if layout else _one_recording(block))
+
+
+def _one_recording(block: NDArray[Any]) -> tuple[str, ...]:
+    if block.ndim == 1:
+        return ()
+    return ('an array of two axes is one recording (time, channel); layout="ct" and layout="ntc" read it otherwise',)
+
+
+def _array(path: Path) -> NDArray[Any]:
+    """The array of an .npy, mapped where it is large: it is looked at page by page, and never in memory as a whole."""
+    size = path.stat().st_size
     with path.open("rb") as file:
-        header = _header(file, path.stat().st_size, path, "the array")
-        file.seek(0)
-        block = _one_array(file, header, path, "the array")
-    if block.ndim < 2:
-        raise text.wrong(path, f"holds an array of shape {block.shape}: expected (item, time) or (item, time, channel)")
-    return {"all": Sequences(block)}
+        header = _header(file, size, path, "the array")
+        if size < MAPPED:
+            file.seek(0)
+            return _one_array(file, header, path, "the array")
+    order: Any = "F" if header.columns_first else "C"
+    return np.memmap(path, header.dtype, "r", header.begin, header.shape, order)
 
 
 def _read_npz(path: Path) -> dict[str, Sequences]:

@@ -4,6 +4,8 @@ The columns are `id`, and where known `time`, `label` and `group`; every other c
 ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars; it keeps labels, ids and groups, gives
 positions back as ids, and refuses a list of classes other than those that occur, sorted. A .parquet needs the extra
 `parquet`, remembers where there were no ids, and keeps all but frames (video, grids), which have no place in a table.
+Cells may be separated by commas, semicolons, tabs or blanks, with decimal commas where the separator is another. A file
+without `id` is one recording, whose columns are found as `load` says.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from .. import tables
 from ..atomic import replacing
 from ..container import Sequences
-from . import text
+from . import delimited, text
 from .limits import refuse_claim
+from .sheets import Sheet
 
 LACKS: dict[str, tuple[text.Lack, ...]] = {
     ".csv": ("frames", "other classes", "no ids", "dtypes"),
@@ -44,111 +46,82 @@ def write(data: Sequences, path: Path) -> None:
     (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(data, path)
 
 
+def sheet(path: Path, layout: str | None = None) -> Sheet:
+    """The columns of a file, of one recording or of several."""
+    return delimited.sheet(path) if path.suffix.lower() == ".csv" else _sheet_of_parquet(path)
+
+
 def _read_csv(path: Path) -> Sequences:
-    header, columns = _cells(path)
-    if "id" not in header:
-        raise text.wrong(
-            path,
-            f"no column 'id' but {', '.join(map(repr, header))[:200]}: name the column that tells the sequences apart "
-            "'id', or use Sequences.from_frame(table, id=...)",
-            1,
-        )
-    table = dict(zip(header, columns, strict=True))
-    known = {name: table.pop(name, None) for name in tables.RESERVED}
+    found = delimited.sheet(path)
+    if "id" not in found.columns:
+        from ..files.gathering import alone
+
+        return alone(path, found)
+    return of_sheet(found)
+
+
+def of_sheet(found: Sheet, **roles: str | None) -> Sequences:
+    """A long table of text: `roles` say which columns are time, label and group, where they have other names."""
+    path, table = found.path, dict(found.columns)
+    named = {role: roles.get(role) or role for role in tables.RESERVED}
+    known: dict[str, Any] = {role: table.pop(column, None) for role, column in named.items()}
+    for other in tables.RESERVED:  # a column of that name beside the one that was asked for is no channel
+        table.pop(other, None)
     if not table:
         raise text.wrong(path, "no column besides id, time, label and group: expected at least one channel", 1)
     for name in ("id", "label", "group"):
-        _refuse_blank(known[name], name, path)
-    tokens = known["id"] or []
+        _refuse_blank(known[name], named[name], found)
+    tokens = known["id"]
     position = {token: code for code, token in enumerate(dict.fromkeys(tokens))}
     parsed = tables.Columns(
         np.fromiter(map(position.__getitem__, tokens), np.int64, len(tokens)),
-        _entries(list(position)),
-        np.column_stack([_channel(cells, name, path) for name, cells in table.items()]),
-        None if known["time"] is None else _clock(known["time"], path),
-        None if known["label"] is None else _entries(known["label"]),
-        None if known["group"] is None else _entries(known["group"]),
+        of_tokens(list(position)),
+        np.column_stack([_channel(cells, name, found) for name, cells in table.items()]),
+        None if known["time"] is None else _clock(known["time"], named["time"], found),
+        None if known["label"] is None else of_tokens(known["label"]),
+        None if known["group"] is None else of_tokens(known["group"]),
     )
     return tables.grouped(Sequences, parsed, table)
 
 
-def _cells(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header and the columns, all as text."""
-    lines = [line for line in text.read_lines(path) if line]
-    cells, widths = _split_quoted(path) if any('"' in line for line in lines) else _split(lines)
-    if len(widths) < 2:
-        raise text.wrong(path, "no rows: expected a header with column names, then one row per time step")
-    n_columns = widths[0]
-    header = [name.strip() for name in cells[:n_columns]]
-    if "" in header or len(set(header)) < len(header):
-        raise text.wrong(path, f"the column names {header[:20]} are not all different and non-empty", 1)
-    if set(widths) != {n_columns}:
-        bad = next(i for i, width in enumerate(widths) if width != n_columns)
-        raise text.wrong(path, f"{widths[bad]} values for {n_columns} columns: is it cut short?", _line(path, bad))
-    return header, [cells[n_columns + i :: n_columns] for i in range(n_columns)]
-
-
-def _split(lines: list[str]) -> tuple[list[str], list[int]]:
-    """All cells in one list and how many each row has: a list per row would be twice as slow."""
-    return ",".join(lines).split(","), [line.count(",") + 1 for line in lines]
-
-
-def _split_quoted(path: Path) -> tuple[list[str], list[int]]:
-    reader = csv.reader((line + "\n" for line in text.read_lines(path)), strict=True)
-    try:
-        rows = list(filter(None, reader))  # the reader gives an empty row for a blank line
-    except csv.Error as error:
-        raise text.wrong(path, f"{error}: expected values separated by commas", reader.line_num) from None
-    return [cell for row in rows for cell in row], [len(row) for row in rows]
-
-
-def _line(path: Path, row: int) -> int:
-    """The line on which a row ends; quoted cells may hold line breaks, so it takes a second look to know."""
-    reader = csv.reader(line + "\n" for line in text.read_lines(path))
-    with suppress(csv.Error):  # a cell too large for the reader is on the line that it stopped at
-        for _ in zip(range(row + 1), filter(None, reader), strict=False):
-            pass
-    return reader.line_num
-
-
-def _refuse_blank(cells: list[str] | None, name: str, path: Path) -> None:
+def _refuse_blank(cells: list[str] | None, name: str, found: Sheet) -> None:
     if cells is not None and "" in cells:
-        raise text.wrong(path, f"no {name}: expected one in every row", _line(path, cells.index("") + 1))
+        raise found.wrong(f"no {name}: expected one in every row", cells.index(""))
 
 
-def _channel(cells: list[str], name: str, path: Path) -> NDArray[np.float64]:
-    filled = ["nan" if cell == "" else cell for cell in cells]
+def _channel(cells: Any, name: str, found: Sheet) -> NDArray[np.float64]:
+    filled = ["nan" if cell == "" else cell.replace(",", ".") if found.decimal == "," else cell for cell in cells]
     try:
-        return text.numbers(filled, path, 0)
+        return text.numbers(filled, found.path, 0)
     except text.FormatError:
         for row, cell in enumerate(filled):
             try:
-                text.numbers([cell], path, 0)
+                text.numbers([cell], found.path, 0)
             except text.FormatError:
-                raise text.wrong(
-                    path,
-                    f"column {name!r} holds {cell[:40]!r}: expected a number, or nothing where missing",
-                    _line(path, row + 1),
+                raise found.wrong(
+                    f"column {name!r} holds {cells[row][:40]!r}: expected a number, or nothing where missing", row
                 ) from None
         raise
 
 
-def _clock(cells: list[str], path: Path) -> NDArray[Any]:
-    _refuse_blank(cells, "time", path)
+def _clock(cells: list[str], name: str, found: Sheet) -> NDArray[Any]:
+    _refuse_blank(cells, name, found)
+    if found.decimal == ",":
+        cells = [cell.replace(",", ".") for cell in cells]
     try:
-        return text.clock(cells, path, 0)
+        return text.clock(cells, found.path, 0)
     except text.FormatError:
         for row, cell in enumerate(cells):
             try:
-                text.clock([cell], path, 0)
+                text.clock([cell], found.path, 0)
             except text.FormatError:
-                problem = f"column 'time' holds {cell[:40]!r}: expected a number up to 2**53 or a datetime"
-                raise text.wrong(path, f"{problem} (2007-01-31 23:59:59)", _line(path, row + 1)) from None
+                problem = f"column {name!r} holds {cell[:40]!r}: expected a number up to 2**53 or a datetime"
+                raise found.wrong(f"{problem} (2007-01-31 23:59:59)", row) from None
         kinds = "numbers, datetimes, and datetimes with a time zone"
-        raise text.wrong(path, f"column 'time' mixes {kinds}: expected one kind") from None
+        raise found.wrong(f"column {name!r} mixes {kinds}: expected one kind") from None
 
 
-def _entries(tokens: list[str]) -> NDArray[Any]:
+def of_tokens(tokens: list[str]) -> NDArray[Any]:
     """Labels, groups and ids: integers if all are, numbers if all are, otherwise strings."""
     distinct = dict.fromkeys(tokens)
     if all(token.removeprefix("-").isdecimal() for token in distinct):
@@ -187,7 +160,7 @@ def _refuse_unclear(entries: NDArray[Any] | None, name: str) -> None:
     if entries.dtype.kind == "b" or (entries.dtype.kind == "u" and entries.max() > 2**63 - 1):
         raise ValueError(f"{name} of dtype {entries.dtype} cannot be stored in .csv: use .parquet or .npz")
     if entries.dtype.kind == "U":
-        if _entries(np.unique(entries).tolist()).dtype.kind != "U":
+        if of_tokens(np.unique(entries).tolist()).dtype.kind != "U":
             raise ValueError(f"{name} are strings that .csv would read back as numbers: use .parquet or .npz")
         for entry in np.unique(entries).tolist():
             text.refuse_name(entry, "a .csv", "")
@@ -212,7 +185,7 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _read_parquet(path: Path) -> Sequences:
+def _arrow(path: Path) -> Any:
     pyarrow = _pyarrow()
     try:
         refuse_claim(path, _claimed(pyarrow.parquet.read_metadata(path)))
@@ -222,9 +195,30 @@ def _read_parquet(path: Path) -> Sequences:
         if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
             raise
         raise text.wrong(path, f"is not a whole parquet file ({str(error)[:200]}): get it again") from None
+    return table
+
+
+def _sheet_of_parquet(path: Path) -> Sheet:
+    from ..files.frames import sheet_of
+
+    table = _arrow(path)
+    names = [name for name in table.column_names if not name.startswith("__index_level_") or _is_clock(table, name)]
+    return sheet_of(table.select(names), path)
+
+
+def _is_clock(table: Any, name: str) -> bool:
+    return str(table.schema.field(name).type).startswith(("timestamp", "date"))
+
+
+def _read_parquet(path: Path) -> Sequences:
+    pyarrow, table = _pyarrow(), _arrow(path)
     known = {name: name if name in table.column_names else None for name in tables.RESERVED}
     channels = [name for name in table.column_names if name not in known and not name.startswith("__index_level_")]
-    if known["id"] is None or not channels:
+    if known["id"] is None:
+        from ..files.gathering import alone
+
+        return alone(path)
+    if not channels:
         raise text.wrong(
             path,
             f"the columns are {', '.join(map(repr, table.column_names))[:200]}: expected 'id' and a channel; or "

@@ -64,6 +64,12 @@ def read_lines(path: Path) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
+def refuse_empty(path: Path) -> None:
+    """An error for a file of no bytes, which no format has."""
+    if path.stat().st_size == 0:
+        raise wrong(path, "is empty: expected a recording; get it again")
+
+
 def numbers(cells: list[str], path: Path, line: int) -> NDArray[np.float64]:
     """Cells as float64; `?` and NaN are missing, anything that is not a finite number is an error."""
     joined = ",".join(cells)

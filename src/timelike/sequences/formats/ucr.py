@@ -1,7 +1,8 @@
 """The UCR archive's .tsv and .txt: one univariate sequence per line, its integer class label first.
 
 The archive pads sequences of varying lengths with NaN at the end, so NaN there means that the sequence is shorter; NaN
-inside is a missing value. Labels are required, and nothing else has a place.
+inside is a missing value. Labels are required, and nothing else has a place. A file whose first row is names of columns
+is one recording, a row for every time step; so is one of several files that are loaded together.
 """
 
 from __future__ import annotations
@@ -14,15 +15,25 @@ from numpy.typing import NDArray
 
 from ..atomic import write_text
 from ..container import Sequences
-from . import text
+from . import delimited, text
+from .sheets import Sheet
 
 _ATTRIBUTES: tuple[text.Lack, ...] = ("times", "groups", "ids", "channel_names", "class_names")
 _KINDS: tuple[text.Lack, ...] = ("frames", "channels", "targets", "unlabelled", "missing ends", "dtypes")
 LACKS = dict.fromkeys((".tsv", ".txt"), _ATTRIBUTES + _KINDS)
 
 
+def sheet(path: Path, layout: str | None = None) -> Sheet:
+    """One recording."""
+    return delimited.sheet(path)
+
+
 def read(path: Path) -> dict[str, Sequences]:
     """The sequences of a UCR file, separated by tabs, commas or blanks."""
+    if delimited.has_header(path):
+        from ..files.gathering import alone
+
+        return {"all": alone(path)}
     rows: list[NDArray[np.float64]] = []
     labels = []
     n_cells, first = 0, 0

@@ -1,0 +1,98 @@
+"""Tables of pandas, polars and others, and arrays, one recording each → the columns of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import doors, tables
+from ..formats.sheets import Cells, Sheet
+from .gathering import gathered
+from .roles import Asked
+
+if TYPE_CHECKING:
+    from ..container import Sequences
+
+
+def read(
+    frames: Any,
+    *,
+    time: Any = None,
+    values: Any = None,
+    label: Any = None,
+    group: Any = None,
+) -> Sequences:
+    """What `Sequences.from_frames` gives."""
+    named, asked = _named(frames), Asked.checked(time=time, values=values, label=label, group=group)
+    sheets = [_sheet(one, Path(name)) for name, one in named.items()]
+    unnamed = next(iter(named)) == "frames[0]"
+    return gathered(sheets, asked, None if unnamed else list(named), what="tables")
+
+
+def _named(frames: Any) -> dict[str, Any]:
+    """Recordings by name; those without one by their place in the list."""
+    if isinstance(frames, str | bytes | np.ndarray) or hasattr(frames, "columns"):
+        raise TypeError(
+            f"frames is one {type(frames).__name__}: expected a list of tables, one recording each; one is [table]"
+        )
+    if isinstance(frames, Mapping):
+        pairs = list(frames.items())
+    else:
+        several = list(frames)
+        paired = [isinstance(one, tuple | list) and len(one) == 2 and isinstance(one[0], str) for one in several]
+        if any(paired) and not all(paired):
+            raise TypeError(f"frames[{paired.index(False)}] has no name but others have: expected pairs (name, table)")
+        pairs = several if any(paired) else [(f"frames[{i}]", one) for i, one in enumerate(several)]
+    if not pairs:
+        raise ValueError("frames is empty: expected at least one table")
+    names = [str(name) for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"frames has {twice!r} twice: expected distinct names")
+    return dict(zip(names, (one for _, one in pairs), strict=True))
+
+
+def _sheet(one: Any, name: Path) -> Sheet:
+    if hasattr(one, "columns"):
+        return sheet_of(one, name)
+    array = doors.plain_array(one, str(name))
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise ValueError(f"{name} has shape {array.shape}: expected (time,) or (time, channel)")
+    return Sheet(name, {"0": array[:, None] if array.ndim == 1 else array}, named=False)
+
+
+def sheet_of(table: Any, name: Path) -> Sheet:
+    """The columns of a table, with the index of pandas where it says more than the number of the row."""
+    index = getattr(table, "index", None)
+    notes: tuple[str, ...] = ()
+    if index is not None and hasattr(index, "names") and type(index).__name__ != "RangeIndex":
+        if index.nlevels > 1 or (index.names[0] is None and not _is_dated(index)):
+            notes = ("the index of the table is left out",)
+        else:
+            table = table.reset_index(names=str(index.names[0] or "index"))
+    frame = tables.opened(table)
+    if len(frame) == 0:
+        raise ValueError(f"{name} has no rows: expected at least one")
+    return Sheet(name, {column: _cells(frame[column], column) for column in frame.columns}, notes=notes)
+
+
+def _is_dated(index: Any) -> bool:
+    return np.issubdtype(getattr(index.dtype, "base", np.dtype(object)), np.datetime64) or "datetime" in str(
+        index.dtype
+    )
+
+
+def _cells(column: Any, name: str) -> Cells:
+    import narwhals as nw
+
+    kind = column.dtype
+    if kind == nw.Duration:
+        return np.asarray(column.dt.total_nanoseconds().to_numpy()) / 1e9
+    if kind in (nw.Datetime, nw.Date):
+        return tables.clock(column, name)
+    if kind.is_numeric() or kind == nw.Boolean:
+        return tables.numbers(column)
+    return ["" if entry is None else entry for entry in column.cast(nw.String).to_list()]

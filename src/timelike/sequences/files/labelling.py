@@ -1,0 +1,98 @@
+"""Labels and groups of recordings: from their columns, from the names of their files, or one for all."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.long import of_tokens
+from .roles import Piece, Role
+
+_NAMED = 3  # files that an error names
+
+
+def described(pieces: list[Piece], asked: Role, role: str, notes: list[str]) -> list[Any] | NDArray[Any] | None:
+    """One entry for every recording, or None where nobody says anything about it."""
+    within: list[list[Any] | None] = [piece.label if role == "label" else piece.group for piece in pieces]
+    if callable(asked) or (asked is not None and not isinstance(asked, str)):
+        said = [_called(asked, piece.path, role) if callable(asked) else asked for piece in pieces]
+        return _plain([entry for entry, piece in zip(said, pieces, strict=True) for _ in piece.lengths])
+    if all(found is not None for found in within):
+        found = [entry for found in within for entry in found or ()]
+        return of_tokens(found) if all(isinstance(entry, str) for entry in found) else _plain(found)
+    if any(found is not None for found in within):
+        raise _partly(pieces, within, asked or role, role)
+    if asked is None:
+        return None
+    given = _from_names(pieces, asked, role, notes)
+    return of_tokens([entry for entry, piece in zip(given, pieces, strict=True) for _ in piece.lengths])
+
+
+def _called(function: Any, path: Path, role: str) -> Any:
+    try:
+        found = function(path)
+    except Exception as error:
+        error.add_note(f"{role}= was asked about {path}")
+        raise
+    if not isinstance(found, str | int | float | np.number | np.bool_) or (isinstance(found, float) and isnan(found)):
+        raise TypeError(f"{role}= gave {found!r:.60} for {path}: expected a string or a number")
+    return found
+
+
+def _plain(found: list[Any]) -> list[Any]:
+    return [entry.item() if isinstance(entry, np.generic) else entry for entry in found]
+
+
+def _partly(pieces: list[Piece], within: list[Any], name: Any, role: str) -> ValueError:
+    lacking = [piece.path.name for piece, found in zip(pieces, within, strict=True) if found is None]
+    more = f" and {len(lacking) - _NAMED} others" if len(lacking) > _NAMED else ""
+    return ValueError(
+        f"{role}: the column {name!r} is in {len(pieces) - len(lacking)} of {len(pieces)} files, and not in "
+        f"{', '.join(lacking[:_NAMED])}{more}: expected it in all; or give {role}= as a function of the path"
+    )
+
+
+def _from_names(pieces: list[Piece], asked: str, role: str, notes: list[str]) -> list[str]:
+    """What a regular expression finds; a word that is neither that nor a column is a constant."""
+    try:
+        pattern = re.compile(asked)
+    except re.error as error:
+        pattern = None
+        if "(" in asked:
+            raise ValueError(f"{role}={asked!r} is no column, and no regular expression ({error})") from None
+    if pattern is not None and pattern.groups:
+        return _matched([piece.path for piece in pieces], pattern, role)
+    columns = list(dict.fromkeys(column for piece in pieces for column in piece.columns))
+    near = difflib.get_close_matches(asked, columns, n=1)
+    if near:
+        raise ValueError(
+            f"{role}={asked!r} is a column of no file; did you mean {near[0]!r}? If it is a constant, give "
+            f"{role}=lambda path: {asked!r}"
+        )
+    notes.append(f"{role}: {asked!r} for all, as no file has such a column")
+    return [asked] * len(pieces)
+
+
+def _matched(paths: list[Path], pattern: re.Pattern[str], role: str) -> list[str]:
+    """What the first group holds in the names of the files, or in their paths where names have it not."""
+    full = [Path(os.path.abspath(path)).as_posix() for path in paths]
+    names = full if "/" in pattern.pattern else [path.name for path in paths]
+    found = [pattern.search(name) for name in names]
+    if not all(found) and names is not full:
+        found = [pattern.search(path) for path in full]
+    parts = [next((part for part in match.groups() if part), None) if match else None for match in found]
+    lacking = [path.name for path, part in zip(paths, parts, strict=True) if part is None]
+    if lacking:
+        more = f" and {len(lacking) - _NAMED} others" if len(lacking) > _NAMED else ""
+        raise ValueError(
+            f"{role}={pattern.pattern!r} finds nothing in {', '.join(lacking[:_NAMED])}{more}: expected a group ( ) "
+            "that is in the name or path of every file"
+        )
+    return [part for part in parts if part is not None]

@@ -1,0 +1,201 @@
+"""Text of separated cells → rows and columns: the separator, the decimal mark and the header are found out."""
+
+from __future__ import annotations
+
+import csv
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from . import text
+from .sheets import Sheet, dates
+
+BLANKS = " "  # any number of them separates
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas", BLANKS: "blanks"}
+_SAMPLE = 20  # lines by which a separator is judged
+_QUOTED = re.compile(r'"[^"]*"')
+_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
+_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d++([.,]\d*+)?|[.,]\d++)([eE][+-]?\d++)?|nan|NaN|\?|", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+
+
+class Rows(NamedTuple):
+    """The cells of a file by columns."""
+
+    header: list[str] | None
+    columns: list[list[str]]
+    separator: str
+    decimal: str
+
+
+def rows(path: Path, *, header: bool | None = None) -> Rows:
+    """All cells of a file; whether its first row is a header is seen from it, unless that is known."""
+    lines = _lines(path)
+    separator = _separator([_QUOTED.sub('""', line) for line in lines[:_SAMPLE]])
+    quoted = any('"' in line for line in lines)
+    cells, widths = _split_quoted(path, separator) if quoted else _split(lines, separator)
+    if not widths:
+        raise text.wrong(path, "is empty, no rows: expected a header with column names, then one row per time step")
+    width = widths[0]
+    if len(set(widths)) > 1:
+        raise _ragged(path, widths, separator)
+    named = _is_header([cell.strip() for cell in cells[:width]]) if header is None else header
+    if len(widths) < 1 + named:
+        raise text.wrong(path, "no rows: expected a header with column names, then one row per time step")
+    columns = [cells[i + width * named :: width] for i in range(width)]
+    names = [name.strip() for name in cells[:width]] if named else None
+    return Rows(names, columns, separator, _decimal(path, columns, separator))
+
+
+def has_header(path: Path) -> bool:
+    """Whether the first row of a file is names throughout, however it is separated: a label before numbers is none."""
+    lines = _lines(path)[:1]
+    cells = re.split(r"[\t;,\s]+", lines[0].strip()) if lines else []
+    return bool(cells) and not any(_NUMBER.fullmatch(cell.strip('"')) or dates([cell]) is not None for cell in cells)
+
+
+def sheet(path: Path) -> Sheet:
+    """A file of one recording: a row for every time step."""
+    found = rows(path)
+    notes = [f"separated by {_SEPARATORS[found.separator]}"] if found.separator in ";" + BLANKS else []
+    notes += ["commas are decimal marks"] if found.decimal == "," else []
+    first = 0 if found.header is None else 1
+    if found.header is None:
+        columns = {str(i): cells for i, cells in enumerate(found.columns)}
+        notes.append("there is no row of names: columns are channels by their positions")
+    else:
+        columns = _by_name(path, found, notes)
+    return Sheet(
+        path,
+        dict(columns),
+        named=found.header is not None,
+        decimal=found.decimal,
+        notes=tuple(notes),
+        line=lambda row: line_of(path, row + first, found.separator),
+    )
+
+
+def _by_name(path: Path, found: Rows, notes: list[str]) -> dict[str, list[str]]:
+    """Columns of distinct names. The first may be the nameless index that pandas writes, the last may be empty."""
+    assert found.header is not None
+    names, columns = list(found.header), list(found.columns)
+    if len(names) > 1 and names[-1] == "" and not any(cell.strip() for cell in columns[-1]):
+        names.pop(), columns.pop()
+    if names[0] in ("", "Unnamed: 0"):
+        if columns[0] == list(map(str, range(len(columns[0])))) and len(names) > 1:
+            names, columns = names[1:], columns[1:]
+            notes.append("the first column counts the rows, and is left out")
+        else:
+            names[0] = "index"
+    refuse_names(path, names)
+    return dict(zip(names, columns, strict=True))
+
+
+def refuse_names(path: Path, names: list[str]) -> None:
+    """An error where names of columns are empty or repeat."""
+    if "" in names or len(set(names)) < len(names):
+        raise text.wrong(path, f"the column names {names[:20]} are not all different and non-empty", 1)
+
+
+def _uncommented(path: Path) -> list[str]:
+    """All lines, those before the header that begin with # made empty: a later one may be a name such as #7."""
+    lines = text.read_lines(path)
+    for at, line in enumerate(lines):
+        if line.startswith("#"):
+            lines[at] = ""
+        elif line and not line.isspace():
+            break
+    return lines
+
+
+def _lines(path: Path) -> list[str]:
+    return [line for line in _uncommented(path) if line and not line.isspace()]
+
+
+def _separator(lines: list[str]) -> str:
+    """The first that cuts all lines into the same number of cells, more than one; of none, one that the first has."""
+    for separator in _SEPARATORS:
+        counts = {_width(line, separator) for line in lines}
+        if len(counts) == 1 and counts.pop() > 1:
+            return separator
+    return next((separator for separator in "\t;," if lines and separator in lines[0]), "\t")
+
+
+def _width(line: str, separator: str) -> int:
+    return len(line.split()) if separator == BLANKS else line.count(separator) + 1
+
+
+def _split(lines: list[str], separator: str) -> tuple[list[str], list[int]]:
+    """All cells in one list and how many each row has: a list per row would be twice as slow."""
+    if separator == BLANKS:
+        lines = [" ".join(line.split()) for line in lines]
+    cells = separator.join(lines).split(separator) if lines else []
+    return cells, [line.count(separator) + 1 for line in lines]
+
+
+def _split_quoted(path: Path, separator: str) -> tuple[list[str], list[int]]:
+    reader = _reader(path, separator)
+    try:
+        found = list(filter(_is_row, reader))
+    except csv.Error as error:
+        raise text.wrong(
+            path, f"{error}: expected values separated by {_SEPARATORS[separator]}", reader.line_num
+        ) from None
+    return [cell for row in found for cell in row], [len(row) for row in found]
+
+
+def _reader(path: Path, separator: str, strict: bool = True) -> csv._reader:  # type: ignore[name-defined]
+    lines = (line + "\n" for line in _uncommented(path))
+    return csv.reader(lines, delimiter=separator, skipinitialspace=separator == BLANKS, strict=strict)
+
+
+def line_of(path: Path, row: int, separator: str) -> int:
+    """The line on which a row ends; quoted cells may hold line breaks, so it takes a second look to know."""
+    reader = _reader(path, separator, strict=False)
+    with suppress(csv.Error):  # a cell too large for the reader is on the line that it stopped at
+        for _ in zip(range(row + 1), filter(_is_row, reader), strict=False):
+            pass
+    return int(reader.line_num)
+
+
+def _is_row(cells: list[str]) -> bool:
+    """Not a blank line, of which the reader makes no cell or one."""
+    return len(cells) > 1 or (len(cells) == 1 and cells[0].strip() != "")
+
+
+def _ragged(path: Path, widths: list[int], separator: str) -> text.FormatError:
+    bad = next(i for i, width in enumerate(widths) if width != widths[0])
+    doubled = separator == "," and widths[bad] == 2 * widths[0]
+    why = "are commas both between the values and in them? Export it with semicolons" if doubled else "is it cut short?"
+    return text.wrong(path, f"{widths[bad]} values for {widths[0]} columns: {why}", line_of(path, bad, separator))
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Whether a first row is names: not all of it numbers and dates, and no number with a fraction among them."""
+    if "id" in cells:
+        return True
+    strange = [cell for cell in cells if not _NUMBER.fullmatch(cell)]
+    if any(_NUMBER.fullmatch(cell) and cell and not _WHOLE.fullmatch(cell) for cell in cells):
+        return False
+    return any(dates([cell]) is None for cell in strange)
+
+
+def _decimal(path: Path, columns: list[list[str]], separator: str) -> str:
+    """A comma, where cells have one in numbers; an error where others have a point."""
+    if separator == ",":
+        return "."
+    with_comma = next(
+        (cell for cells in columns for cell in cells if "," in cell and _COMMA.fullmatch(cell.strip())), None
+    )
+    if with_comma is None:
+        return "."
+    with_point = next(
+        (cell for cells in columns for cell in cells if "." in cell and _POINT.fullmatch(cell.strip())), None
+    )
+    if with_point is not None:
+        raise text.wrong(
+            path, f"holds both {with_comma.strip()!r} and {with_point.strip()!r}: expected one decimal mark throughout"
+        )
+    return ","

@@ -1,0 +1,155 @@
+"""`Sheet`: the columns of a file of one recording, before it is known which of them are time, channels and labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clocks import stamps
+from . import text
+
+Cells = list[str] | NDArray[Any]  # text that is not read yet, or an array (time,), (time, *frame) or ()
+
+_MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "?", "-nan", "+nan"})
+_WRITTEN = re.compile(r"[+-]?(\d++([.,]\d*+)?|[.,]\d++)([eE][+-]?\d++)?", re.ASCII)  # a number, by either mark
+_DAYS = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?", re.ASCII)
+_SLASHES = re.compile(r"(\d{4})[/.](\d\d)[/.](\d\d)(.*)", re.ASCII | re.DOTALL)
+_LONG = 16  # digits from which a whole number may be beyond 2**53
+_UNITS = ((1, "seconds"), (10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds"))
+_CENTURY = (946_684_800, 4_102_444_800)  # 2000 to 2100, in seconds since 1970
+_HOUR = 3600  # between two samples, at most, for whole numbers to be taken for dates
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns by name. Without names they are called by their positions, "0", "1", …"""
+
+    path: Path
+    columns: dict[str, Cells]
+    named: bool = True
+    clock: NDArray[Any] | None = None  # where it is not a column: the rate of a sound
+    decimal: str = "."
+    notes: tuple[str, ...] = ()  # how it was understood
+    line: Callable[[int], int | None] = lambda row: None  # of a row, in a file of lines
+
+    def wrong(self, problem: str, row: int | None = None) -> text.FormatError:
+        """The error that names the file, and the line where there are lines."""
+        return text.wrong(self.path, problem, None if row is None else self.line(row))
+
+
+def numbers(sheet: Sheet, name: str) -> NDArray[Any] | None:
+    """A column as numbers; None where it is text throughout. One that is a bit of both is an error, not a loss."""
+    cells = sheet.columns[name]
+    if isinstance(cells, np.ndarray):
+        return _plain(sheet, name, cells) if cells.dtype.kind in "biuf" else None
+    written = "".join(cells)
+    if sheet.decimal == "," and "," in written:
+        cells = [cell.replace(",", ".") for cell in cells]
+    if written.isascii() and "_" not in written:  # float() takes 1_000 and Arabic digits, nobody's files do
+        found = _floats(cells)
+        if found is None:
+            found = _floats(["nan" if cell.strip().lower() in _MISSING else cell for cell in cells])
+        if found is not None:
+            return _plain(sheet, name, found)
+    strange = [row for row, cell in enumerate(cells) if not _is_number(cell) and cell.strip().lower() not in _MISSING]
+    if not any(map(_is_number, cells)):
+        return None
+    shown = sheet.columns[name][strange[0]][:40]
+    raise sheet.wrong(f"column {name!r} holds {shown!r}: expected a number, or nothing where missing", strange[0])
+
+
+def _floats(cells: list[str]) -> NDArray[np.float64] | None:
+    try:
+        return np.array(cells, dtype=np.float64)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _is_number(cell: str) -> bool:
+    return _WRITTEN.fullmatch(cell.strip()) is not None
+
+
+def _plain(sheet: Sheet, name: str, found: NDArray[Any]) -> NDArray[Any]:
+    if found.dtype.kind == "f" and not np.isfinite(found).all() and np.isinf(found).any():
+        row = int(np.argwhere(np.isinf(found))[0][0])
+        raise sheet.wrong(f"column {name!r} is infinite: expected finite numbers, or nothing where missing", row)
+    return found
+
+
+def clock(sheet: Sheet, name: str) -> tuple[NDArray[Any], str] | None:
+    """A column as times, float64 or datetime64[ns], and what was understood; None where it is neither."""
+    cells = sheet.columns[name]
+    if isinstance(cells, np.ndarray):
+        if cells.dtype.kind == "M":
+            return cells, ""
+        return _since_1970(cells) if cells.ndim == 1 and cells.dtype.kind in "iuf" else None
+    stripped = [cell.strip() for cell in cells]
+    if all(cell.isdecimal() and cell.isascii() for cell in stripped) and max(map(len, stripped)) >= _LONG:
+        try:
+            return _since_1970(np.array(stripped, dtype=np.int64))  # nanoseconds, which float64 would round
+        except OverflowError:
+            return None
+    dated = dates(stripped)
+    if dated is not None:
+        return dated, "in UTC" if _zoned(stripped[0]) else ""
+    of_day = _seconds_of_day(stripped)
+    if of_day is not None:
+        return of_day, "seconds since midnight"
+    if not any(map(_is_number, stripped)):
+        return None
+    found = numbers(sheet, name)
+    return None if found is None else _since_1970(found)
+
+
+def dates(cells: list[str]) -> NDArray[np.datetime64] | None:
+    """Datetimes in text, also with slashes (2024/01/31 10:00); None if some are none."""
+    slashed = _SLASHES.fullmatch(cells[0])
+    if slashed is not None:
+        cells = [f"{m[1]}-{m[2]}-{m[3]}{m[4]}" if (m := _SLASHES.fullmatch(cell)) else cell for cell in cells]
+    return stamps(cells) if cells[0][:4].isdecimal() else None
+
+
+def joined(days: list[str], moments: list[str]) -> NDArray[np.datetime64] | None:
+    """A column of dates and one of times of the day → datetimes; None if they are not that."""
+    days, moments = [day.strip() for day in days], [moment.strip() for moment in moments]
+    if not (all(map(_DAYS.fullmatch, days)) and all(map(_OF_DAY.fullmatch, moments))):
+        return None
+    return stamps(
+        [f"{day} {moment.zfill(5) if len(moment) < 5 else moment}" for day, moment in zip(days, moments, strict=True)]
+    )
+
+
+def _zoned(cell: str) -> bool:
+    return cell[-1:] in "Zz" or "+" in cell[10:] or "-" in cell[10:]
+
+
+def _seconds_of_day(cells: list[str]) -> NDArray[np.float64] | None:
+    found = [_OF_DAY.fullmatch(cell) for cell in cells]
+    if not all(found):
+        return None
+    return np.array([3600 * int(m[1]) + 60 * int(m[2]) + float(m[3] or 0) for m in found if m], np.float64)
+
+
+def _since_1970(found: NDArray[Any]) -> tuple[NDArray[Any], str]:
+    """Numbers that count a unit since 1970 are dates: those of 2000 to 2100, at most an hour apart."""
+    low, high = float(found.min()), float(found.max())
+    step = abs(float(np.median(np.diff(found)))) if len(found) > 1 else 0.0
+    for unit, word in _UNITS:
+        if _CENTURY[0] * unit <= low and high <= _CENTURY[1] * unit and step <= _HOUR * unit:
+            return _instants(found, unit), f"{word} since 1970, in UTC"
+    return (found if found.dtype.kind in "iu" else found.astype(np.float64)), ""
+
+
+def _instants(found: NDArray[Any], unit: int) -> NDArray[np.datetime64]:
+    if found.dtype.kind in "iu":
+        return np.asarray((found.astype(np.int64) * (10**9 // unit)).view("datetime64[ns]"))
+    whole = np.floor(found)  # a float64 of today's seconds has a quarter of a microsecond
+    parts = np.round((found - whole) * (10**6 // min(unit, 10**6))).astype(np.int64) * 1000
+    return np.asarray((whole.astype(np.int64) * (10**9 // unit) + parts).view("datetime64[ns]"))
