@@ -54,8 +54,8 @@ def _networks(found: list[Found]) -> str:
     return f"""## Networks of finite width
 
 The empirical tangent kernel of random networks beside the exact one, relative, mean over 32 networks (16 at width
-512, 4 at 2 048) for every seed; the
-last column is the power of the width that the error is proportional to, −½ in theory.
+512, 4 at 2 048) for every seed; the last column is the power of the width that the error is proportional to, −½ in
+theory.
 
 {table(["network", *(f"width {width}" for width in widths), "power"], lines)}
 

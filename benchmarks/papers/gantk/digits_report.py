@@ -32,7 +32,7 @@ steps on four graphics cards and shows pictures only: RBF blurry, ReLU sharp, Re
 
 ![Digits that particles became](../images/gantk_digits.png)
 
-*The first 64 particles of each, of those onto 256 digits, not chosen.*"""
+*The first 64 particles of each, of those onto 64 digits, not chosen.*"""
 
 
 def _line(row: Found) -> list[str]:

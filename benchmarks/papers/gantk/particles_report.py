@@ -87,7 +87,10 @@ def _smaller(rows: Rows) -> str:
 
 ReLU, IPM, infinite width, 3 000 steps of 2; or 2 000 of 2, then 500 of 0.2 and 500 of 0.02.
 
-{table(["problem", "step 2 throughout", "smaller last steps"], lines)}"""
+{table(["problem", "step 2 throughout", "smaller last steps"], lines)}
+
+At a step of 2 throughout our two shapes end about a hundred times above the thesis's AB and Density, although 8
+Gaussians end where the thesis's do. The shapes are others; whether that is all of it, we do not know."""
 
 
 def _targets(rows: Rows) -> str:
@@ -102,7 +105,7 @@ def _targets(rows: Rows) -> str:
         if found:
             worst = max(row["final"] for row in found)
             met = "met" if worst <= most else "NOT MET"
-            words = f"at most {worst:.1e} in {len(found)} seeds, and {most:.0e} asked"
+            words = f"at most {worst:.1e} in {len(found)} seed{'s' * (len(found) > 1)}, and {most:.0e} asked"
             said.append(f"- {problem}, ReLU, IPM, infinite width, {schedule}: **{met}** ({words})")
     return "\n".join(["## Targets", "", *said]) if said else ""
 
