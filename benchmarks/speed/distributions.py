@@ -257,11 +257,16 @@ def _distances(x: Floats) -> dict[str, Callable[[int, int], float]]:
 
 
 def sinkhorn(effort: Effort) -> Iterator[Row]:
+    for dimension in (2, 3):
+        yield from _sinkhorn(effort, dimension)
+
+
+def _sinkhorn(effort: Effort, dimension: int) -> Iterator[Row]:
     n = effort.size(N)
-    x, y = (one[:, :3] for one in samples(n))
+    x, y = (one[:, :dimension] for one in samples(n))
     options: dict[str, Any] = {"blur": 0.001, "scaling": 0.95}
     ours, value = fastest(lambda: ds.sinkhorn_divergence(x, y, power=2, **options), max(2, effort.turns // 2))
-    work = f"Sinkhorn divergence, {n} + {n} points in 3 dimensions, blur 0.001, scaling 0.95"
+    work = f"Sinkhorn divergence, {n} + {n} points in {dimension} dimensions, blur 0.001, scaling 0.95"
     if not installed("geomloss"):
         yield Row(work, "–", "–", f"{ours:.3g} s", "–", "–", True)
         return
@@ -270,7 +275,7 @@ def sinkhorn(effort: Effort) -> Iterator[Row]:
     loss = SamplesLoss("sinkhorn", p=2, backend="tensorized", **options)
     theirs, other = fastest(lambda: float(loss(torch.from_numpy(x), torch.from_numpy(y))), max(2, effort.turns // 2))
     apart = abs(float(value) - other) / abs(other)
-    yield against(work, f"geomloss, tensorized (values differ by {apart:.1e}, relative)", theirs, ours, None)
+    yield against(work, f"geomloss, tensorized (values differ by {apart:.1e}, relative)", theirs, ours, 5.0)
 
 
 def drift(effort: Effort) -> Iterator[Row]:
@@ -320,8 +325,10 @@ are given one matrix of similarities, and only permute; the others begin with ve
 factor of the pooled sample, and its p-values are counted as ours are; each draws permutations of its own. Memory is the
 peak of a process of its own beyond what it held before the call: similarities come in blocks of 16 MiB, of which a
 kernel needs four to make one. `mmd` is to hold no more than 6 at a time, and `TwoSample` 10.5, with what the C library
-keeps of arrays that are gone, and a byte for each item and permutation, three times."""
-        options.markdown.write_text(page("Speed of two-sample tests", command, words, rows))
+keeps of arrays that are gone, and a byte for each item and permutation, three times. Autograd through the plain recursion
+has no right digits where points nearly coincide; in 784 dimensions two products of matrices, which both need, take two
+thirds of our time, so that 5 times faster than it cannot be reached there. LSGAN's values are compared with `eigh`'s."""
+        options.markdown.write_text(page("Speed of distributions", command, words, rows))
     return 0 if all(row.met for row in rows) else 1
 
 
