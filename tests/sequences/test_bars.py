@@ -1,6 +1,7 @@
 """Bars: at once where they are asked for, after two seconds where somebody looks, never where nobody does."""
 
 import io
+import multiprocessing
 import subprocess
 import sys
 import threading
@@ -106,7 +107,7 @@ def test_other_threads_and_other_processes_draw_nothing(monkeypatch):
     worker.start()
     worker.join()
     assert (bars.watched(), found) == (True, [False])
-    monkeypatch.setattr(bars.multiprocessing, "current_process", lambda: type("Worker", (), {"name": "LokyProcess-1"}))
+    monkeypatch.setattr(multiprocessing, "current_process", lambda: type("Worker", (), {"name": "LokyProcess-1"}))
     assert not bars.watched()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import threading
 import time
@@ -28,7 +27,8 @@ def checked(progress: Any, name: str = "progress") -> bool | None:
 def watched() -> bool:
     """Whether somebody may be looking: at a terminal or a notebook, and not at one of several workers."""
     alone = threading.current_thread() is threading.main_thread()
-    if not alone or multiprocessing.current_process().name != "MainProcess":
+    processes = sys.modules.get("multiprocessing")  # of which a worker knows, and importing it takes time
+    if not alone or (processes is not None and processes.current_process().name != "MainProcess"):
         return False
     return _notebook() or bool(getattr(sys.stderr, "isatty", bool)())
 
