@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .gdtw import GDTW as GDTW
     from .matching import SubsequenceMatch as SubsequenceMatch, subsequence as subsequence
     from .noise import NoiseCurve as NoiseCurve
+    from .profile import MatrixProfile as MatrixProfile, Motif as Motif, matrix_profile as matrix_profile
     from .soft_dtw import SoftDTW as SoftDTW
     from .spring import Spring as Spring
     from .thresholds import SpringCalibration as SpringCalibration
@@ -32,7 +33,9 @@ if not TYPE_CHECKING:
             "Entropic",
             "FittedMetric",
             "Gallery",
+            "MatrixProfile",
             "Metric",
+            "Motif",
             "NoiseCurve",
             "SpringCalibration",
             "SubsequenceMatch",

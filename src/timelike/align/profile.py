@@ -1,0 +1,228 @@
+"""`matrix_profile`: of every window of a long series the nearest other one; motifs come again, discords never do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences
+from ..sequences.arguments import flag, whole
+from . import named
+from .base import Metric
+from .euclidean import Euclidean
+from .matching import SubsequenceMatch, flat, frames_of
+from .sliding import Matrix, Windows
+
+_HEIGHT = 1024  # windows whose distances from as many others are known at a time
+_LAID_OUT = 1 << 21  # numbers of windows that are laid out at a time, on either side
+
+
+class Motif(NamedTuple):
+    """Two windows of a series, by where they start, `first` before `second`, and their `distance`."""
+
+    first: int
+    second: int
+    distance: float
+
+
+class MatrixProfile(NamedTuple):
+    """Of every window of `size` samples the nearest other: its place `ids` and its `distances`, (window,) each."""
+
+    ids: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    size: int
+
+    def motifs(self, k: int = 1) -> list[Motif]:
+        """The k pairs of windows that are most alike, the nearest first; no window overlaps one of an earlier pair."""
+        places = np.arange(len(self.ids))
+        order = np.lexsort((places, self.distances))
+        pairs = ((min(i, j), max(i, j)) for i, j in zip(order.tolist(), self.ids[order].tolist(), strict=True))
+        return self._apart(pairs, k, lambda one: Motif(one[0], one[1], float(self.distances[list(one)].min())))
+
+    def discords(self, k: int = 1) -> list[SubsequenceMatch]:
+        """The k windows that are least like any other, the strangest first; none overlaps another."""
+        order = np.lexsort((np.arange(len(self.ids)), -self.distances))
+        places = ((i,) for i in order.tolist())
+        return self._apart(
+            places, k, lambda one: SubsequenceMatch(one[0], one[0] + self.size, float(self.distances[one[0]]))
+        )
+
+    def _apart(self, groups: Any, k: int, made: Callable[[tuple[int, ...]], Any]) -> list[Any]:
+        """Of groups of windows the first k of which no window overlaps one that was taken before."""
+        found: list[Any] = []
+        free = np.ones(len(self.ids), bool)
+        whole(k, "k", 1)
+        for group in groups:
+            if len(found) == k:
+                break
+            if all(free[place] for place in group):
+                found.append(made(group))
+                for place in group:
+                    free[max(0, place - self.size + 1) : place + self.size] = False
+        return found
+
+
+def matrix_profile(
+    series: Any,
+    size: int,
+    *,
+    metric: Metric | str = "euclidean",
+    normalize: bool = True,
+    exclusion: int | None = None,
+) -> MatrixProfile:
+    """Of every window of a series the nearest other window: P_i = min d(w_i, w_j) over |i − j| > exclusion.
+
+    The pair with the least distance is a motif, something that comes again; the window with the largest is a discord,
+    something that never does (Yeh et al., "Matrix profile I", 2016). With the defaults it is their z-normalised
+    Euclidean distance, that of stumpy; any metric will do. All pairs of windows are compared: by a matrix product for
+    the Euclidean distance, so that 20 000 samples take seconds; by the metric otherwise, for some thousand.
+
+    Parameters
+    ----------
+    series : array (time,) or (time, channel)
+        Channels are compared together.
+    size : int
+        Samples of a window.
+    metric : Metric or str
+        What windows are compared by.
+    normalize : bool
+        Bring every window to mean 0 and standard deviation 1 first, channel by channel (a constant is 0).
+    exclusion : int, optional
+        Windows that start no further apart are not compared, since every window is like its neighbours; otherwise a
+        quarter of the size, rounded up.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> profile = tl.matrix_profile([0, 1, 5, 1, 0, 0, 2, 1, 0, 1, 5, 1, 0, 0, 9, 0], 4)
+    >>> profile.motifs()
+    [Motif(first=0, second=8, distance=0.0)]
+    >>> profile.discords()[0].start
+    6
+    """
+    samples = flat(frames_of(series, "series"), np.float64)
+    size, by = whole(size, "size", 1), named.resolve(metric)
+    zone = math.ceil(size / 4) if exclusion is None else whole(exclusion, "exclusion", 0)
+    if len(samples) - size < zone + 1:
+        raise ValueError(
+            f"series has {len(samples)} samples, which hold no two windows of size={size} that start more than "
+            f"{zone} apart: expected at least {size + zone + 1} samples, or a smaller size or exclusion"
+        )
+    samples = samples - samples.mean(axis=0)  # a common level would only cost digits
+    return _profile(Windows(samples, size, normalize=flag(normalize, "normalize")), by, zone)
+
+
+def _profile(windows: Windows, metric: Metric, zone: int) -> MatrixProfile:
+    """By the distances of all pairs, a block at a time; of equal ones the earlier window is the nearest."""
+    count = len(windows)
+    ids, distances = np.full(count, count), np.full(count, np.inf)
+    height = max(1, min(_HEIGHT, _LAID_OUT // (windows.size * len(windows.samples))))
+    parts = [slice(begin, min(begin + height, count)) for begin in range(0, count, height)]
+    compare = _by_products if type(metric) is Euclidean else _by_metric
+    for rows in parts:
+        above = windows.laid_out(rows.start, rows.stop)
+        for columns in parts:
+            if metric.symmetric and columns.start < rows.start:
+                continue
+            other = above if columns is rows else windows.laid_out(columns.start, columns.stop)
+            sides = [(Side(above, rows, ids, distances), Side(other, columns, ids, distances))]
+            if metric.symmetric and columns is not rows:
+                sides.append((sides[0][1], sides[0][0]))
+            compare(metric, sides, _too_near(rows, columns, zone))
+    return MatrixProfile(ids, distances, windows.size)
+
+
+def _too_near(rows: slice, columns: slice, zone: int) -> NDArray[np.bool_] | None:
+    """Which pairs start no further apart than the zone, None if none does."""
+    if columns.start - rows.stop >= zone or rows.start - columns.stop >= zone:
+        return None
+    apart = np.arange(rows.start, rows.stop)[:, None] - np.arange(columns.start, columns.stop)
+    return np.asarray(np.abs(apart) <= zone)
+
+
+class Side(NamedTuple):
+    """Some windows, their places, and the nearest that is known of all, which is changed."""
+
+    windows: Sequences
+    places: slice
+    ids: NDArray[np.int64]
+    best: NDArray[np.float64]
+
+    def take(self, rows: NDArray[np.int64], others: NDArray[np.int64], distances: NDArray[np.float64]) -> None:
+        """Keep what is nearer, or as near and earlier: one candidate, by its place, for some rows, each once."""
+        at = rows + self.places.start
+        nearer = (distances < self.best[at]) | ((distances == self.best[at]) & (others < self.ids[at]))
+        nearer &= np.isfinite(distances)
+        self.ids[at[nearer]], self.best[at[nearer]] = others[nearer], distances[nearer]
+
+
+def _by_metric(metric: Metric, sides: list[tuple[Side, Side]], near: NDArray[np.bool_] | None) -> None:
+    one, other = sides[0]
+    block = np.asarray(metric.pairwise(one.windows, None if other.places is one.places else other.windows), np.float64)
+    if near is not None:
+        block[near] = np.inf
+    for (rows, columns), matrix in zip(sides, (block, block.T), strict=False):
+        nearest = matrix.argmin(axis=1)
+        every = np.arange(len(matrix))
+        rows.take(every, nearest + columns.places.start, matrix[every, nearest])
+
+
+def _by_products(metric: Metric, sides: list[tuple[Side, Side]], near: NDArray[np.bool_] | None) -> None:
+    """‖a − b‖² = ‖a‖² + ‖b‖² − 2 a·b says which pairs may be nearest up to rounding; these are compared as they are.
+
+    So a matrix product does the work, and what it rounds, which depends on the machine, decides nothing.
+    """
+    a, b = (side.windows.values.reshape(len(side.windows), -1) for side in sides[0])
+    squares = [np.square(rows).sum(axis=1) for rows in (a, b)]
+    ones = (np.ones(len(rows)) for rows in (a, b))
+    left, right = np.c_[-2 * a, squares[0], next(ones)], np.c_[b, next(ones), squares[1]]
+    block = left @ right.T  # with the squares as two columns more, it is one pass over the block
+    slack = 8 * (a.shape[1] + 8) * np.finfo(np.float64).eps * (squares[0].max() + squares[1].max())
+    if near is not None:
+        block[near] = np.inf
+    for (rows, columns), x, y, turned in zip(sides, (a, b), (b, a), (False, True), strict=False):
+        least = block.min(axis=0 if turned else 1)
+        best = np.square(rows.best[rows.places])
+        hopeful = np.flatnonzero((least <= best + slack) & np.isfinite(least))
+        matrix = block[:, hopeful].T if turned else block[hopeful]
+        _compare_best(rows, columns.places.start, hopeful, matrix, slack, x, y)
+
+
+def _compare_best(
+    rows: Side, first: int, hopeful: NDArray[np.int64], matrix: Matrix, slack: float, x: Matrix, y: Matrix
+) -> None:
+    """Compare the hopeful rows with what may be nearest to them; `matrix` has their squared distances up to `slack`."""
+    nearest = matrix.argmin(axis=1)
+    _compare(rows, first, hopeful, nearest, x, y)
+    best = rows.best[rows.places][hopeful]
+    row, column = np.nonzero(matrix <= (np.square(best) + slack)[:, None])
+    earlier = column + first < rows.ids[rows.places][hopeful][row]
+    other = (column != nearest[row]) & ((best[row] > 0) | earlier)  # nothing is nearer than a copy
+    row, column = row[other], column[other]
+    for some in _ranks(row):  # one candidate of every row at a time
+        _compare(rows, first, hopeful[row[some]], column[some], x, y)
+
+
+def _compare(rows: Side, first: int, row: NDArray[np.int64], column: NDArray[np.int64], x: Matrix, y: Matrix) -> None:
+    """Distances of pairs as they are."""
+    height = max(1, _LAID_OUT // x.shape[1])
+    for begin in range(0, len(row), height):
+        some = slice(begin, begin + height)
+        distances = np.sqrt(np.square(x[row[some]] - y[column[some]]).sum(axis=1))
+        rows.take(row[some], column[some] + first, distances)
+
+
+def _ranks(row: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Positions of the first entry of every row, of the second, and so on; `row` is in order.
+
+    >>> _ranks(np.array([0, 0, 3, 5, 5]))
+    [array([0, 2, 3]), array([1, 4])]
+    """
+    if not len(row):
+        return []
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    return [np.flatnonzero(rank == which) for which in range(int(rank.max()) + 1)]
