@@ -105,7 +105,8 @@ def test_dtype_follows_the_input():
     [
         (lambda: tl.DTW(window=3).distance(np.zeros(60), np.zeros(30)), ValueError,
          "window=3 admits no path between lengths 60 and 30: use window >= 30"),
-        (lambda: tl.DTW(window=0.1).distance(np.zeros(60), np.zeros(30)), ValueError, "use window >= 0.5"),
+        (lambda: tl.DTW(missing="drop"), ValueError, "missing='drop': expected"),
+        (lambda: tl.DTW(missing="ignore", normalize="steps"), ValueError, 'expected normalize="length" or None'),
         (lambda: tl.DTW(window=-1), ValueError, "window=-1: expected 0 or more cells"),
         (lambda: tl.DTW(window=1.5), ValueError, "window=1.5: a float is a share of the length, 0 to 1"),
         (lambda: tl.DTW(window=float("nan")), ValueError, "window=nan"),

@@ -5,6 +5,7 @@ example `mask(n, m, window=3)`, or a function of i and j; None allows everything
 is inf. The distances with a border (ERP, EDR, LCSS, TWE) may always use it: only the cells inside are masked.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -20,7 +21,9 @@ norm = COSTS["euclidean"]
 def mask(n, m, window=None, band="sakoe"):
     """The cells (n, m) that a band leaves open; an int window counts cells, a float is a share.
 
-    sakoe: |i − j| ≤ r, where a share is of the longer length. slanted: at most r cells, plus half a cell of rounding,
+    sakoe: |i − j| ≤ r in whole cells, and as widened where it is a share. widened: −r ≤ j − i ≤ r + (m − n) where y is the
+    longer, and the same with x and y exchanged where x is; a share is of the longer length. aeon: r cells either side of
+    ⌊(k + 1)/(longer + 1) · shorter⌋ at step k of the longer sequence, a share is of the shorter length, and 1.0 is all. slanted: at most r cells, plus half a cell of rounding,
     from the straight line between the corners, measured along the shorter sequence, where a share is of the shorter
     length. itakura: inside the parallelogram of slopes 1/S and S between the corners; the window is S, 2 by default.
     """
@@ -29,15 +32,31 @@ def mask(n, m, window=None, band="sakoe"):
         return cells if 1 in (n, m) else _parallelogram(n, m, 2.0 if window is None else window)
     if window is None or (band == "slanted" and 1 in (n, m)):
         return cells
-    whole = max(n, m) if band == "sakoe" else min(n, m)
+    if band == "aeon":
+        return _stairs(n, m, window)
+    whole = max(n, m) if band in ("sakoe", "widened") else min(n, m)
     r = math.floor(window * whole + 1e-9) if isinstance(window, float) else window
+    wide = band == "widened" or isinstance(window, float)
     for i in range(n):
         for j in range(m):
-            if band == "sakoe":
+            if band in ("sakoe", "widened") and wide:
+                cells[i, j] = -r <= j - i <= r + m - n if m >= n else -r <= i - j <= r + n - m
+            elif band == "sakoe":
                 cells[i, j] = abs(i - j) <= r
             else:
                 cells[i, j] = 2 * abs(j * (n - 1) - i * (m - 1)) <= (2 * r + 1) * (max(n, m) - 1)
     return cells
+
+
+def _stairs(n, m, window):
+    if n > m:
+        return _stairs(m, n, window).T
+    cells = np.zeros((n, m), bool)
+    r = int(window * n) if isinstance(window, float) else window
+    for k in range(m):
+        line = math.floor((k + 1) / (m + 1) * n)
+        cells[max(0, line - r) : line + r + 1, k] = True
+    return cells | (isinstance(window, float) and window == 1.0)
 
 
 def _parallelogram(n, m, slope):
@@ -89,6 +108,71 @@ def dtw(x, y, radius=None, cost="sqeuclidean", *, allowed=None, step="symmetric1
         return np.inf
     total /= {None: 1, "length": n + m, "steps": cells}[normalize]
     return math.sqrt(total) if root else total
+
+
+def in_common(a, b, cost="sqeuclidean"):
+    """What two frames with missing values (NaN) cost: over the channels that both have, as if over all; None if none."""
+    both = ~(np.isnan(a) | np.isnan(b))
+    if not both.any():
+        return None
+    if cost == "euclidean":
+        return math.sqrt(in_common(a, b))
+    return COSTS[cost](a[both], b[both]) * len(a) / both.sum()
+
+
+def ignoring(x, y, cost="sqeuclidean", *, allowed=None, corner=1, penalty=0.0, weight=None, normalize=None, root=False):
+    """DTW where values may be missing: every cell that can be compared costs what it does, the others nothing.
+
+    A cell that cannot is entered and left diagonally only. Of paths that cost the same the one with fewest such cells
+    counts. The total is multiplied by (n + m) / (n + m − 2 f), f the number of these cells: each leaves out one step of x
+    and one of y. Nothing compared is nan, no path is inf. A diagonal step costs `corner` times, one aside `penalty` more,
+    and a cell `weight(i, j)` times.
+    """
+    n, m = len(x), len(y)
+    best, nowhere = {}, (np.inf, 0)
+    for i, j in _cells(allowed, n, m):
+        here = in_common(x[i], y[j], cost)
+        c = 0.0 if here is None else here * (1 if weight is None else weight(i, j))
+        total, free = best.get((i - 1, j - 1), nowhere)
+        ways = [(total + corner * c, free)]
+        for a, b in [(i - 1, j), (i, j - 1)]:
+            if (a, b) in best and here is not None and in_common(x[a], y[b], cost) is not None:
+                ways.append((best[a, b][0] + c + penalty, best[a, b][1]))
+        total, free = min(ways) if (i, j) != (0, 0) else (c, 0)
+        best[i, j] = total, free + (here is None)
+    total, free = best.get((n - 1, m - 1), nowhere)
+    if math.isinf(total):
+        return np.inf
+    if n + m == 2 * free:
+        return np.nan
+    total *= (n + m) / (n + m - 2 * free) / (n + m if normalize == "length" else 1)
+    return math.sqrt(total) if root else total
+
+
+def cheapest_ignoring(x, y, cost="sqeuclidean"):
+    """The same by listing every path, and counting the steps of x and of y that are compared (tiny sequences only)."""
+    n, m = len(x), len(y)
+
+    def paths(i, j):
+        if (i, j) == (n - 1, m - 1):
+            yield [(i, j)]
+        for a, b in [(i + 1, j + 1), (i + 1, j), (i, j + 1)]:
+            if a < n and b < m:
+                yield from ([(i, j), *rest] for rest in paths(a, b))
+
+    found = []
+    for path in paths(0, 0):
+        costs = {(i, j): in_common(x[i], y[j], cost) for i, j in path}
+        aside = [(p, q) for p, q in itertools.pairwise(path) if p[0] == q[0] or p[1] == q[1]]
+        if any(costs[p] is None or costs[q] is None for p, q in aside):
+            continue
+        compared = [cell for cell in path if costs[cell] is not None]
+        steps = len({i for i, _ in compared}) + len({j for _, j in compared})
+        found.append((sum(costs[cell] for cell in compared), -steps))
+    if not found:
+        return np.inf
+    total, steps = min(found)
+    return total * (n + m) / -steps if steps else np.nan
 
 
 def adtw(x, y, penalty=1.0, *, allowed=None):

@@ -28,8 +28,12 @@ OTHERS = [
     Program(rule="msm", first=0.3),
     Program(rule="twe", first=0.05, second=0.7),
     Program(rule="twe_timed", first=0.05, second=0.7),
+    *(Program(rule=rule, cost=cost) for rule in ("dtw_missing", "symmetric2_missing") for cost in COSTS),
+    Program(rule="amerced_missing", first=0.4),
+    Program(rule="weighted_missing", first=0.3),
 ]
 PROGRAMS = {f"{p.rule}-{p.cost}{'-counted' if p.counted else ''}": p for p in [*PLAIN, *OTHERS]}
+MISSING = [name for name, program in PROGRAMS.items() if program.rule.endswith("_missing")]
 
 
 def frames(program, channels):
@@ -41,6 +45,15 @@ def ragged(rng, count, longest, channels, dtype):
     lengths = rng.integers(1, longest + 1, count)
     values = rng.standard_normal((lengths.sum(), channels)).astype(dtype)
     return Steps(values, np.cumsum(lengths) - lengths, lengths)
+
+
+def holed(rng, steps, share):
+    """The same with values missing here and there, and sometimes all of a step; the first of all is there."""
+    values = steps.values.copy()
+    values[rng.random(values.shape) < share] = np.nan
+    values[rng.random(len(values)) < share / 2] = np.nan
+    values[steps.starts] = steps.values[steps.starts]
+    return steps._replace(values=values)
 
 
 def fitted(program, x, y, window=None):
@@ -99,6 +112,11 @@ def test_an_unknown_rule_is_refused():
         pairwise(Program(rule="unheard"), alone(np.zeros((1, 1))))
 
 
+# bands that have a path between any two lengths, and are another for every length
+ALWAYS_OPEN = [Window("slanted", 1), Window("slanted", None, 0.3), Window("widened", 2), Window("widened", None, 0.1),
+               Window("aeon", None, 0.2)]  # fmt: skip
+
+
 @pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("name", PROGRAMS)
 @settings(max_examples=12)
@@ -108,9 +126,7 @@ def test_every_instruction_set_agrees_with_the_torch_executor(isa, name, data):
     channels, longest = frames(PROGRAMS[name], data.draw(st.integers(1, 4))), data.draw(st.integers(1, 30))
     x = ragged(rng, data.draw(st.integers(1, 4)), longest, channels, np.float64)
     y = ragged(rng, data.draw(st.integers(1, 20)), longest, channels, np.float64)
-    window = data.draw(
-        st.sampled_from([Window(), Window(cells=longest), Window("slanted", 1), Window("slanted", None, 0.3)])
-    )
+    window = data.draw(st.sampled_from([Window(), Window(cells=longest), *ALWAYS_OPEN]))
     program = fitted(PROGRAMS[name], x, y, window)
     expected = np.empty((len(x.lengths), len(y.lengths)))
     twin.pairwise(program, x, y, symmetric=False, out=expected, report=None)
@@ -125,7 +141,7 @@ def test_every_instruction_set_agrees_with_the_torch_executor(isa, name, data):
     n=st.integers(1, 40), m=st.integers(1, 40), cells=st.integers(0, 45), share=st.floats(0, 1), slope=st.floats(1, 4)
 )
 def test_the_bands_of_both_executors_are_the_naive_one(shape, n, m, cells, share, slope):
-    options = [slope] if shape == "itakura" else [cells, share]
+    options = [slope] if shape == "itakura" else [cells] if shape == "sakoe" else [cells, share, 1.0]
     for option in options:
         whole = isinstance(option, int)
         window = Window(shape, option if whole else None, None if whole else option)
@@ -140,6 +156,49 @@ def test_the_bands_of_both_executors_are_the_naive_one(shape, n, m, cells, share
         np.testing.assert_array_equal(last, hi)
 
 
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("name", MISSING)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_missing_values_mean_the_same_on_every_instruction_set_and_in_torch(isa, name, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    channels, share = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([0.0, 0.1, 0.4]))
+    make = lambda *size: np.round(rng.standard_normal(size), data.draw(st.sampled_from([0, 9])))  # noqa: E731  ties
+    x, y = (
+        holed(rng, Steps(make(lengths.sum(), channels), np.cumsum(lengths) - lengths, lengths), share)
+        for lengths in (rng.integers(8, 15, 3), rng.integers(8, 15, 20))
+    )
+    program = fitted(PROGRAMS[name], x, y, data.draw(st.sampled_from([Window(), *ALWAYS_OPEN[1:3]])))
+    expected = np.empty((3, 20))
+    twin.pairwise(program, x, y, symmetric=False, out=expected, report=None)
+    found = pairwise(program, x, y, isa=isa)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(pairwise(program, y, x, isa=isa).T, found, rtol=1e-14)
+    for i, j in [(0, 0), (1, 7), (2, 19)]:
+        a, b = items(x)[i], items(y)[j]
+        path, total = kernels.path(program.numbers(), a, b, *program.arrays(a.dtype), budget=1 << 20, isa=isa)
+        assert total == found[i, j] or (np.isinf(total) and np.isinf(found[i, j]))
+        if isa == "v2" and np.isfinite(total):  # the others fuse products and sums, and a rounding decides ties
+            other, also = twin.path(program, a, b)
+            np.testing.assert_array_equal(path, other)
+            assert also == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_where_nothing_is_missing_a_rule_that_ignores_it_gives_the_bits_of_the_plain_one(name):
+    rng, program = np.random.default_rng(3), PROGRAMS[name]
+    for dtype in (np.float32, np.float64):
+        for channels in (1, 3):
+            x, y = (ragged(rng, count, 30, channels, dtype) for count in (9, 21))
+            plain = replace(program, rule=program.rule.removesuffix("_missing"))
+            np.testing.assert_array_equal(pairwise(program, x, y), pairwise(plain, x, y))
+            # nor does it matter that others in the register lack something
+            values = y.values.copy()
+            values[y.starts[0]] = np.nan
+            together = pairwise(program, x, y._replace(values=values))
+            np.testing.assert_array_equal(together[:, 1:], pairwise(plain, x, y)[:, 1:])
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("channels", [1, 3])
 def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(name, channels):
@@ -148,6 +207,11 @@ def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(
         x, y = (ragged(rng, count, 40, frames(program, channels), dtype) for count in (30, 50))
         together = pairwise(program, x, y, threads=2)
         np.testing.assert_array_equal(together, pairwise(program, x, y, threads=1))
+        for window in ALWAYS_OPEN:  # whose bands differ from lane to lane
+            narrow = replace(program, window=window)
+            banded = pairwise(narrow, x, y)
+            for i, j in np.ndindex(4, 9):
+                assert pairwise(narrow, alone(items(x)[i]), alone(items(y)[j]))[0, 0] == banded[i, j]
         if program.thresholds is None:
             np.testing.assert_array_equal(together, pairwise(program, y, x, threads=2).T)
             np.testing.assert_array_equal(pairwise(program, x), pairwise(program, x, x))
@@ -274,6 +338,40 @@ def test_a_search_finds_what_all_distances_show_whatever_the_rule_says_of_itself
     kernels.search(program.numbers(), *x, *y, *program.arrays(found.dtype), **how)
     np.testing.assert_array_equal(ids, np.argsort(distances, axis=1, kind="stable")[:, :4])
     np.testing.assert_array_equal(found, np.take_along_axis(distances, ids, axis=1))
+
+
+@pytest.mark.parametrize("isa", kernels.isas())
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("rule", ["dtw", "symmetric2"])
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 2**32),
+    coarse=st.booleans(),
+    equal=st.booleans(),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_the_nearest_under_every_window_are_those_of_all_distances(isa, cost, rule, seed, coarse, equal, dtype):
+    rng = np.random.default_rng(seed)
+    lengths = np.full(25, 18) if equal else rng.integers(5, 19, 25)
+    values = np.cumsum(rng.standard_normal((lengths.sum(), 2)), axis=0)
+    x = Steps((np.round(values) if coarse else values).astype(dtype), np.cumsum(lengths) - lengths, lengths)
+    shares = np.sort(rng.choice(np.arange(0, 1.01, 0.05), 9, replace=False)).tolist()
+    for windows in ([Window(shape, None, share) for share in shares] for shape in ("widened", "slanted", "aeon")):
+        program = Program(rule=rule, cost=cost, window=windows[-1])
+        totals = pairwise(program, x, isa=isa)
+        for rooted, averaged in [(False, False), (True, False), (True, True)]:
+            out = np.empty((len(windows), 25), np.int64)
+            bands = np.full(len(windows), -1), np.array([w.share for w in windows])
+            how = {"rooted": rooted, "averaged": averaged, "threads": 2, "out": out, "report": None, "isa": isa}
+            kernels.nearest_by_window(program.numbers(), *x, *bands, totals, **how)
+            for window, nearest in zip(windows, out, strict=True):
+                distances = pairwise(replace(program, window=window), x, isa=isa)
+                if averaged:
+                    distances /= lengths[:, None] + lengths
+                if rooted:
+                    np.sqrt(distances, out=distances)
+                np.fill_diagonal(distances, np.inf)
+                np.testing.assert_array_equal(nearest, distances.argmin(1))
 
 
 def bounded(program):

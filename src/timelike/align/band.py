@@ -15,8 +15,10 @@ Band = Shape
 
 
 def bound(window: Window, band: Band = "sakoe") -> Bound:
-    """What the executors understand.
+    """What the executors understand: a share of Sakoe and Chiba's band is widened by the difference of the lengths.
 
+    >>> bound(0.1)
+    Window(shape='widened', cells=None, share=0.1)
     >>> bound(0.1).radius(60, 60)
     array(6)
     """
@@ -39,21 +41,32 @@ def bound(window: Window, band: Band = "sakoe") -> Bound:
         return Bound(band, cells=min(int(window), 2**31 - 1))
     if not 0 <= window <= 1:
         raise ValueError(f"window={window}: a float is a share of the length, 0 to 1; use an int for cells")
-    return Bound(band, share=float(window))
+    return Bound("widened" if band == "sakoe" else band, share=float(window))
 
 
 def refuse_infeasible(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> None:
     """Raise if some pair of lengths has no path inside the band."""
-    if limit.open or limit.shape == "slanted":  # the slanted band always holds the line between the corners
-        return
+    blocked = _blocked(limit, x_lengths, y_lengths)
+    if blocked is not None:
+        _refuse(limit, *blocked)
+
+
+def feasible(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> bool:
+    """Whether all pairs of lengths have a path inside the band."""
+    return _blocked(limit, x_lengths, y_lengths) is None
+
+
+def _blocked(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> tuple[int, int] | None:
+    """Two lengths without a path, if there are any."""
+    if limit.open or limit.shape in ("slanted", "widened", "aeon"):  # these always hold a way from corner to corner
+        return None
     n, m = np.unique(x_lengths), np.unique(y_lengths)
     if limit.shape == "sakoe":
         gaps = np.abs(n[:, None] - m)
         blocked: Any = np.argwhere(gaps > limit.radius(n[:, None], m)).tolist()
     else:
         blocked = [(a, b) for a, i in enumerate(n) for b, j in enumerate(m) if not _connected(limit, int(i), int(j))]
-    if blocked:
-        _refuse(limit, int(n[blocked[0][0]]), int(m[blocked[0][1]]))
+    return (int(n[blocked[0][0]]), int(m[blocked[0][1]])) if blocked else None
 
 
 def _connected(limit: Bound, n: int, m: int) -> bool:
@@ -68,9 +81,7 @@ def _refuse(limit: Bound, n: int, m: int) -> None:
             f'band="itakura" with slope {limit.share:g} admits no path between lengths {n} and {m}: use a larger '
             'window (the slope) or band="slanted"'
         )
-    gap, window = abs(n - m), limit.cells if limit.share is None else limit.share
-    # a share is cut down to whole cells, so the least one is rounded up
-    least = str(gap) if limit.share is None else f"{math.ceil(1000 * gap / max(n, m)) / 1000:g}"
     raise ValueError(
-        f'window={window} admits no path between lengths {n} and {m}: use window >= {least} or band="slanted"'
+        f"window={limit.cells} admits no path between lengths {n} and {m}: use window >= {abs(n - m)}, a share "
+        '(window=0.1) or band="widened"'
     )

@@ -102,8 +102,9 @@ def refuse_nonfinite(
     what = f"the distance of {names[0]}[{first + row}] and {names[1]}[{item}] is"
     if np.isnan(out[row, column]):
         raise ValueError(
-            f"{what} nan, because the array the sequences were made from was changed afterwards (keep a "
-            "Sequences.copy() of it), or because a network that was learned has weights that are not finite"
+            f"{what} nan, because too much of them is missing to compare anything (interpolate() them or leave them "
+            "out), because the array the sequences were made from was changed afterwards (keep a Sequences.copy() of "
+            "it), or because a network that was learned has weights that are not finite"
         )
     raise ValueError(
         f"{what} too large for {out.dtype}: standardize() the sequences"

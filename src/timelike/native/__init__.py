@@ -9,7 +9,7 @@ those of `elastic` and of `machine`.
 
 from __future__ import annotations
 
-from .elastic import SHAPES, Program, Shape, Window, matrix, pairwise, path, search
+from .elastic import SHAPES, Program, Shape, Window, matrix, nearest_by_window, pairwise, path, search
 from .machine import COSTS, Cost, Report, Steps, compiled, cores, isa, threads
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "cores",
     "isa",
     "matrix",
+    "nearest_by_window",
     "pairwise",
     "path",
     "search",

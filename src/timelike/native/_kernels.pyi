@@ -65,6 +65,23 @@ def search(
     report: _Report,
     isa: str | None = None,
 ) -> None: ...
+def nearest_by_window(
+    program: _Program,
+    x: _Array,
+    x_starts: _Ints,
+    x_lengths: _Ints,
+    cells: _Ints,
+    shares: _Array,
+    totals: _Array,
+    /,
+    *,
+    rooted: bool,
+    averaged: bool,
+    threads: int,
+    out: _Ints,
+    report: _Report,
+    isa: str | None = None,
+) -> None: ...
 def lower_bounds(
     program: _Program,
     x: _Array,

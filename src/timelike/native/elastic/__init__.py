@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..machine import Report, Steps, kernels, use_kernels
 from .program import SHAPES, Program, Shape, Window
 
-__all__ = ["SHAPES", "Program", "Shape", "Window", "matrix", "pairwise", "path", "search"]
+__all__ = ["SHAPES", "Program", "Shape", "Window", "matrix", "nearest_by_window", "pairwise", "path", "search"]
 
 # Bytes of directions kept at once, two bits a cell: all of a pair up to 32 000 steps. A longer path costs the rows of
 # the program twice.
@@ -51,6 +51,33 @@ def search(
     given = (program.numbers(), *x, *y, *program.arrays(distances.dtype))
     kernels.search(*given, rooted=rooted, threads=threads, ids=ids, distances=distances, report=report)
     return ids, distances
+
+
+def nearest_by_window(
+    program: Program,
+    x: Steps,
+    windows: list[Window],
+    totals: NDArray[Any],
+    *,
+    rooted: bool,
+    averaged: bool,
+    threads: int,
+    report: Report,
+) -> NDArray[np.int64] | None:
+    """The nearest other of every sequence under every window, (window, item); None where there are no kernels for it.
+
+    The windows are of one shape, each inside the next, and `totals` (item, item) are those under the last. Distances
+    are totals, divided by the sum of both lengths if `averaged`, and then their roots if `rooted`. There is no twin:
+    without kernels all distances are computed under every window.
+    """
+    if not use_kernels():
+        return None
+    numbers = [window.numbers() for window in windows]
+    bands = np.array([cells for _, cells, _ in numbers], np.int64), np.array([share for *_, share in numbers])
+    out = np.empty((len(windows), len(x.lengths)), np.int64)
+    given = (program.numbers(), *x, *bands, totals)
+    kernels.nearest_by_window(*given, rooted=rooted, averaged=averaged, threads=threads, out=out, report=report)
+    return out
 
 
 def path(program: Program, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], float]:

@@ -52,6 +52,7 @@ struct Place {
     const V* edge_y;
     V threshold;
     T* packed;  // rows i − 1 … i + R − 1 by channel, (channel, R + 1)
+    V above = V{}, below = V{};  // by how much the band is widened on either side of the diagonal
     T steps_low[8] = {}, steps_high[8] = {};  // of one channel: the steps back from each row, negative and positive part
 
     const T* x() const { return rows.x + i * rows.channels; }
@@ -113,7 +114,7 @@ struct Frames : Usual<T, V>, Costs<C, One, R, T, V> {
     }
 };
 
-// A struct that begins with a Cost serves all of them, and can count its steps (Counted); the others have one of their own.
+// A struct that begins with a Cost serves all of them, and can be followed (Counted, Reaching); the others have one of their own.
 
 // D = c + min(left, diagonal, above)
 template <Cost C, bool One, int R, class T, class V>
@@ -402,6 +403,115 @@ struct Counted : Cell {
     }
 };
 
+// How far from the diagonal the path strays, beyond what its band is widened by: of the best path, or of one of them. Bands
+// that are as wide or wider all have it for their best, with the same total to the last bit.
+template <class Cell, class T, class V>
+struct Reaching : Cell {
+    using Value = Tally<V>;
+    static constexpr int traits = Cell::traits & ~(Trait::over_boxes | Trait::strips);
+    inline Value value(const Place<T, V>& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
+        if (traits & Trait::twice) diagonal.total = this->plus(r, diagonal.total);
+        const Value best = either(either(diagonal, above), before);
+        const V ahead = V{} + T(j - p.i - r);
+        return {this->plus(r, best.total), most(best.steps, most(V(ahead - p.above), V(-ahead - p.below)))};
+    }
+
+  private:
+    static inline Value either(Value a, Value b) {
+        const auto second = b.total < a.total;
+        return {least(a.total, b.total), second ? b.steps : a.steps};
+    }
+};
+
+// The rules that stand missing values (NaN): a cell compares the channels that both frames have and scales up to all of them.
+// One without any costs nothing and is entered and left diagonally, or else whole stretches could be passed by along it for
+// nothing. How many of these a path has is counted, below 0 where it ends in one; of two paths that cost the same the one
+// with fewer wins. A rule (`Self`) says what corner and sides cost, and adds the cost of the cell.
+template <class Self, Cost C, bool One, int R, class T, class V>
+struct Gaps : Usual<T, V>, Costs<C, One, R, T, V> {
+    using Value = Tally<V>;
+    static constexpr int traits = Trait::missing;
+    decltype(V{} < V{}) known[R];
+
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        const T* x = p.packed + 1;
+        const V* y = p.y + j * p.rows.channels;
+        if constexpr (One) {
+            for (int r = 0; r < R; r++) {
+                const V difference = y[0] - x[r];
+                known[r] = difference == difference;
+                this->kept[r] = known[r] ? (this->squares_later ? difference : magnitude(difference)) : V{};
+            }
+            return;
+        }
+        V shared[R];
+        for (int r = 0; r < R; r++) this->kept[r] = shared[r] = V{};
+        for (int64_t c = 0; c < p.rows.channels; c++)
+            for (int r = 0; r < R; r++) {
+                V difference = y[c] - x[c * (R + 1) + r];
+                const auto both = difference == difference;
+                difference = both ? difference : V{};
+                shared[r] += both ? V{} + T(1) : V{};
+                this->kept[r] = C == Cost::manhattan ? V(this->kept[r] + magnitude(difference))
+                                                     : fused(difference, difference, this->kept[r]);
+            }
+        for (int r = 0; r < R; r++) {
+            known[r] = shared[r] > V{};
+            this->kept[r] *= known[r] ? T(p.rows.channels) / shared[r] : V{};  // by exactly 1 where both have all
+            if constexpr (C == Cost::euclidean) this->kept[r] = root(this->kept[r]);
+        }
+    }
+    inline Value value(const Place<T, V>& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
+        const Value best = chosen(r, before, diagonal, above);
+        return {self().total(p, r, j, best.total), known[r] ? best.steps : -(best.steps + T(1))};
+    }
+    inline Way way(const Place<T, V>&, int r, int64_t, Value before, Value diagonal, Value above) const {
+        const Value best = chosen(r, before, diagonal, above);
+        auto is = [&](Value v) { return v.total == best.total && v.steps == best.steps; };
+        return is(diagonal) ? diagonally : is(above) ? upwards : leftwards;
+    }
+    inline V corner(int, V value) const { return value; }
+    inline V side(V value) const { return value; }
+    inline V total(const Place<T, V>&, int r, int64_t, V best) const { return this->plus(r, best); }
+
+  private:
+    inline const Self& self() const { return *static_cast<const Self*>(this); }
+    inline Value chosen(int r, Value& before, Value& diagonal, Value& above) const {
+        diagonal = {self().corner(r, diagonal.total), magnitude(diagonal.steps)};
+        const V blocked = V{} + infinity<T>;
+        above.total = known[r] & (above.steps >= V{}) ? self().side(above.total) : blocked;
+        before.total = known[r] & (before.steps >= V{}) ? self().side(before.total) : blocked;
+        return least(least(diagonal, above), before);
+    }
+};
+
+template <Cost C, bool One, int R, class T, class V>
+struct DtwMissing : Gaps<DtwMissing<C, One, R, T, V>, C, One, R, T, V> {};
+
+template <Cost C, bool One, int R, class T, class V>
+struct Symmetric2Missing : Gaps<Symmetric2Missing<C, One, R, T, V>, C, One, R, T, V> {
+    static constexpr int traits = Trait::missing | Trait::twice;
+    inline V corner(int r, V value) const { return this->plus(r, value); }
+};
+
+template <bool One, int R, class T, class V>
+struct AmercedMissing : Gaps<AmercedMissing<One, R, T, V>, Cost::sqeuclidean, One, R, T, V> {
+    T penalty;
+    explicit AmercedMissing(const Recurrence& how) : penalty(T(how.first)) {}
+    inline V side(V value) const { return value + penalty; }
+};
+
+template <bool One, int R, class T, class V>
+struct WeightedMissing : Gaps<WeightedMissing<One, R, T, V>, Cost::sqeuclidean, One, R, T, V> {
+    static constexpr int traits = Trait::missing | Trait::offsets | Trait::by_length;
+    static double offset(const Recurrence& how, double lag, double longer) {
+        return Weighted<One, R, T, V>::offset(how, lag, longer);
+    }
+    inline V total(const Place<T, V>& p, int r, int64_t j, V best) const {
+        return fused(this->cost(r), V(V{} + p.rows.by_offset[p.i + r - j]), best);
+    }
+};
+
 template <class Cell>
 inline Cell made(const Recurrence& how) {
     if constexpr (__is_constructible(Cell, const Recurrence&)) return Cell(how);
@@ -423,7 +533,11 @@ inline Cell made(const Recurrence& how) {
     rule(lcss_by_channel, LcssByChannel) \
     rule(msm, Msm)                       \
     rule(twe, Twe)                       \
-    rule(twe_timed, TimedTwe)
+    rule(twe_timed, TimedTwe)            \
+    rule(dtw_missing, DtwMissing)        \
+    rule(symmetric2_missing, Symmetric2Missing) \
+    rule(amerced_missing, AmercedMissing) \
+    rule(weighted_missing, WeightedMissing)
 
 #define TIMELIKE_ENUMERATOR(name, Cell) name,
 enum class Rule : int { TIMELIKE_RULES(TIMELIKE_ENUMERATOR) };

@@ -67,6 +67,23 @@ static void define(nb::module_& module) {
         nb::arg("report").none(), nb::arg("isa") = nb::none());
 
     module.def(
+        "nearest_by_window",
+        [](nb::tuple plan, Steps<T> x, Ids x_starts, Ids x_lengths, Array1<const int64_t> cells, Array1<const double> shares,
+           Steps<T> totals, bool rooted, bool averaged, int threads, Matrix<int64_t> out, nb::object report, Isa isa) {
+            Program<T> how = program<T>(plan, {}, {}, {});
+            std::vector<Window> bands;
+            for (size_t k = 0; k < cells.size(); k++) bands.push_back({how.window.shape, cells.data()[k], shares.data()[k]});
+            const Collection<T> items = collection<T>(x, x_starts, x_lengths);
+            const Table& table = table_for(isa, built);
+            Watch{report, {}}.over([&](const Poll& poll) {
+                nearest_by_window(items, how, bands, totals.data(), rooted, averaged, threads, out.data(), table, poll);
+            });
+        },
+        nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert(), nb::kw_only(), nb::arg("rooted"), nb::arg("averaged"), nb::arg("threads"),
+        nb::arg("out").noconvert(), nb::arg("report").none(), nb::arg("isa") = nb::none());
+
+    module.def(
         "lower_bounds",
         [](nb::tuple plan, Steps<T> x, Ids x_starts, Ids x_lengths, Steps<T> y, Ids y_starts,
            Ids y_lengths, Matrix<T> out, Isa isa) {

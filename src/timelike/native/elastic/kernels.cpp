@@ -18,6 +18,7 @@ template <template <Cost, bool, int, class, class> class Cell, Cost C, bool One,
 struct Priced {
     template <int R> using cell = Cell<C, One, R, T, V>;
     template <int R> using counted = Counted<cell<R>, T, V>;
+    template <int R> using reaching = Reaching<cell<R>, T, V>;
 };
 
 // Calls visit.go<Cell>, Cell a template over the number of rows: for a rule with a cost of its own …
@@ -26,11 +27,16 @@ inline void visit_rule(const Recurrence&, Visit& visit) {
     visit.template go<Own<Cell, One, T, V>::template cell>();
 }
 
-// … and for one that takes any
+// … and for one that takes any, perhaps followed by a count
 template <template <Cost, bool, int, class, class> class Cell, Cost C, bool One, class T, class V, class Visit>
 inline void visit_cost(const Recurrence& how, Visit& visit) {
     using P = Priced<Cell, C, One, T, V>;
-    return how.counted ? visit.template go<P::template counted>() : visit.template go<P::template cell>();
+    if constexpr (!(P::template cell<1>::traits & Trait::missing)) {
+        if constexpr (Visit::reaches)
+            if (how.reach) return visit.template go<P::template reaching>();
+        if (how.counted) return visit.template go<P::template counted>();
+    }
+    return visit.template go<P::template cell>();
 }
 
 template <template <Cost, bool, int, class, class> class Cell, bool One, class T, class V, class Visit>
@@ -53,6 +59,7 @@ inline void visit_cell(const Recurrence& how, Visit& visit) {
 }
 
 struct Traits {
+    static constexpr bool reaches = false;
     int found = 0;
     template <template <int> class Cell> void go() { found = Cell<1>::traits; }  // alike for all numbers of rows
 };
@@ -66,6 +73,7 @@ int traits(const Recurrence& how) {
 
 template <class T>
 struct Sweep {
+    static constexpr bool reaches = true;
     const Recurrence& how;
     const Rows<T>& x;
     const Lanes<T>& y;
@@ -88,6 +96,7 @@ void sweep(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band
 
 template <class T>
 struct RowByRow {
+    static constexpr bool reaches = false;
     const Recurrence& how;
     const Rows<T>& x;
     const Lanes<T>& y;
@@ -127,6 +136,7 @@ void interleave(const Collection<T>& y, const int64_t* items, int used, int64_t 
 
 template <class T>
 struct Edges {
+    static constexpr bool reaches = false;
     const Recurrence& how;
     Frame<T> first;
     int64_t length;
@@ -155,6 +165,7 @@ void edges(const Recurrence& how, Frame<T> first, int64_t length, T* edge, T* bo
 
 template <class T>
 struct Offsets {
+    static constexpr bool reaches = false;
     const Recurrence& how;
     int64_t n, m;
     T* into;

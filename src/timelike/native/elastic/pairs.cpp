@@ -17,7 +17,7 @@ template <class T>
 std::vector<Task> tasks(const Request<T>& q, const std::vector<int64_t>& order, const Kernels<T>& kernel) {
     constexpr double cells_per_task = 4e6;  // of vectors: some ten milliseconds, so that threads balance and Ctrl-C is heard
     const double mean_rows = double(std::accumulate(q.x.lengths, q.x.lengths + q.x.count, int64_t(0))) / double(q.x.count);
-    const bool alike = q.program.window.by_length() || kernel.traits(q.program.how) & Trait::by_length;
+    const bool alike = kernel.traits(q.program.how) & Trait::by_length;
     std::vector<Task> result;
     for (int64_t begin = 0, used; begin < q.y.count; begin += used) {
         const int64_t length = q.y.lengths[order[size_t(begin)]];
@@ -46,7 +46,8 @@ bool lone(const Request<T>& q, const Table& table, const Poll& poll) {
         1, double(n) * double(m) < 1e7 ? 0 : 1,
         [&](int64_t, int) {
             q.out[0] = kernel.strip(q.program.how.cost, q.x.values + q.x.starts[0] * channels, n,
-                                    q.y.values + q.y.starts[0] * channels, m, channels, {lo.get(), hi.get()},
+                                    q.y.values + q.y.starts[0] * channels, m, channels,
+                                    {lo.get(), hi.get(), lo.get(), hi.get()},
                                     !q.program.window.open(), scratch.get(), &stop);
         },
         [&](int64_t done) { return poll(done, 1); }, &stop);
@@ -59,7 +60,8 @@ bool pairwise(const Request<T>& q, const Table& table, const Poll& poll) {
     const Kernels<T>& kernel = kernels<T>(table);
     const bool strips = kernel.traits(q.program.how) & Trait::strips;
     if (strips && q.x.count == 1 && q.y.count == 1) return lone(q, table, poll);
-    const std::vector<int64_t> order = by_length(q.y);
+    // rows of one length one after the other share a band
+    const std::vector<int64_t> order = by_length(q.y), rows = q.symmetric ? order : by_length(q.x);
     const std::vector<Task> work = tasks(q, order, kernel);
     const int64_t max_n = longest(q.x), max_m = longest(q.y);
 
@@ -78,7 +80,7 @@ bool pairwise(const Request<T>& q, const Table& table, const Poll& poll) {
         tile.set_columns(q.y, items, int(task.y_used));
         T distances[64];  // more than any register has lanes
         for (int64_t p = task.x_begin; p < task.x_end && !stop; p++) {
-            const int64_t i = q.symmetric ? order[size_t(p)] : p;
+            const int64_t i = rows[size_t(p)];
             tile.set_rows(q.x, i);
             tile.run(distances, nullptr, &stop);
             for (int64_t l = 0; l < task.y_used; l++) {
@@ -101,6 +103,7 @@ class Single {
   public:
     Single(const Pair<T>& pair, const Program<T>& program, const Table& table)
         : n_(pair.n), m_(pair.m), counted_(program.how.counted),
+          missing_(kernels<T>(table).traits(program.how) & Trait::missing),
           tile_(kernels<T>(table), program, pair.n, pair.m, pair.channels, 1) {
         const int64_t zero = 0;
         tile_.set_columns({pair.y, &zero, &pair.m, 1, pair.channels}, &zero, 1);
@@ -149,7 +152,8 @@ class Single {
 
     void remember() {
         const T* row = tile_.row();
-        distance_ = counted_ ? row[2 * m_] / row[2 * m_ + 1] : row[m_];
+        if (missing_) distance_ = row[2 * m_] * Tile<T>::scale(n_, m_, row[2 * m_ + 1]);
+        else distance_ = counted_ ? row[2 * m_] / row[2 * m_ + 1] : row[m_];
     }
 
     void walk(int64_t first, int64_t last, const uint8_t* marks, std::vector<int64_t>& steps) {
@@ -167,7 +171,7 @@ class Single {
     }
 
     int64_t n_, m_, width_ = 1, stride_, j_ = 0;
-    bool counted_;
+    bool counted_, missing_;
     Tile<T> tile_;
     T distance_ = 0;
 };

@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 
 from ..machine.steps import COSTS, Cost
 
-Shape = Literal["sakoe", "slanted", "itakura"]
+Shape = Literal["sakoe", "slanted", "itakura", "widened", "aeon"]
 
 # in the order of the enum in band.hpp
-SHAPES: tuple[Shape, ...] = ("sakoe", "slanted", "itakura")
+SHAPES: tuple[Shape, ...] = ("sakoe", "slanted", "itakura", "widened", "aeon")
 
 
 class Window(NamedTuple):
-    """A number of `cells`, a `share` of a length, or neither: no bound. For "itakura", `share` is the largest slope."""
+    """A number of `cells`, a `share` of a length, or neither: no bound. For "itakura", `share` is the largest slope.
+
+    "sakoe" bounds |i − j|; "widened" allows it to be larger by the difference of the lengths, on the side of the longer
+    sequence. "slanted" follows the line between the corners, and "aeon" does so in the steps of that library.
+    """
 
     shape: Shape = "sakoe"
     cells: int | None = None
@@ -36,17 +40,19 @@ class Window(NamedTuple):
 
     def radius(self, n: Any, m: Any) -> NDArray[np.int64]:
         """The bound in cells for lengths n and m (numbers or arrays), for the bands that have one."""
-        length = np.maximum(n, m) if self.shape == "sakoe" else np.minimum(n, m)
+        length = np.maximum(n, m) if self.shape in ("sakoe", "widened") else np.minimum(n, m)
         if self.cells is not None:
             return np.asarray(np.full_like(length, self.cells))
-        if self.share is None:
+        if self.share is None or (self.shape == "aeon" and self.share == 1):
             return np.asarray(np.maximum(n, m))
+        if self.shape == "aeon":  # cut down without our allowance for rounding, as it does
+            return np.asarray(self.share * length, np.int64)
         return np.asarray(np.floor(self.share * length + 1e-9), np.int64)  # 0.1 × 60 means 6, however it rounds
 
     def bounds(self, n: int, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first and last column that each of the n rows may visit."""
         i = np.arange(n)
-        if self.open or (self.shape != "sakoe" and 1 in (n, m)):
+        if self.open or (self.shape in ("slanted", "itakura") and 1 in (n, m)):
             return np.zeros(n, np.int64), np.full(n, m - 1)
         if self.shape == "itakura":
             assert self.share is not None
@@ -58,9 +64,22 @@ class Window(NamedTuple):
             # in whole numbers, as in band.hpp: the band of (m, n) must be the transpose of that of (n, m)
             slack = (2 * int(self.radius(n, m)) + 1) * (max(n, m) - 1)
             lo, hi = -((slack - 2 * i * (m - 1)) // (2 * (n - 1))), (2 * i * (m - 1) + slack) // (2 * (n - 1))
+        elif self.shape == "aeon":
+            lo, hi = _stairs(n, m, int(self.radius(n, m)))
         else:
-            lo, hi = i - self.radius(n, m), i + self.radius(n, m)
+            more = (max(0, n - m), max(0, m - n)) if self.shape == "widened" else (0, 0)
+            lo, hi = i - self.radius(n, m) - more[0], i + self.radius(n, m) + more[1]
         return np.maximum(lo, 0), np.minimum(hi, m - 1)
+
+
+def _stairs(n: int, m: int, radius: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Around aeon's line from corner to corner, as in band.hpp: divided first, because rounding decides."""
+    longer, shorter = max(n, m), min(n, m)
+    stair = np.floor(np.arange(1, longer + 1) / (longer + 1) * shorter).astype(np.int64)
+    if n > m:
+        return stair - radius, stair + radius
+    i = np.arange(n)
+    return np.searchsorted(stair, i - radius), np.searchsorted(stair, i + radius, side="right") - 1
 
 
 _NONE = {np.dtype(kind): np.empty(0, kind) for kind in (np.float32, np.float64)}

@@ -136,7 +136,7 @@ class Searcher {
     // One register of candidates. All have one limit, the k-th best so far, and are given up together: it is the last lane to
     // pass its limit that decides.
     void compare(int64_t query, const volatile bool* stop) {
-        const bool alike = program_.window.by_length() || traits_ & Trait::by_length;
+        const bool alike = traits_ & Trait::by_length;
         int64_t items[64] = {take()};
         int used = 1;
         for (; used < lanes_ && !waiting_.empty(); used++) {

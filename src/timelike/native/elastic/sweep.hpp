@@ -35,8 +35,14 @@ inline void begin(const Recurrence& how, Place<T, V>& p, typename Cell::Value* r
     for (int64_t j = 0; j < p.columns; j++) put(row[j], border ? border[j] : blocked);
 }
 
-// `kept` where the cell is inside the band, else blocked
-template <class V> inline V keep(bool inside, V value, V blocked) { return inside ? value : blocked; }
+// the value in the lanes whose band the cell is inside of, else blocked
+struct Everywhere {};
+template <class V> inline V keep(Everywhere, V value, V) { return value; }
+template <class V> inline Tally<V> keep(Everywhere, Tally<V> value, Tally<V>) { return value; }
+template <class M, class V> inline V keep(M inside, V value, V blocked) { return inside ? value : blocked; }
+template <class M, class V> inline Tally<V> keep(M inside, Tally<V> value, Tally<V> blocked) {
+    return {inside ? value.total : blocked.total, inside ? value.steps : blocked.steps};
+}
 
 // the border above is the neighbour of row 0 only: further right, below row 0, lies what is outside the band
 template <class Value>
@@ -46,9 +52,11 @@ inline void leave_border(Value* row, int64_t from, int64_t length) {
 
 // R rows from p.i on: `row` holds the row above them on entry and the last of them on return; row[-1] is the border.
 template <class Cell, int R, class T, class V>
-inline void pass(const Recurrence& how, Place<T, V>& p, typename Cell::Value* row, const int32_t* lo,
-                 const int32_t* hi) {
+inline void pass(const Recurrence& how, Place<T, V>& p, typename Cell::Value* row, const Band& band, const V* lane_lo,
+                 const V* lane_hi) {
     using Value = typename Cell::Value;
+    typedef decltype(V{} < V{}) Mask;
+    const int32_t *lo = band.lo + p.i, *hi = band.hi + p.i;
     Cell cell = made<Cell>(how);
     p.template pack<Cell, R>();
     Value blocked, left[R];
@@ -75,12 +83,19 @@ inline void pass(const Recurrence& how, Place<T, V>& p, typename Cell::Value* ro
         row[j] = above;
     };
     // a row's left border is its neighbour only at column 0, so a row whose band begins later keeps `blocked` until then
-    auto checked = [&](int64_t j) { column(j, [&](int r) { return j >= lo[r] && j <= hi[r]; }); };
-    // columns that all rows visit need no test; before and after them some row is outside its band
-    const int64_t full = lo[R - 1] <= hi[0] ? lo[R - 1] : last + 1, narrowing = hi[0] + 1;
+    auto checked = [&](int64_t j) {
+        column(j, [&](int r) -> Mask {
+            if (!lane_lo) return Mask{} - (j >= lo[r] && j <= hi[r]);
+            const V here = V{} + T(j);
+            return (here >= lane_lo[p.i + r]) & (here <= lane_hi[p.i + r]);
+        });
+    };
+    // columns that all rows of all lanes visit need no test; before and after them some row is outside its band
+    const int64_t from = band.lo_all[p.i + R - 1], until = band.hi_all[p.i];
+    const int64_t full = from <= until ? from : last + 1, narrowing = until + 1;
     int64_t j = first;
     for (; j <= last && j < full; j++) checked(j);
-    for (; j <= last && j < narrowing; j++) column(j, [](int) { return true; });
+    for (; j <= last && j < narrowing; j++) column(j, [](int) { return Everywhere{}; });
     for (; j <= last; j++) checked(j);
     if (p.i == 0) leave_border(row, last + 1, p.columns);
 }
@@ -108,27 +123,30 @@ TIMELIKE_ALONE sweep_cell(const Recurrence& how, const Rows<T>& x, const Lanes<T
                           T* counts, const T* limits, const volatile bool* stop) {
     using V = vec<T>;
     using Value = typename Cell<1>::Value;
-    constexpr int R = rows_per_pass, W = lanes<T>;
+    // two numbers a cell fill the registers with half as many rows
+    constexpr int R = sizeof(Value) > sizeof(V) ? rows_per_pass / 2 : rows_per_pass, W = lanes<T>;
+    const V *lane_lo = (const V*)y.lo, *lane_hi = (const V*)y.hi;
     Value* row = (Value*)scratch + 1;
     Place<T, V> place{x, 0, y.length, (const V*)y.columns, (const V*)y.edge, V{}, scratch + 2 * (y.length + 1) * W};
     begin<Cell<1>>(how, place, row, (const V*)y.border);
     if (y.thresholds)
         for (int l = 0; l < W; l++) place.threshold[l] = most(y.thresholds[l], x.threshold);
+    if (how.reach) place.above = load<T>(y.above), place.below = load<T>(y.below);
     bool early = false;
     for (; place.i + R <= x.length && !*stop && !early; place.i += R) {
-        const int32_t *lo = band.lo + place.i, *hi = band.hi + place.i;
-        pass<Cell<R>, R>(how, place, row, lo, hi);
-        early = limits && beyond(row, lo[R - 1], hi[R - 1], limits, y.used);
+        pass<Cell<R>, R>(how, place, row, band, lane_lo, lane_hi);
+        const int64_t last = place.i + R - 1;
+        early = limits && beyond(row, band.lo[last], band.hi[last], limits, y.used);
     }
     auto rest = [&](auto rows) {
         constexpr int S = decltype(rows)::value;
         if (place.i + S > x.length || *stop || early) return;
-        pass<Cell<S>, S>(how, place, row, band.lo + place.i, band.hi + place.i);
+        pass<Cell<S>, S>(how, place, row, band, lane_lo, lane_hi);
         place.i += S;
     };
     // what is left of the rows, in powers of two: one pass of each size at most
-    if (R > 4) rest(Number<4>{});
-    rest(Number<2>{});
+    if constexpr (R > 4) rest(Number<4>{});
+    if constexpr (R > 2) rest(Number<2>{});
     rest(Number<1>{});
     for (int l = 0; l < y.used; l++) {
         const Value& last = row[y.lengths[l] - 1];

@@ -24,22 +24,24 @@ struct Trait {
         grows = 1 << 7,       // no cell costs less than the least it may come from: a search may give up on the way
         over_boxes = 1 << 8,  // costs at least DTW's squares: boxes bound it from below
         strips = 1 << 9,      // the strip schedule has it
+        missing = 1 << 10,    // values may be missing: cells without data are counted
     };
 };
 
-// Which dynamic program: its rule, the cost of two frames, whether the steps of the best path are counted, and up to
-// two numbers whose meaning the rule knows (cells.hpp).
+// Which dynamic program: its rule, the cost of two frames, whether the steps of the best path are counted, up to two numbers
+// whose meaning the rule knows (cells.hpp), and whether it is told how wide a band the best path needs.
 struct Recurrence {
     Rule rule;
     Cost cost;
     bool counted;
     double first, second;
+    bool reach = false;
 };
 
-// Columns lo[i] ..= hi[i] that row i may visit; both grow with i.
+// Columns lo[i] ..= hi[i] that row i may visit; both grow with i. Lanes of unequal lengths may have unequal bands: then these
+// are the columns that any of them visits, and all of them visit lo_all[i] ..= hi_all[i].
 struct Band {
-    const int32_t* lo;
-    const int32_t* hi;
+    const int32_t *lo, *hi, *lo_all, *hi_all;
 };
 
 // The row sequence of a program, with what the rule needs beside it. For rules that look back, x[-1] is a frame of zeros.
@@ -64,6 +66,8 @@ struct Lanes {
     const T* edge;        // (length, lane)
     const T* border;      // (length, lane) the program's row -1; null where it is blocked
     const T* thresholds;  // (lane)
+    const T *lo, *hi;     // (row, lane) the band of each; null where all have the same
+    const T *above, *below;  // (lane) by how much the band of each is widened on either side of the diagonal
 };
 
 // One frame of a sequence whose channels lie `width` apart, and the constant that gaps are compared with.
@@ -87,7 +91,8 @@ struct Kernels {
     // what the rule needs of i - j = -m … n - 1, into (n + m)
     void (*offsets)(const Recurrence&, int64_t n, int64_t m, T* into);
     // `row` is scratch of 2 × (length + 1) × lanes + 16 × channels; `limits` (lane), where given, are distances beyond which nobody
-    // asks: when all lanes are beyond, the rest is skipped and inf is the answer
+    // asks: when all lanes are beyond, the rest is skipped and inf is the answer. `counts` (lane) are the steps, the reach or
+    // the cells without data of the best paths, for the programs that follow them
     void (*sweep)(const Recurrence&, const Rows<T>&, const Lanes<T>&, Band, T* row, T* distances, T* counts,
                   const T* limits, const volatile bool* stop);
     // one pair, x against y (m, channel), both with zeros in front; for rules that have it

@@ -25,7 +25,7 @@ class Diagonal(NamedTuple):
     """One anti-diagonal of the bordered program: `total` (pair, n + 1) at rows −1 … n − 1, inf where there is none."""
 
     total: torch.Tensor
-    steps: torch.Tensor
+    steps: torch.Tensor  # on the best path; if values may be missing, its cells without data, < 0 where it ends in one
     way: torch.Tensor  # 0 diagonal, 1 up, 2 left
 
 
@@ -68,16 +68,28 @@ class Wave:
         i, j = rows.clamp(0), columns.clamp(0, self.sides.y.shape[1] - 1)
         totals = torch.stack(self.rule.moves(i, j, Ways(_down(older.total), _down(newer.total), newer.total)))
         counts = torch.stack([_down(older.steps), _down(newer.steps), newer.steps])
+        if self.rule.gaps:
+            known = self.rule.known(i, j)
+            totals[1:] = torch.where(known & (counts[1:] >= 0), totals[1:], torch.inf)
+            counts = counts.abs()
         total = totals.amin(0)
-        if self.program.counted:
-            # of two paths that cost the same the shorter wins, as in the kernels
+        if self.program.counted or self.rule.gaps:
+            # of two paths that cost the same the one with less to count wins, as in the kernels
             counts = torch.where(totals == total, counts, torch.inf)
             way = counts.argmin(0)
         else:
             way = totals.argmin(0)
-        steps = counts.gather(0, way[None])[0] + 1
+        steps = counts.gather(0, way[None])[0]
+        steps = torch.where(known, steps, -(steps + 1)) if self.rule.gaps else steps + 1
         inside = (columns >= self.sides.lo[:, i]) & (columns <= self.sides.hi[:, i])
         return Diagonal(torch.where(inside, self.rule.value(i, j, total), torch.inf), steps, way)
+
+    def finished(self, total: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
+        """Last cells as the program gives them: divided by the steps, or scaled up to what could not be compared."""
+        if self.rule.gaps:
+            both = (self.sides.lengths[0] + self.sides.lengths[1]).to(total.dtype)
+            return total * (both / (both - 2 * steps.abs()))
+        return total / steps if self.program.counted else total
 
 
 def _down(diagonal: torch.Tensor) -> torch.Tensor:
@@ -86,15 +98,14 @@ def _down(diagonal: torch.Tensor) -> torch.Tensor:
 
 
 def totals(program: Program, sides: Sides) -> torch.Tensor:
-    """The last cell of every pair, (pair,), divided by its steps if they are counted. Padding is never read into it."""
+    """The last cell of every pair, (pair,), finished. Padding is never read into it."""
     n, m = sides.lengths
     result = sides.x.new_full((len(sides.x),), torch.inf)
-    for d, diagonal in Wave(program, sides).diagonals():
+    wave = Wave(program, sides)
+    for d, diagonal in wave.diagonals():
         done = n + m == d  # a pair's last cell is on a diagonal of its own lengths, before any padding is met
         if done.any():
-            last = diagonal.total.gather(1, n[:, None])[:, 0]
-            if program.counted:
-                last = last / diagonal.steps.gather(1, n[:, None])[:, 0]
+            last = wave.finished(*(part.gather(1, n[:, None])[:, 0] for part in (diagonal.total, diagonal.steps)))
             result = torch.where(done, last, result)
     return result
 
@@ -133,28 +144,33 @@ def _sides(program: Program, x: Steps, y: Steps, i: NDArray[np.int64], j: NDArra
     return Sides(one, two, (torch.from_numpy(n), torch.from_numpy(m)), *band)
 
 
-def _single(program: Program, x: NDArray[Any], y: NDArray[Any]) -> Iterator[tuple[NDArray[np.int64], int, Diagonal]]:
+def _single(program: Program, x: NDArray[Any], y: NDArray[Any]) -> Wave:
     only = np.zeros(1, np.int64)
-    for d, diagonal in Wave(program, _sides(program, Steps.alone(x), Steps.alone(y), only, only)).diagonals():
-        rows = np.arange(max(0, d - len(y) - 1), min(len(x), d - 1))
+    return Wave(program, _sides(program, Steps.alone(x), Steps.alone(y), only, only))
+
+
+def _cells_of(wave: Wave) -> Iterator[tuple[NDArray[np.int64], int, Diagonal]]:
+    """The diagonals of one pair that have cells, with their rows."""
+    n, m = wave.sides.x.shape[1], wave.sides.y.shape[1]
+    for d, diagonal in wave.diagonals():
+        rows = np.arange(max(0, d - m - 1), min(n, d - 1))
         if len(rows):
             yield rows, d, diagonal
 
 
 def matrix(program: Program, x: NDArray[Any], y: NDArray[Any], out: NDArray[Any]) -> None:
     """All cells of one pair's program into `out` (n, m)."""
-    for rows, d, diagonal in _single(program, x, y):
+    for rows, d, diagonal in _cells_of(_single(program, x, y)):
         out[rows, d - 2 - rows] = diagonal.total[0, rows + 1].numpy()
 
 
 def path(program: Program, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
     """One pair with its path; ties prefer the diagonal, then the step in x, as in the compiled kernel."""
     ways = np.zeros((len(x), len(y)), np.int8)
-    total = 0.0
-    for rows, d, diagonal in _single(program, x, y):
+    total, wave = 0.0, _single(program, x, y)
+    for rows, d, diagonal in _cells_of(wave):
         ways[rows, d - 2 - rows] = diagonal.way[0, rows + 1].numpy()
-        last = diagonal.total[0, -1] / (diagonal.steps[0, -1] if program.counted else 1)
-        total = float(last)
+        total = float(wave.finished(diagonal.total[:, -1], diagonal.steps[:, -1]))
     i, j = len(x) - 1, len(y) - 1
     steps = [(i, j)]
     while i or j:

@@ -41,6 +41,7 @@ class Cells:
     """A rule over many pairs at once: a subclass says what each way into a cell costs, and how the border begins."""
 
     bordered: ClassVar[bool] = False  # row and column −1 are sums of `edge`; else they are blocked
+    gaps: ClassVar[bool] = False  # values may be missing: cells without data are passed diagonally, and counted
 
     def __init_subclass__(cls, *, rule: str) -> None:
         RULES[rule] = cls
@@ -65,6 +66,10 @@ class Cells:
     def start(self) -> Tensor:
         """The corner of the border, (pair, 1)."""
         return torch.zeros_like(self.x_edge[:, :1])
+
+    def known(self, i: Tensor, j: Tensor) -> Tensor:
+        """Whether there is anything to compare, asked where values may be missing."""
+        raise NotImplementedError
 
     def near(self, i: Tensor, j: Tensor) -> Tensor:
         """Euclidean distances of frames."""
@@ -115,6 +120,40 @@ class Weighted(DTW, rule="weighted"):
         middle = torch.maximum(*self.sides.lengths)[:, None] / 2
         apart = (i - j).abs()
         return cost / (1 + torch.exp(-self.program.first * (apart - middle.to(cost.dtype))))
+
+
+class Gaps(DTW, rule="dtw_missing"):
+    """A cell compares the channels that both frames have; one without any costs nothing and is passed diagonally."""
+
+    gaps = True
+
+    def known(self, i: Tensor, j: Tensor) -> Tensor:
+        return self.shared(i, j) > 0
+
+    def shared(self, i: Tensor, j: Tensor) -> Tensor:
+        """How many channels both frames have."""
+        difference = self.sides.x[:, i] - self.sides.y[:, j]
+        return (~difference.isnan()).sum(-1).to(difference.dtype)
+
+    def cost(self, i: Tensor, j: Tensor) -> Tensor:
+        difference, shared = (self.sides.x[:, i] - self.sides.y[:, j]).nan_to_num(0.0), self.shared(i, j)
+        scale = torch.where(shared > 0, difference.shape[-1] / shared, 0.0)
+        if self.program.cost == "manhattan" or difference.shape[-1] == 1:
+            return _norm(difference, self.program.cost) * scale
+        squares = (difference * difference).sum(-1) * scale
+        return squares.sqrt() if self.program.cost == "euclidean" else squares
+
+
+class Symmetric2Gaps(Gaps, Symmetric2, rule="symmetric2_missing"):
+    """A diagonal step counts twice."""
+
+
+class AmercedGaps(Gaps, Amerced, rule="amerced_missing"):
+    """A step off the diagonal costs `first` more."""
+
+
+class WeightedGaps(Weighted, Gaps, rule="weighted_missing"):
+    """The cost is weighted by |i − j|."""
 
 
 class ERP(Cells, rule="erp"):
