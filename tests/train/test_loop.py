@@ -340,6 +340,16 @@ def test_the_progress_bar_shows_loss_and_score(capsys):
     assert "score=" in shown
 
 
+def test_a_bar_does_not_count_towards_steps_that_the_clock_will_not_allow(capsys):
+    fit(Judged(), max_steps=10**9, max_time=0.3, progress=True, random_state=0)
+    shown = capsys.readouterr().err
+    assert "loss=" in shown
+    assert "at most 0 s" in shown
+    assert "/1000000000" not in shown.splitlines()[-1].split("\r")[-1]
+    fit(Judged(), max_steps=12, max_time=600, progress=True, random_state=0)
+    assert "12/12" in capsys.readouterr().err
+
+
 def test_a_bar_counts_epochs_where_only_these_are_limited_and_has_the_name_of_the_estimator(capsys):
     objective = Judged()
     objective.owner = "SiameseGRU"

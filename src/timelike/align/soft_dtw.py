@@ -20,6 +20,8 @@ from .elastic import steps
 from .matrix import Report, computed
 
 _PAIRS = 1 << 15  # pairs between two reports, and two looks for Ctrl-C
+_CELLS = 1 << 27  # and cells, about a second of one core, in pairs that are enough for all lanes of all cores
+_FEWEST = 256
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -83,7 +85,8 @@ class SoftDTW(Aligner):
         sides = steps(x, out.dtype), steps(other, out.dtype)
         done, total = 0, len(x) * (len(x) + 1) // 2 if y is None else out.size
         own = tuple(self._own(side, threads) for side in sides) if self.divergence else None
-        for rows, columns in _blocks(len(x), None if y is None else len(other)):
+        most = max(_FEWEST, int(_CELLS / max(x.lengths.mean() * other.lengths.mean(), 1)))
+        for rows, columns in _blocks(len(x), None if y is None else len(other), min(_PAIRS, most)):
             found = executor.pairs(self._soft, *sides, rows, columns, threads)
             if own is not None:
                 found -= (own[0][rows] + own[1][columns]) / 2
@@ -116,11 +119,11 @@ class SoftDTW(Aligner):
         return Alignment(float(totals[0]), None, x[0], y[0], weights=visits[0])
 
 
-def _blocks(n: int, m: int | None) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Rows and columns of all pairs, a block at a time; with m None those of a symmetric matrix, once each."""
+def _blocks(n: int, m: int | None, most: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Rows and columns of all pairs, so many at a time; with m None those of a symmetric matrix, once each."""
     ends = np.cumsum(np.arange(n, 0, -1) if m is None else np.full(n, m))
-    for begin in range(0, int(ends[-1]), _PAIRS):
-        flat = np.arange(begin, min(begin + _PAIRS, int(ends[-1])))
+    for begin in range(0, int(ends[-1]), most):
+        flat = np.arange(begin, min(begin + most, int(ends[-1])))
         rows = np.searchsorted(ends, flat, side="right")
         # columns are counted from the end of their row, which both kinds share
         yield rows, (n if m is None else m) - (ends[rows] - flat)

@@ -86,6 +86,12 @@ class Bar:
             self._draw()
         self._bar.update(done - self._bar.n)
 
+    def aim(self, total: float | None) -> None:
+        """Count up to another number from now on, or to none."""
+        self.total = total
+        if self._bar is not None:
+            self._bar.total = total
+
     def note(self, words: str) -> None:
         """What stands behind the bar, such as a loss."""
         self._words = words

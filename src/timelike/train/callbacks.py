@@ -88,10 +88,19 @@ class Announcement(Callback):
 
 
 class ProgressBar(Callback):
-    """A bar of the steps, or of the epochs where only their number is known, with the loss and the last score."""
+    """A bar of the steps, or of the epochs where only their number is known, with the loss and the last score.
 
-    def __init__(self, max_steps: int | None, max_epochs: int | None, progress: bool | None = True) -> None:
-        self._progress = progress
+    Where the clock will end the training before, steps are counted towards no number.
+    """
+
+    def __init__(
+        self,
+        max_steps: int | None,
+        max_epochs: int | None,
+        progress: bool | None = True,
+        max_seconds: float | None = None,
+    ) -> None:
+        self._progress, self._seconds = progress, max_seconds
         self._by_epochs = max_steps is None and max_epochs is not None
         self._total = max_epochs if self._by_epochs else max_steps
         self._bar: bars.Bar | None = None
@@ -111,6 +120,10 @@ class ProgressBar(Callback):
         words = f"loss={self._loss:.4g}"
         if len(run.history.scores):
             words += f", score={run.history.last('score'):.4g}"
+        if self._seconds is not None:
+            words += f", at most {bars.long(self._seconds)}"
+            late = self._total is not None and run.history.seconds / run.step * self._total > self._seconds
+            self._bar.aim(None if late and not self._by_epochs else self._total)
         self._bar.note(words)
         self._bar.step(0 if self._by_epochs else 1)
 

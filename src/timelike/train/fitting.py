@@ -96,7 +96,7 @@ def fit(
     processes = Processes.start(accelerator, devices, strategy, precision)
     shown: list[Callback] = []
     if processes.first and progress is not False:
-        shown = [ProgressBar(max_steps, max_epochs, progress)]
+        shown = [ProgressBar(max_steps, max_epochs, progress, limits.max_seconds)]
         if progress is None:
             shown.insert(0, Announcement(limits))  # before the bar
     with randomness.untouched(), listening() as ctrl_c:
