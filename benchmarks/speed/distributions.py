@@ -15,9 +15,11 @@ at a time:
 - four while a kernel makes one: squared distances, their ratios to the width, the exponent, the similarities;
 - in `mmd` the block before; in `TwoSample` the block before, once rounded and once of its pairs alone, and the sides of
   some permutations as numbers to multiply with: seven;
-- what the C library keeps of arrays that are gone, and a byte for each item and permutation, three times. Autograd through the plain
-recursion has no right digits where points nearly coincide; in 784 dimensions two products of matrices, which both need,
-take two thirds of our time, so that 5 times faster cannot be reached there. LSGAN's values are held against `eigh`'s."""
+- what the C library keeps of arrays that are gone, for the next ones: seen to be up to three.
+
+So 6 blocks are the bar of `mmd`, 10 and half of one that of `TwoSample`, which besides has a byte for each item and
+permutation, three times: as drawn, as permuted, and of items.
+"""
 
 from __future__ import annotations
 
@@ -323,9 +325,9 @@ are given one matrix of similarities, and only permute; the others begin with ve
 factor of the pooled sample, and its p-values are counted as ours are; each draws permutations of its own. Memory is the
 peak of a process of its own beyond what it held before the call: similarities come in blocks of 16 MiB, of which a
 kernel needs four to make one. `mmd` is to hold no more than 6 at a time, and `TwoSample` 10.5, with what the C library
-keeps of arrays that are gone, and a byte for each item and permutation, three times. Autograd through the plain recursion
-has no right digits where points nearly coincide; in 784 dimensions two products of matrices, which both need, take two
-thirds of our time, so that 5 times faster than it cannot be reached there. LSGAN's values are compared with `eigh`'s."""
+keeps of arrays that are gone, and a byte for each item and permutation, three times. Autograd through the plain
+recursion has no right digits where points nearly coincide; in 784 dimensions two products of matrices, which both need,
+take two thirds of our time, so that 5 times faster cannot be reached. LSGAN's values are held against `eigh`'s."""
         options.markdown.write_text(page("Speed of distributions", command, words, rows))
     return 0 if all(row.met for row in rows) else 1
 
