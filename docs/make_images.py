@@ -211,6 +211,26 @@ def _flows(names: tuple[str, ...]) -> list[Path]:
     ]
 
 
+def looking() -> list[Path]:
+    """Recordings of four motions: neighbours, clusters, a map of vectors, and a confusion matrix for a dark page."""
+    import timelike as tl
+
+    names = ["ax", "ay", "az", "gx", "gy", "gz"]
+    train, test = (part.replace(channel_names=names) for part in tl.load("BasicMotions"))
+    metric = tl.DTW(window=0.1)
+    gestures = tl.load("GunPoint", split="train")
+    groups = tl.KMeans(3, metric=metric, random_state=0).fit(gestures)
+    rocket = tl.Rocket(n_features=2000, random_state=0).fit(train)
+    answers = tl.Neighbors("euclidean").fit(train).predict(test)
+    found = tl.score.classification_scores(test.labels, answers, random_state=0)
+    return [
+        _saved(metric.neighbors(train, test, k=3).plot(query=12, channel="ax"), "looking_matches.png", 80),
+        _saved(groups.plot(gestures), "looking_clusters.png", 80),
+        _saved(rocket.plot(test), "looking_map.png", 80),
+        _saved(found.plot(shares=False, dark=True), "looking_confusion.png", 80),
+    ]
+
+
 def _reduced(path: Path) -> Path:
     """A picture of smooth colours with 256 of them, and a part of the size."""
     from PIL import Image
@@ -228,4 +248,16 @@ def _saved(figure: Any, name: str, resolution: int = 120) -> Path:
 
 
 if __name__ == "__main__":
-    print(alignment(), warp(), tap(), synchronization(), null(), evidence(), forecast(), *pictures(), clips(), *gans())
+    print(
+        alignment(),
+        warp(),
+        tap(),
+        synchronization(),
+        null(),
+        evidence(),
+        forecast(),
+        *pictures(),
+        clips(),
+        *gans(),
+        *looking(),
+    )

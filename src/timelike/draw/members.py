@@ -68,8 +68,9 @@ def _panel(axes: Axes, group: Group, time: str) -> None:
     many = len(group.others) > 1
     for curve in group.others:
         _line(axes, curve, width=0.7 if many else 1.3, alpha=0.5 if many else 0.95, order=2)
-    if group.one is not None:  # a single other is thinner, and seen upon it where both are the same
-        _line(axes, group.one, width=2.4, alpha=1.0, order=3 if many else 1)
+    if group.one is not None:  # in a colour of its own, an other is seen upon it also where both are the same
+        behind = any(curve.color != GREY for curve in group.others)
+        _line(axes, group.one, width=2.4, alpha=1.0, order=1 if behind else 3)
     plain(axes, counts=time == "time step")
     axes.set_xlabel(time)
     if group.title:
