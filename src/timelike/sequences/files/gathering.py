@@ -22,7 +22,7 @@ from . import recordings
 from .labelling import described
 from .origin import Origin
 from .recordings import Look, kinds
-from .roles import Asked, Piece, piece
+from .roles import Asked, Piece, is_likely, piece
 from .sources import names_of
 
 _ALIKE = 1.2  # intervals between samples that differ by less are of one rate
@@ -132,8 +132,10 @@ def _clock(one: Piece) -> NDArray[Any]:
     return one.times.astype(np.float64)
 
 
-def _ids(pieces: list[Piece], names: list[str]) -> list[Any]:
+def _ids(pieces: list[Piece], names: list[str]) -> list[Any] | None:
     """The name of the file; with the id within it, where that tells recordings apart."""
+    if len(pieces) == 1 and len(pieces[0].lengths) > 1:
+        return pieces[0].ids
     found: list[Any] = []
     for one, name in zip(pieces, names, strict=True):
         if one.ids is None:
@@ -159,7 +161,10 @@ def _same_channels(pieces: list[Piece], asked: Asked, what: str) -> list[Piece]:
     said = {one.path: _channels_said(one) for one in pieces}
     found = kinds(looks, lambda look: said[look.path])
     common = [name for name in first.names or () if all(name in (one.names or ()) for one in pieces)]
-    if common:
+    strange = {name for one in pieces for name in one.names or () if name not in common and is_likely(name)}
+    if strange:
+        way = f"if it is the time, give time={min(strange)!r}; or take those that all have with values={common!r:.120}"
+    elif common:
         way = f"take those that all have with values={common!r:.120}, or load them apart"
     elif not named and len({len(one.values) for one in pieces}) < len({one.values.shape[1:] for one in pieces}):
         way = 'if they are (channel, time), give layout="ct"; otherwise load them apart'

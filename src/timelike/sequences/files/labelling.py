@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.long import of_tokens
+from ..formats.text import real_numbers, whole_numbers
 from .roles import Piece, Role
 
+_LED = re.compile(r"[+-]?0\d")  # by a zero
 _NAMED = 3  # files that an error names
 
 
@@ -26,13 +27,13 @@ def described(pieces: list[Piece], asked: Role, role: str, notes: list[str]) -> 
         return _plain([entry for entry, piece in zip(said, pieces, strict=True) for _ in piece.lengths])
     if all(found is not None for found in within):
         found = [entry for found in within for entry in found or ()]
-        return of_tokens(found) if all(isinstance(entry, str) for entry in found) else _plain(found)
+        return _meaning(found) if all(isinstance(entry, str) for entry in found) else _plain(found)
     if any(found is not None for found in within):
         raise _partly(pieces, within, asked or role, role)
     if asked is None:
         return None
     given = _from_names(pieces, asked, role, notes)
-    return of_tokens([entry for entry, piece in zip(given, pieces, strict=True) for _ in piece.lengths])
+    return _meaning([entry for entry, piece in zip(given, pieces, strict=True) for _ in piece.lengths])
 
 
 def _called(function: Any, path: Path, role: str) -> Any:
@@ -44,6 +45,16 @@ def _called(function: Any, path: Path, role: str) -> Any:
     if not isinstance(found, str | int | float | np.number | np.bool_) or (isinstance(found, float) and isnan(found)):
         raise TypeError(f"{role}= gave {found!r:.60} for {path}: expected a string or a number")
     return found
+
+
+def _meaning(tokens: list[str]) -> NDArray[Any]:
+    """Numbers where all are written as such; 01 is a name."""
+    distinct = dict.fromkeys(tokens)
+    whole = whole_numbers(distinct)
+    if whole is not None:
+        return np.array([whole[token] for token in tokens], np.int64)
+    numeric = real_numbers(distinct) and not any(_LED.match(token) for token in distinct)
+    return np.array(tokens, dtype=np.float64 if numeric else str)
 
 
 def _plain(found: list[Any]) -> list[Any]:

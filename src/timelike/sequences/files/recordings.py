@@ -24,6 +24,7 @@ from .sources import names_of
 
 _SECONDS = 2  # without a bar
 _GLANCE = 0.2  # seconds between two looks at whether somebody wants to stop
+_TURNS = 256  # so often files are handed to threads, at most
 _TOLD = 20  # files that a warning names
 _NAMED = 3  # files that an error names for each of several kinds
 
@@ -190,13 +191,17 @@ def side_by_side(
             if counts:
                 tick()
 
+    def all_done(some: list[Callable[[], Any]]) -> list[Any]:
+        return [done(job) for job in some]
+
+    size = -(-len(jobs) // _TURNS)  # small files are read faster than handed over
     with ThreadPoolExecutor(min(len(jobs), threads or _cores())) as pool:
         futures: list[Any] = []
         try:
-            futures += (pool.submit(done, job) for job in jobs)
+            futures += (pool.submit(all_done, jobs[begin : begin + size]) for begin in range(0, len(jobs), size))
             while wait(futures, _GLANCE, FIRST_EXCEPTION).not_done and not any(map(_has_failed, futures)):
                 pass  # Ctrl-C is seen between two glances, also where a library has signals restart what waits
-            return [future.result() for future in futures]
+            return [result for future in futures for result in future.result()]
         except BaseException:  # Ctrl-C too: whatever runs ends at its next step
             tick.stop()
             for future in futures:

@@ -23,6 +23,7 @@ _LIKELY = {"t", "ts", "stamp", "clock", "elapsed", "elapsed_time", "second", "se
            "milliseconds", "ms", "index"}  # fmt: skip
 _UNIT = re.compile(r"[ _-]*[(\[][^)\]]*[)\]]$|[ _-](s|sec|secs|seconds|ms|us|ns|utc)$")
 _NOT_CHANNELS = ("id", "label", "group")
+_RISING = 0.9  # of the steps of a column that may be the time
 _LISTED = 12  # columns that an error names
 
 
@@ -82,7 +83,7 @@ def piece(sheet: Sheet, asked: Asked) -> Piece:
     """The columns of a file told apart."""
     if sheet.named and "id" in sheet.columns and all(isinstance(cells, list) for cells in sheet.columns.values()):
         return _several(sheet, asked)
-    if sheet.named and np.ndim(sheet.columns.get("id", 0)) == 1:
+    if sheet.named and "id" in sheet.columns and sheets.axes(sheet.columns["id"]) == 1:
         return _several(_as_text(sheet), asked)
     sheet = _split_block(sheet, asked)
     found, time = _time(sheet, asked)
@@ -131,7 +132,7 @@ def _time(sheet: Sheet, asked: Asked) -> tuple[_Clock, NDArray[Any] | None]:
     for name in sheet.columns:
         if _plain(name) in _LIKELY and (asked.values is None or name not in asked.values):
             found = sheets.clock(sheet, name) if _is_series(sheet, name) else None
-            if found is not None and (found[0][1:] > found[0][:-1]).all():
+            if found is not None and _goes_on(found[0]):
                 return _read_clock(sheet, name, "by its name", found)
     dated = {name: found for name in sheet.columns if (found := _dates(sheet, name)) is not None}
     if len(dated) > 1:
@@ -141,8 +142,19 @@ def _time(sheet: Sheet, asked: Asked) -> tuple[_Clock, NDArray[Any] | None]:
     return _Clock(), None
 
 
+def is_likely(name: str) -> bool:
+    """Whether a column is called as times are."""
+    return _plain(name) in _CERTAIN | _LIKELY
+
+
+def _goes_on(times: NDArray[Any]) -> bool:
+    """Whether numbers rise almost always, as a time does and a temperature does not."""
+    steps = times[1:] > times[:-1]
+    return int(steps.sum()) >= _RISING * len(steps)
+
+
 def _is_series(sheet: Sheet, name: str) -> bool:
-    return np.ndim(sheet.columns[name]) == 1 and len(sheet.columns[name]) > 0
+    return sheets.axes(sheet.columns[name]) == 1 and len(sheet.columns[name]) > 0
 
 
 def _plain(name: str) -> str:
@@ -196,7 +208,7 @@ def _clock_of(sheet: Sheet, name: str) -> tuple[NDArray[Any], str]:
         bad = next((row for row, cell in enumerate(cells) if not cell.strip()), None)
         if bad is not None:
             raise sheet.wrong(f"no time in column {name!r}: expected one in every row; drop the row, or fill it", bad)
-        alone = [replace(sheet, columns={name: [cell]}) for cell in cells]
+        alone = [replace(sheet, columns={name: [cell]}, block=None) for cell in cells]
         bad = next((row for row, one in enumerate(alone) if sheets.clock(one, name) is None), None)
         if bad is not None:
             raise sheet.wrong(
@@ -251,14 +263,17 @@ def _channels(
         raise sheet.wrong(f"its arrays have different lengths, {sizes[:200]}: name the channels with values=[...]")
     if 0 in steps:
         raise sheet.wrong("has no time steps: expected at least one")
-    names = [part for name, block in found.items() for part in _names(name, block, len(found))]
+    names = [part for name, block in found.items() for part in _names(name, block)]
     blocks = list(found.values())
+    if sheet.block is not None:
+        places = [list(sheet.columns).index(name) for name in found]
+        return sheet.block[:, places], tuple(names) if sheet.named else None
     if len(blocks) == 1 and blocks[0].ndim > 1:
         return blocks[0], tuple(names) if sheet.named and blocks[0].ndim == 2 and len(names) > 1 else None
     return np.column_stack(blocks), tuple(names) if sheet.named else None
 
 
-def _names(name: str, block: NDArray[Any], several: int) -> list[str]:
+def _names(name: str, block: NDArray[Any]) -> list[str]:
     if block.ndim == 1 or (block.ndim == 2 and block.shape[1] == 1):
         return [name]
     return [f"{name}_{i}" for i in range(block.shape[1])]
@@ -268,7 +283,7 @@ def _numeric(sheet: Sheet, taken: set[str], notes: list[str]) -> dict[str, NDArr
     """Every column of numbers that is nothing else; what is text is left out, and that is said."""
     found, others = {}, []
     for name, cells in sheet.columns.items():
-        if name in taken or np.ndim(cells) == 0 or (sheet.named and name in _NOT_CHANNELS):
+        if name in taken or sheets.axes(cells) == 0 or (sheet.named and name in _NOT_CHANNELS):
             others += [name] if name not in taken else []
             continue
         block = sheets.numbers(sheet, name)
@@ -294,7 +309,7 @@ def _asked_numbers(sheet: Sheet, name: str) -> NDArray[Any]:
 def _split_block(sheet: Sheet, asked: Asked) -> Sheet:
     """A plain array whose columns are asked for by position is one column for each."""
     block = next(iter(sheet.columns.values()))
-    if sheet.named or np.ndim(block) < 2 or (asked.time is None and asked.values is None):
+    if sheet.named or sheets.axes(block) < 2 or (asked.time is None and asked.values is None):
         return sheet
     assert isinstance(block, np.ndarray)
     return replace(sheet, columns={str(i): block[:, i] for i in range(block.shape[1])})
@@ -310,7 +325,7 @@ def _constant(sheet: Sheet, asked: Role, role: str, notes: list[str]) -> tuple[s
     name = role if asked is None else asked
     if name not in sheet.columns:
         return None, None
-    cells = sheet.columns[name]
+    cells = sheet.columns[name] if sheet.written is None else sheet.written(name)
     entries = [cell.strip() for cell in cells] if isinstance(cells, list) else np.atleast_1d(cells).tolist()
     kinds = list(dict.fromkeys(entries))
     if len(kinds) > 1:
@@ -340,7 +355,9 @@ def _several(sheet: Sheet, asked: Asked) -> Piece:
     if asked.values is not None:
         kept = {"id", *roles.values(), *(column_of(sheet, one, "values") for one in asked.values)}
         kept |= {role for role in ("time", "label", "group") if role not in roles}
-        sheet = replace(sheet, columns={name: cells for name, cells in sheet.columns.items() if name in kept})
+        sheet = replace(
+            sheet, columns={name: cells for name, cells in sheet.columns.items() if name in kept}, block=None
+        )
     data = long.of_sheet(sheet, **{role: str(column) for role, column in roles.items()})
     known = {role: None if entries is None else entries.tolist() for role, entries in
              (("label", data.labels), ("group", data.groups))}  # fmt: skip
@@ -353,7 +370,7 @@ def _several(sheet: Sheet, asked: Asked) -> Piece:
 
 def _as_text(sheet: Sheet) -> Sheet:
     """A long table of arrays, such as a .parquet, in the words of one of text."""
-    return replace(sheet, columns={name: _written(cells) for name, cells in sheet.columns.items()})
+    return replace(sheet, columns={name: _written(cells) for name, cells in sheet.columns.items()}, block=None)
 
 
 def _written(cells: Cells) -> list[str]:

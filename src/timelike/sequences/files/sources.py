@@ -111,7 +111,7 @@ def in_folder(folder: Path, suffixes: Collection[str]) -> list[Path]:
 
     A link that leads nowhere is among them: whoever reads it says so.
     """
-    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    entries = sorted((one for one in folder.iterdir() if not one.name.startswith(".")), key=lambda one: one.name)
     return [entry for entry in entries if entry.suffix.lower() in suffixes and not entry.is_dir()]
 
 

@@ -36,8 +36,8 @@ def sheet(path: Path, layout: str | None = None) -> Sheet:
     text.refuse_empty(path)
     lines = text.read_lines(path)
     places = [number for number, line in enumerate(lines, 1) if line and not line.isspace()]
-    whole = _whole(lines, path) if path.suffix.lower() == ".json" else None
-    if isinstance(whole, dict) and all(isinstance(entry, list) for entry in whole.values()):
+    whole = _whole(lines) if path.suffix.lower() == ".json" else None
+    if isinstance(whole, dict):
         if len({len(entry) for entry in whole.values()}) != 1 or not whole:
             sizes = ", ".join(f"{name!r} ({len(entry)})" for name, entry in whole.items())
             raise text.wrong(path, f"its lists have different lengths, {sizes[:200]}: expected one")
@@ -64,14 +64,15 @@ def sheet(path: Path, layout: str | None = None) -> Sheet:
     return Sheet(path, columns, named=False, line=lambda row: places[row] if located else None)
 
 
-def _whole(lines: list[str], path: Path) -> Any:
+def _whole(lines: list[str]) -> Any:
     """A .json that is one value; None where it is lines."""
     try:
         found = json.loads("\n".join(lines))
     except (ValueError, RecursionError):
         return None
-    rows = isinstance(found, list) and len(found) > 0 and isinstance(found[0], dict | list)
-    return found if rows or (isinstance(found, dict) and len(lines) != 1) else None
+    if isinstance(found, dict):
+        return found if all(isinstance(entry, list) for entry in found.values()) else None
+    return found if isinstance(found, list) and found and isinstance(found[0], dict | list) else None
 
 
 def _parsed(line: str, path: Path, number: int) -> Any:

@@ -38,10 +38,17 @@ class Sheet:
     decimal: str = "."
     notes: tuple[str, ...] = ()  # how it was understood
     line: Callable[[int], int | None] = lambda row: None  # of a row, in a file of lines
+    block: NDArray[np.float64] | None = None  # (time, column) of all columns, where they are in one array
+    written: Callable[[str], list[str]] | None = None  # the text of a column that was read as numbers
 
     def wrong(self, problem: str, row: int | None = None) -> text.FormatError:
         """The error that names the file, and the line where there are lines."""
         return text.wrong(self.path, problem, None if row is None else self.line(row))
+
+
+def axes(cells: Cells) -> int:
+    """How many axes a column has; text has one, of time."""
+    return 1 if isinstance(cells, list) else cells.ndim
 
 
 def numbers(sheet: Sheet, name: str) -> NDArray[Any] | None:
@@ -90,6 +97,9 @@ def clock(sheet: Sheet, name: str) -> tuple[NDArray[Any], str] | None:
         if cells.dtype.kind == "M":
             return cells, ""
         return _since_1970(cells) if cells.ndim == 1 and cells.dtype.kind in "iuf" else None
+    if _is_number(cells[0]) and len(cells[0]) < _LONG:
+        found = numbers(sheet, name)
+        return None if found is None else _since_1970(found)
     stripped = [cell.strip() for cell in cells]
     if all(cell.isdecimal() and cell.isascii() for cell in stripped) and max(map(len, stripped)) >= _LONG:
         try:
@@ -121,9 +131,8 @@ def joined(days: list[str], moments: list[str]) -> NDArray[np.datetime64] | None
     days, moments = [day.strip() for day in days], [moment.strip() for moment in moments]
     if not (all(map(_DAYS.fullmatch, days)) and all(map(_OF_DAY.fullmatch, moments))):
         return None
-    return stamps(
-        [f"{day} {moment.zfill(5) if len(moment) < 5 else moment}" for day, moment in zip(days, moments, strict=True)]
-    )
+    padded = [moment if moment[1] != ":" else f"0{moment}" for moment in moments]
+    return stamps([f"{day} {moment}" for day, moment in zip(days, padded, strict=True)])
 
 
 def _zoned(cell: str) -> bool:
@@ -140,6 +149,8 @@ def _seconds_of_day(cells: list[str]) -> NDArray[np.float64] | None:
 def _since_1970(found: NDArray[Any]) -> tuple[NDArray[Any], str]:
     """Numbers that count a unit since 1970 are dates: those of 2000 to 2100, at most an hour apart."""
     low, high = float(found.min()), float(found.max())
+    if not low >= _CENTURY[0]:
+        return (found if found.dtype.kind in "iu" else found.astype(np.float64)), ""
     step = abs(float(np.median(np.diff(found)))) if len(found) > 1 else 0.0
     for unit, word in _UNITS:
         if _CENTURY[0] * unit <= low and high <= _CENTURY[1] * unit and step <= _HOUR * unit:
