@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..sequences import Sequences, as_one, as_sequences
 from ..sequences.arguments import RandomState, whole
-from ..sequences.doors import read_targets
+from ..sequences.doors import read_targets, refuse_order
 from .alignment import Alignment
 from .cluster import over_cluster
 from .gallery import Gallery, Ids, Matches
@@ -100,10 +100,15 @@ class Metric(abc.ABC):
             if not self._takes_missing():
                 given.refuse_missing(type(self).__name__, name)
         if y is not None and x.frame != y.frame:
+            one = (
+                "one sequence (time, channel) is s[:1], or [x] around its array; " if (1,) in (x.frame, y.frame) else ""
+            )
             raise ValueError(
                 f"{names[0]} has frames of shape {x.frame} and {names[1]} of {y.frame}: expected the same channels; "
-                'an array (item, channel, time) needs Sequences(data, layout="nct")'
+                f'{one}an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
+        if y is not None and x.channel_names != y.channel_names:
+            refuse_order(x, y, names)
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..draw import html
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import flag, whole
+from ..sequences.doors import refuse_steps
 from .cluster import over_cluster
 from .matrix import Report, computed, progress_bar, refuse_nonfinite, threads_of
 
@@ -114,6 +115,8 @@ class Gallery:
 
         `progress` draws a bar; None does so on a terminal, where it takes over two seconds.
         """
+        if self.collection.lengths.max(initial=0) > 1:
+            refuse_steps(queries, "queries")
         asked, threads = as_sequences(queries, "queries"), threads_of(n_jobs)
         self.metric._refuse_search(self.collection, asked, k)
         alone = flag(exclude_self, "exclude_self")

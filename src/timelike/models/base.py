@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from ..sequences import Sequences
 from ..sequences.container import read_sequences
-from ..sequences.doors import keep_size, read_targets
+from ..sequences.doors import keep_size, read_targets, refuse_steps
 from . import parts
 from .aliases import unaliased
 from .options import Option, anything
@@ -170,6 +170,8 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _asked(self, X: Any) -> Sequences:
         """The sequences to answer for: like those it was fitted on."""
         self._require_fitted()
+        if getattr(self, "n_features_in_", None) != 1:
+            refuse_steps(X, "X")
         sequences = self._read(X)
         self._refuse_frame(sequences.frame, "X")
         return sequences
@@ -311,8 +313,12 @@ def _how_to_give(frame: tuple[int, ...], expected: tuple[int, ...]) -> str:
     """The layout that an array may have meant to have."""
     if len(expected) == 3:
         return 'an array of single images (item, channel, height, width) needs Sequences(data, layout="nchw")'
-    vectors = ', one of vectors (item, channel) layout="nc"' if frame == (1,) else ""
-    return f'an array (item, channel, time) needs Sequences(data, layout="nct"){vectors}'
+    if frame == (1,):
+        return (
+            "one sequence (time, channel) is s[:1], or [x] around its array; an array (item, channel, time) needs "
+            'Sequences(data, layout="nct"), one of vectors (item, channel) layout="nc"'
+        )
+    return 'an array (item, channel, time) needs Sequences(data, layout="nct")'
 
 
 def _learned(attributes: dict[str, Any]) -> dict[str, Any]:

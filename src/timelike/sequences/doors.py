@@ -223,6 +223,26 @@ def rows(X: Any) -> Any:
     return X
 
 
+def refuse_steps(value: Any, name: str) -> None:
+    """An error for what is one sequence (time, 1), and would be read as many of one step."""
+    shape: tuple[int, ...] = getattr(value, "shape", ())
+    if len(shape) == 2 and shape[1] == 1 and shape[0] > 1:
+        raise ValueError(
+            f"{name} has shape {tuple(shape)}, which are {shape[0]} sequences of one step: one sequence is s[:1], or "
+            f"[x] around its array; if they are sequences of one step, give Sequences({name})"
+        )
+
+
+def refuse_order(x: Sequences, y: Sequences, names: tuple[str, str]) -> None:
+    """An error for two collections of the same channels in another order; other names are the caller's business."""
+    left, right = x.channel_names, y.channel_names
+    if left is not None and right is not None and left != right and sorted(left) == sorted(right):
+        raise ValueError(
+            f"{names[0]} has channels ({', '.join(left)}) and {names[1]} ({', '.join(right)}): expected one order; put "
+            f"them into it with {names[0]}.channels({list(right)})"
+        )
+
+
 def keep_size(estimator: Any, sequences: Sequences) -> None:
     """Note how many numbers a sequence has, if all have as many, as scikit-learn does."""
     if sequences.equal_length:
