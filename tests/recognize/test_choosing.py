@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import silhouette_score
+from tests.draw.looks import unseen
 
 import timelike as tl
 
@@ -87,3 +88,10 @@ def test_both_curves_are_drawn_with_what_they_speak_for(groups):
 def test_what_cannot_be_counted_is_refused(groups, model, ks, words):
     with pytest.raises((TypeError, ValueError), match=words):
         tl.elbow(model, groups, ks)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_an_elbow_is_seen_on_light_and_dark(groups, dark):
+    figure = tl.elbow(tl.KMedoids(random_state=0), groups, range(1, 9)).plot(dark=dark)
+    assert unseen(figure) == []
+    assert figure.get_facecolor()[0] < 0.5 if dark else figure.get_facecolor()[0] == 1

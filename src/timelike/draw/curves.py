@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .signals import COLORS, literal, plain
+from .style import ground, ink
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,24 +42,31 @@ def training(losses: Curve, rates: Curve, scores: Curve | None = None, *, best: 
 
 
 def cluster_numbers(
-    ks: NDArray[Any], inertias: NDArray[Any], silhouettes: NDArray[Any], *, knee: int, best: int | None
+    ks: NDArray[Any],
+    inertias: NDArray[Any],
+    silhouettes: NDArray[Any],
+    *,
+    knee: int,
+    best: int | None,
+    dark: bool = False,
 ) -> Figure:
     """Inertia and silhouette over the number of clusters, one above the other, with the numbers they speak for."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(6.5, 4.2), layout="constrained")
-    axes = whole.subplots(2, 1, sharex=True)
-    both = ((inertias, knee, "inertia", "knee"), (silhouettes, best, "silhouette", "largest"))
-    for one, color, (values, chosen, name, word) in zip(axes, COLORS, both, strict=False):
-        one.plot(ks, values, color=color, marker=".", linewidth=1.4)
-        one.set_ylabel(name)
-        if chosen is not None:
-            one.axvline(chosen, color=COLORS[6], linewidth=0.8, linestyle="--")
-            one.annotate(f"{word}: {chosen}", (chosen, 1), (4, -4), va="top", fontsize="small",
-                         xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
-        plain(one)
-    axes[-1].set_xlabel("clusters")
-    return whole
+    with ground(dark):
+        whole = Figure(figsize=(6.5, 4.2), layout="constrained")
+        axes = whole.subplots(2, 1, sharex=True)
+        both = ((inertias, knee, "inertia", "knee"), (silhouettes, best, "silhouette", "largest"))
+        for one, color, (values, chosen, name, word) in zip(axes, COLORS, both, strict=False):
+            one.plot(ks, values, color=color, marker=".", linewidth=1.4)
+            one.set_ylabel(name)
+            if chosen is not None:
+                one.axvline(chosen, color=ink(), linewidth=0.8, linestyle="--")
+                one.annotate(f"{word}: {chosen}", (chosen, 1), (4, -4), va="top", fontsize="small",
+                             xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
+            plain(one)
+        axes[-1].set_xlabel("clusters")
+        return whole
 
 
 def against_noise(levels: NDArray[Any], metrics: Mapping[str, Mapping[str, NDArray[Any]]]) -> Figure:

@@ -48,13 +48,13 @@ class Elbow(NamedTuple):
             raise ValueError("no silhouette is known: expected a k of at least 2 and below the number of sequences")
         return int(self.ks[np.nanargmax(self.silhouettes)])
 
-    def plot(self) -> Figure:
+    def plot(self, *, dark: bool = False) -> Figure:
         """Inertia and silhouette over the number of clusters, with the knee and the best marked."""
         from ..draw import curves
 
         known = ~np.isnan(self.silhouettes)
         best = self.best if known.any() else None
-        return curves.cluster_numbers(self.ks, self.inertias, self.silhouettes, knee=self.knee, best=best)
+        return curves.cluster_numbers(self.ks, self.inertias, self.silhouettes, knee=self.knee, best=best, dark=dark)
 
 
 def elbow(model: Any, X: Any, ks: Iterable[int] = range(1, 11)) -> Elbow:
