@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import warnings
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy.io import savemat, wavfile
 
 import timelike as tl
@@ -95,9 +97,12 @@ def test_an_npy_is_one_recording_in_two_axes_and_says_so(tmp_path) -> None:
     np.testing.assert_array_equal(tl.load(tmp_path / "walk.npy", layout="ct")[0], values.T)
     np.testing.assert_array_equal(tl.load(tmp_path / "walk.npy", layout="tc")[0], values)
     assert tl.load(tmp_path / "walk.npy", layout="nc").shape == (208, 1, 3)
-    np.testing.assert_array_equal(
-        tl.load(tmp_path / "walk.npy", time=0, values=[2, 1])[0][:5], values[np.argsort(values[:, 0])][:5, [2, 1]]
-    )
+    values[:, 0] = np.arange(208)
+    values[[3, 4]] = values[[4, 3]]  # two rows out of order
+    np.save(tmp_path / "walk.npy", values)
+    X = tl.load(tmp_path / "walk.npy", time=0, values=[2, 1])
+    np.testing.assert_array_equal(X[0], values[np.argsort(values[:, 0])][:, [2, 1]])
+    np.testing.assert_array_equal(X.times, np.arange(208))
 
 
 def test_an_npy_of_more_axes_is_what_save_wrote(tmp_path) -> None:
@@ -620,6 +625,77 @@ def test_what_is_no_recording_is_told_and_can_be_skipped(kind, suffix, tmp_path)
             tl.load(tmp_path)
 
 
+@pytest.mark.parametrize("suffix", [".wav", ".parquet", ".npz", ".npy"])
+def test_a_recording_that_is_cut_is_refused(suffix, tmp_path) -> None:
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".wav":
+        wavfile.write(path, 100, RNG.integers(-9, 9, (40, 2), dtype=np.int16))
+    elif suffix == ".npy":
+        np.save(path, RNG.normal(size=(40, 2)))
+    else:
+        WRITERS[suffix](table(40), path)
+    content = path.read_bytes()
+    assert tl.load(path).lengths.tolist() == [40]
+    for end in range(0, len(content), max(1, len(content) // 100)):
+        path.write_bytes(content[:end])
+        with pytest.raises(tl.FormatError):
+            tl.load(path)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    suffix=st.sampled_from([".wav", *WRITERS]),
+    changes=st.lists(
+        st.tuples(st.floats(0, 1), st.sampled_from(["cut", "drop", "flip", "add"]), st.binary(min_size=1, max_size=5)),
+        max_size=4,
+    ),
+)
+def test_damaged_recordings_are_read_or_refused_and_nothing_else(suffix, changes, tmp_path_factory) -> None:
+    path = tmp_path_factory.getbasetemp() / f"damaged{suffix}"
+    if suffix == ".wav":
+        wavfile.write(path, 100, np.arange(40, dtype=np.int16).reshape(20, 2))
+    else:
+        WRITERS[suffix](table(20).assign(label="up"), path)
+    content = path.read_bytes()
+    for share, kind, extra in changes:
+        at = int(share * len(content))
+        after = {
+            "cut": b"",
+            "drop": content[at + len(extra) :],
+            "flip": extra + content[at + len(extra) :],
+            "add": extra + content[at:],
+        }
+        content = content[:at] + after[kind]
+    path.write_bytes(content)
+    with warnings.catch_warnings(), contextlib.suppress(tl.FormatError):
+        warnings.simplefilter("error")
+        assert len(tl.load([path])) >= 1
+
+
+def test_a_bar_counts_files(tmp_path, monkeypatch) -> None:
+    shown = []
+
+    class Bar:
+        def __init__(self, **options) -> None:
+            self.options, self.count = options, 0
+            shown.append(self)
+
+        def update(self, n) -> None:
+            self.count += n
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error) -> None:
+            pass
+
+    for number in range(300):
+        write(tmp_path / f"{number}.csv", "t,x\n0,1\n")
+    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
+    tl.load(tmp_path)
+    assert [(bar.options["total"], bar.count, bar.options["unit"]) for bar in shown] == [(300, 300, " file")]
+
+
 def test_where_nothing_can_be_read_nothing_is_given(tmp_path) -> None:
     for name in "ab":
         write(tmp_path / f"{name}.csv", "")
@@ -740,5 +816,8 @@ def test_what_is_loaded_can_be_sliced_saved_and_sent(tmp_path) -> None:
     X = tl.load([tmp_path / "a.csv"])
     for other in (X[:1], X.standardize(), X.copy(), pickle.loads(pickle.dumps(X)), X.replace(labels=[1])):
         assert other.source.notes == X.source.notes
+    described = X.describe()
+    assert "time: the column 't', by its name" in described.text
+    assert json.loads(described.json())["source"]["notes"] == list(X.source.notes)
     assert tl.load(X.save(tmp_path / "b.npz")).equals(X)
     assert tl.load(tmp_path / "b.npz").source is None

@@ -23,8 +23,9 @@ def opened(value: Any, name: str) -> Any:
         raise TypeError(f"{name} is a {type(value).__name__}: expected an array of numbers")
     if hasattr(value, "columns"):
         raise TypeError(
-            f"{name} is a table ({type(value).__name__}): expected an array of numbers; put all rows into one table "
-            "with a column that tells the sequences apart, and use Sequences.from_frame(table, id=..., time=...)"
+            f"{name} is a table ({type(value).__name__}): expected an array of numbers; of several tables, a recording "
+            "each, make Sequences.from_frames(tables), and of one with a column that tells the sequences apart "
+            "Sequences.from_frame(table, id=..., time=...)"
         )
     if hasattr(value, "buffers") and hasattr(value, "offsets"):
         raise TypeError(f"{name} is a collection ({type(value).__name__}): join several with timelike.concat([...])")

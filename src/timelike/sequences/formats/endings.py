@@ -63,11 +63,11 @@ class Endings:
                 path, f"ends within or after frame {pictures.packets} without its mark of an end: get it again"
             )
         if name.startswith("matroska"):
-            _refuse_short(path, _matroska_size(path))
+            refuse_short(path, _matroska_size(path))
         if name == "asf":
-            _refuse_short(path, _asf_size(path))
+            refuse_short(path, _asf_size(path))
         if name == "avi" and stream.frames > pictures.places(float(stream.time_base)):
-            _refuse_short(path, _riff_size(path))  # if it is not: some programs count wrongly
+            refuse_short(path, riff_size(path))  # if it is not: some programs count wrongly
         if name == "flv":  # the sound may be longer
             declared = (container.duration or 0) / 1e6
             usual = 1 / float(stream.average_rate or 1)
@@ -76,14 +76,15 @@ class Endings:
                 raise text.wrong(path, f"says that it lasts {declared:.2f} s and ends by {end:.2f} s: get it again")
 
 
-def _refuse_short(path: Path, declared: int) -> None:
+def refuse_short(path: Path, declared: int) -> None:
+    """An error for a file that says it is longer than it is."""
     size = path.stat().st_size
     if size < declared:
         raise text.wrong(path, f"says that it has {declared} bytes and ends after {size}: get it again")
 
 
-def _riff_size(path: Path) -> int:
-    """Bytes of an .avi as far as its outermost chunks say: large ones have several."""
+def riff_size(path: Path) -> int:
+    """Bytes of an .avi or a .wav as far as its outermost chunks say: large ones have several."""
     size, place = path.stat().st_size, 0
     with path.open("rb") as file:
         while place < size and (head := file.read(8))[:4] == b"RIFF":

@@ -48,7 +48,7 @@ def sheet(path: Path, layout: str | None = None) -> Sheet:
             warnings.simplefilter("ignore")
             refuse_claim(path, sum(8 * math.prod(map(int, shape)) for _, shape, _ in whosmat(path)))
             found = loadmat(path, chars_as_strings=True)
-    except (text.FormatError, OSError):
+    except (text.FormatError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:  # SciPy raises whatever a damaged file leads to
         raise text.wrong(path, f"is not a whole .mat file ({str(error)[:120]}): get it again") from None

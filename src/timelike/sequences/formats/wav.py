@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import text
+from .endings import refuse_short, riff_size
 from .sheets import Sheet
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ def sheet(path: Path, layout: str | None = None) -> Sheet:
     from scipy.io import wavfile
 
     text.refuse_empty(path)
+    refuse_short(path, _declared(path))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", wavfile.WavFileWarning)  # chunks of editors, which say nothing of the sound
             rate, samples = wavfile.read(path)
-    except OSError:
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:  # SciPy raises whatever a damaged header leads to
         raise text.wrong(path, f"is not a whole .wav file ({str(error)[:120]}): get it again") from None
@@ -51,6 +53,12 @@ def sheet(path: Path, layout: str | None = None) -> Sheet:
         named=False,
         clock=np.arange(len(values)) / rate,
     )
+
+
+def _declared(path: Path) -> int:
+    """Bytes that the file should have; one that was streamed does not know it, and says the most that it can."""
+    size = riff_size(path)
+    return 0 if size >= 2**32 else size
 
 
 def _scaled(samples: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from .suspicions import Extremes, Suspicion, channel_name, extremes, suspicions,
 
 if TYPE_CHECKING:
     from ..container import Sequences
+    from ..files.origin import Origin
 
 _NAMED = 12  # classes and groups named in a line
 _CHANNELS = 40  # rows of the table of channels
@@ -79,6 +80,7 @@ class Description:
     targets: tuple[float, float] | None
     groups: dict[Any, int] | None
     suspicions: tuple[Suspicion, ...]
+    source: Origin | None = None
 
     @property
     def text(self) -> str:
@@ -128,6 +130,10 @@ class Description:
             facts.append(("targets", f"{self.targets[0]:.6g} to {self.targets[1]:.6g}"))
         if self.groups is not None:
             facts.append(("groups", _counted(self.groups)))
+        if self.source is not None:
+            facts.append(("read from", self.source.short()))
+            facts += [("read as", note) for note in self.source.notes]
+            facts += [("left out", f"{path}: {reason}") for path, reason in self.source.skipped.items()]
         return facts
 
     def _gaps(self) -> str:
@@ -200,6 +206,7 @@ def describe(self: Sequences) -> Description:
         targets=None if targets is None or not some else (float(targets.min()), float(targets.max())),
         groups=None if self.groups is None else _sizes(self.groups),
         suspicions=() if ends is None else suspicions(self, usual, ends),
+        source=self.source,
     )
 
 
