@@ -1,11 +1,16 @@
 """A query among all windows of a stream: against a plain loop, spikes, ties, levels that do not matter, bad input."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import timelike as tl
 from naive import elastic, matching
+from timelike.native.machine import kernels
 from timelike.native.stream import sieve
 
 METRICS = [
@@ -121,6 +126,23 @@ def test_a_long_stream_finds_what_all_distances_find():
     agree(tl.subsequence(query, stream, 1000, normalize=True, metric=metric), expected)
 
 
+@pytest.mark.parametrize("metric", METRICS, ids=repr)
+def test_most_windows_are_ruled_out_without_being_compared(metric, monkeypatch):
+    if not tl.native.compiled():
+        pytest.skip("no compiled kernels here")
+    compared = []
+    plain = sieve.Sieve.total
+
+    def counting(self, cost, ids, limit, known):
+        compared.extend(ids)
+        return plain(self, cost, ids, limit, known)
+
+    monkeypatch.setattr(sieve.Sieve, "total", counting)
+    stream = walk(5000)
+    tl.subsequence(stream[1000:1050] + 0.01 * walk(50, seed=1), stream, normalize=True, metric=metric)
+    assert 0 < len(compared) < 500
+
+
 def test_other_metrics_compare_all_windows():
     query, stream = walk(7, seed=1), walk(50)
     for metric, name in ((tl.MSM(), "msm"), (tl.TWE(), "twe"), (tl.SoftDTW(divergence=True), None)):
@@ -172,3 +194,20 @@ def test_a_stream_shorter_than_the_query_is_refused():
         tl.subsequence([1.0, 2.0], [1.0], normalize=True)
     with pytest.raises(ValueError, match="stream: sequence 0 is missing"):
         tl.subsequence([1.0, 2.0], [1.0, np.nan, 3.0], normalize=True)
+
+
+def test_every_instruction_set_gives_the_same_bits():
+    if not tl.native.compiled():
+        pytest.skip("no compiled kernels here")
+    program = (
+        "import numpy as np, timelike as tl; x = np.random.default_rng(0).standard_normal((700, 2)).cumsum(0);"
+        "print([tl.subsequence(x[50:71] + 1, x, 5, normalize=True, metric=tl.DTW(window=4, cost=cost))"
+        " for cost in ('sqeuclidean', 'euclidean', 'manhattan')])"
+    )
+    said = set()
+    for isa in kernels.isas():
+        wish = os.environ | {"TIMELIKE_ISA": isa}
+        run = subprocess.run([sys.executable, "-c", program], env=wish, capture_output=True, text=True, check=True)
+        said.add(run.stdout)
+    assert len(said) == 1
+    assert said.pop().count("SubsequenceMatch") == 15

@@ -105,7 +105,7 @@ def _as_plain_dtw(metric: Metric, n_channels: int) -> DTW | None:
         return DTW(window=0, root=True)
     if type(metric) is not DTW or metric.band != "sakoe" or metric.step != "symmetric1" or metric.normalize:
         return None
-    if getattr(metric, "missing", None) not in (None, "refuse"):
+    if metric.missing != "raise":
         return None
     return metric if metric.dependent or n_channels == 1 else None
 
