@@ -16,6 +16,7 @@ from ..formats.text import real_numbers, whole_numbers
 from .roles import Piece, Role
 
 _LED = re.compile(r"[+-]?0\d")  # by a zero
+_MARKS = re.compile(r"[\\^$*+?|\[\]{}]")  # of regular expressions
 _NAMED = 3  # files that an error names
 
 
@@ -80,6 +81,11 @@ def _from_names(pieces: list[Piece], asked: str, role: str, notes: list[str]) ->
             raise ValueError(f"{role}={asked!r} is no column, and no regular expression ({error})") from None
     if pattern is not None and pattern.groups:
         return _matched([piece.path for piece in pieces], pattern, role)
+    if _MARKS.search(asked):
+        raise ValueError(
+            f"{role}={asked!r} is no column, and a regular expression without a group: put ( ) around what is the "
+            f"{role}; if it is a constant, give {role}=lambda path: {asked!r}"
+        )
     columns = list(dict.fromkeys(column for piece in pieces for column in piece.columns))
     near = difflib.get_close_matches(asked, columns, n=1)
     if near:
@@ -92,12 +98,19 @@ def _from_names(pieces: list[Piece], asked: str, role: str, notes: list[str]) ->
 
 
 def _matched(paths: list[Path], pattern: re.Pattern[str], role: str) -> list[str]:
-    """What the first group holds in the names of the files, or in their paths where names have it not."""
-    full = [Path(os.path.abspath(path)).as_posix() for path in paths]
-    names = full if "/" in pattern.pattern else [path.name for path in paths]
-    found = [pattern.search(name) for name in names]
-    if not all(found) and names is not full:
-        found = [pattern.search(path) for path in full]
+    """What the first group holds in the names of the files, in the nearest of their folders that has it, or paths.
+
+    /home/runner/sit/3.csv is of the class sit, not run; a name that lacks what others have is an error.
+    """
+    full = [Path(os.path.abspath(path)) for path in paths]
+    found = [None if "/" in pattern.pattern else pattern.search(path.name) for path in full]
+    for depth in range(min(len(path.parents) for path in full) - 1):
+        if any(found) or "/" in pattern.pattern:
+            break
+        above = [pattern.search(path.parents[depth].name) for path in full]
+        found = above if all(above) else found
+    if not any(found):
+        found = [pattern.search(path.as_posix()) for path in full]
     parts = [next((part for part in match.groups() if part), None) if match else None for match in found]
     lacking = [path.name for path, part in zip(paths, parts, strict=True) if part is None]
     if lacking:

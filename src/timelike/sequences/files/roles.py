@@ -81,6 +81,7 @@ class Piece:
 
 def piece(sheet: Sheet, asked: Asked) -> Piece:
     """The columns of a file told apart."""
+    sheet = _with_id(sheet)
     if sheet.named and "id" in sheet.columns and all(isinstance(cells, list) for cells in sheet.columns.values()):
         return _several(sheet, asked)
     if sheet.named and "id" in sheet.columns and sheets.axes(sheet.columns["id"]) == 1:
@@ -95,12 +96,35 @@ def piece(sheet: Sheet, asked: Asked) -> Piece:
     if time is not None and len(time) != len(values):
         raise sheet.wrong(f"has {len(time)} times for {len(values)} time steps: expected as many")
     if time is not None and (time[1:] < time[:-1]).any():
+        _refuse_restart(sheet, time)
         order = np.argsort(time, kind="stable")
         values, time = values[order], time[order]
         notes.append("rows are sorted by time")
     return Piece(
         sheet.path, values, [len(values)], names, time, None, label[1], group[1], tuple(notes), tuple(sheet.columns)
     )
+
+
+def _with_id(sheet: Sheet) -> Sheet:
+    """The same with a column ID or Id called id."""
+    found = [name for name in sheet.columns if name.strip().lower() == "id"]
+    if not sheet.named or len(found) != 1 or found == ["id"]:
+        return sheet
+    columns = {"id" if name == found[0] else name: cells for name, cells in sheet.columns.items()}
+    return replace(sheet, columns=columns)
+
+
+def _refuse_restart(sheet: Sheet, time: NDArray[Any]) -> None:
+    """An error where times begin anew: several recordings in one file, which must not be sorted into each other."""
+    steps = np.diff((time - time.min()).astype(np.float64))
+    falls = np.flatnonzero(steps < -np.ptp(time).astype(np.float64) / 2)
+    if len(falls) and (steps > 0).any():  # rows that all go backwards are one recording, newest first
+        row = int(falls[0]) + 1
+        raise sheet.wrong(
+            f"time begins anew, {time[row]} after {time[row - 1]}: expected one recording; tell several apart by a "
+            "column 'id', or sort the rows",
+            row,
+        )
 
 
 # --- time --------------------------------------------------------------------------------------------------------
@@ -129,17 +153,20 @@ def _time(sheet: Sheet, asked: Asked) -> tuple[_Clock, NDArray[Any] | None]:
         return both
     if certain:
         return _first(sheet, certain)
+    notes: list[str] = []
     for name in sheet.columns:
         if _plain(name) in _LIKELY and (asked.values is None or name not in asked.values):
             found = sheets.clock(sheet, name) if _is_series(sheet, name) else None
             if found is not None and _goes_on(found[0]):
                 return _read_clock(sheet, name, "by its name", found)
+            if found is not None:
+                notes.append(f"{name!r} does not rise as a time does, and is a channel")
     dated = {name: found for name in sheet.columns if (found := _dates(sheet, name)) is not None}
     if len(dated) > 1:
         raise _ambiguous(sheet, list(dated))
     for name, found in dated.items():
         return _read_clock(sheet, name, "by its dates", found)
-    return _Clock(), None
+    return _Clock((), tuple(notes)), None
 
 
 def is_likely(name: str) -> bool:
@@ -212,7 +239,9 @@ def _clock_of(sheet: Sheet, name: str) -> tuple[NDArray[Any], str]:
         bad = next((row for row, one in enumerate(alone) if sheets.clock(one, name) is None), None)
         if bad is not None:
             raise sheet.wrong(
-                f"column {name!r} holds {cells[bad][:40]!r}: expected a number or a datetime (2007-01-31 23:59:59)", bad
+                f"column {name!r} holds {cells[bad][:40]!r}: expected a number or a datetime (2007-01-31 23:59:59); "
+                "days before months are not guessed at",
+                bad,
             )
         kinds = "numbers, datetimes, and datetimes with a time zone"
         raise sheet.wrong(f"column {name!r} mixes {kinds}: expected one kind")
@@ -293,7 +322,9 @@ def _numeric(sheet: Sheet, taken: set[str], notes: list[str]) -> dict[str, NDArr
             found[name] = block
     if not found:
         listed = ", ".join(map(repr, list(sheet.columns)[:_LISTED]))
-        raise sheet.wrong(f"has no column of numbers for a channel: it has {listed or 'nothing'}")
+        shown = next((f", and {name!r} holds {cells[0][:40]!r}" for name, cells in sheet.columns.items()
+                      if name not in taken and isinstance(cells, list)), "")  # fmt: skip
+        raise sheet.wrong(f"has no column of numbers for a channel: it has {listed or 'nothing'}{shown}")
     if others:
         notes.append(f"left out, as no channel: {', '.join(map(repr, others[:_LISTED]))}")
     return found

@@ -51,7 +51,7 @@ def rows(path: Path) -> Rows:
     if len(set(widths)) > 1:
         raise _ragged(path, widths, separator)
     first = [cell.strip() for cell in cells[:width]]
-    named = _is_header(first)
+    named = _is_header(first) or _counts(first, lines[1:])
     if len(widths) < 1 + named:
         raise text.wrong(path, "no rows: expected a header with column names, then one row per time step")
     columns = [cells[i + width * named :: width] for i in range(width)]
@@ -61,8 +61,8 @@ def rows(path: Path) -> Rows:
 def _all_numbers(lines: list[str], separator: str) -> Rows | None:
     """The usual file, read by NumPy, in half the time; None where something in it needs a closer look."""
     first = [cell.strip() for cell in _split(lines[:1], separator)[0]]
-    named = _is_header(first)
-    if len(lines) < 1 + named or "id" in first:  # ids are text, also where they are digits
+    named = _is_header(first) or _counts(first, lines[1:])
+    if len(lines) < 1 + named or "id" in map(str.lower, first):  # ids are text, also where they are digits
         return None
     body = lines[named:]
     try:
@@ -212,6 +212,18 @@ def _is_header(cells: list[str]) -> bool:
     if any(_NUMBER.fullmatch(cell) and cell and not _WHOLE.fullmatch(cell) for cell in cells):
         return False
     return any(dates([cell]) is None for cell in strange)
+
+
+def _counts(cells: list[str], below: list[str]) -> bool:
+    """Whether a first row is the numbers of columns that pandas writes: 0, 1, 2 above fractions, or after a blank."""
+    if cells[:1] == [""]:
+        return len(cells) > 1 and cells[1:] == list(map(str, range(len(cells) - 1)))
+    return (
+        len(cells) > 1
+        and cells == list(map(str, range(len(cells))))
+        and bool(below)
+        and all("." in line for line in below[:_SAMPLE])
+    )
 
 
 def _decimal(path: Path, columns: list[list[str]], separator: str) -> str:

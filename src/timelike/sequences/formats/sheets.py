@@ -24,6 +24,7 @@ _SLASHES = re.compile(r"(\d{4})[/.](\d\d)[/.](\d\d)(.*)", re.ASCII | re.DOTALL)
 _LONG = 16  # digits from which a whole number may be beyond 2**53
 _UNITS = ((1, "seconds"), (10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds"))
 _CENTURY = (946_684_800, 4_102_444_800)  # 2000 to 2100, in seconds since 1970
+_DAY = 86_400  # seconds
 _HOUR = 3600  # between two samples, at most, for whole numbers to be taken for dates
 
 
@@ -68,8 +69,13 @@ def numbers(sheet: Sheet, name: str) -> NDArray[Any] | None:
     strange = [row for row, cell in enumerate(cells) if not _is_number(cell) and cell.strip().lower() not in _MISSING]
     if not any(map(_is_number, cells)):
         return None
+    if not strange:  # numbers by the other mark, such as "1,234" in quotes
+        odd = (row for row, cell in enumerate(cells) if "," in cell or "_" in cell or not cell.isascii())
+        strange = [next(odd, 0)]
     shown = sheet.columns[name][strange[0]][:40]
-    raise sheet.wrong(f"column {name!r} holds {shown!r}: expected a number, or nothing where missing", strange[0])
+    why = "; a comma in quotes may be a decimal mark or one of thousands: write points, or none" if "," in shown else ""
+    why = why or ("; if it is the unit, delete the line" if strange == [0] else "")
+    raise sheet.wrong(f"column {name!r} holds {shown!r}: expected a number, or nothing where missing{why}", strange[0])
 
 
 def _floats(cells: list[str]) -> NDArray[np.float64] | None:
@@ -143,7 +149,9 @@ def _seconds_of_day(cells: list[str]) -> NDArray[np.float64] | None:
     found = [_OF_DAY.fullmatch(cell) for cell in cells]
     if not all(found):
         return None
-    return np.array([3600 * int(m[1]) + 60 * int(m[2]) + float(m[3] or 0) for m in found if m], np.float64)
+    seconds = np.array([3600 * int(m[1]) + 60 * int(m[2]) + float(m[3] or 0) for m in found if m], np.float64)
+    days = np.r_[0, np.cumsum(np.diff(seconds) < -_DAY / 2)]  # a clock that falls by half a day has passed midnight
+    return np.asarray(seconds + _DAY * days)
 
 
 def _since_1970(found: NDArray[Any]) -> tuple[NDArray[Any], str]:

@@ -1,0 +1,109 @@
+"""Files that could be taken for something else: read as they were meant, or refused with the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import timelike as tl
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Loads a text as a file of its own."""
+
+    def load(text: str, name: str = "a.csv", **asked) -> tl.Sequences:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return tl.load(path, **asked)
+
+    return load
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_numbers_of_columns_that_pandas_writes_are_no_sample(read, index):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(5, 3)))
+    X = read(table.to_csv(index=index))
+    np.testing.assert_allclose(X[0], table.to_numpy())
+    assert X.channel_names == ("0", "1", "2")
+
+
+def test_whole_numbers_without_names_keep_their_first_row(read):
+    assert read("0,1,2\n1,2,3\n").lengths.tolist() == [2]
+
+
+def test_a_clock_that_passes_midnight_goes_on(read):
+    X = read("time,ax\n23:59:59,1\n00:00:00,2\n00:00:01.5,3\n")
+    assert X.times.tolist() == [86399, 86400, 86401.5]
+    assert X[0].ravel().tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("text", ["subject,time,ax\n1,0,1\n1,1,2\n2,0,1\n2,1,4\n",
+                                  "time,ax\n2024-01-01,0\n2024-01-03,1\n2024-01-01,2\n2024-01-02,2\n"])  # fmt: skip
+def test_recordings_below_each_other_are_not_sorted_into_each_other(read, text):
+    with pytest.raises(tl.FormatError, match=r"line 4: time begins anew, .* tell several apart by a column 'id'"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["time,ax\n3,3\n2,2\n1,1\n", "time,ax\n2,2\n1,1\n", "time,ax\n1,1\n3,3\n2,2\n5,5\n4,4\n6,6\n"]
+)
+def test_rows_of_one_recording_are_sorted_and_that_is_said(read, text):
+    X = read(text)
+    assert X.times.tolist() == X[0].ravel().tolist() == sorted(X.times.tolist())
+    assert "rows are sorted by time" in X.source.notes
+
+
+@pytest.mark.parametrize("name", ["ID", "Id", "id"])
+@pytest.mark.parametrize("ids", ["ab", "12"])
+def test_an_id_in_capitals_tells_recordings_apart(read, name, ids):
+    X = read(f"{name},time,ax\n{ids[0]},0,1\n{ids[0]},1,2\n{ids[1]},0,3\n{ids[1]},1,4\n")
+    assert X.lengths.tolist() == [2, 2]
+    assert X[1].ravel().tolist() == [3, 4]
+
+
+def test_what_is_called_as_a_time_and_is_none_is_said(read):
+    X = read("t,x\n5,2\n5,3\n4,7\n")
+    assert X.channel_names == ("t", "x")
+    assert X.source.notes == ("'t' does not rise as a time does, and is a channel",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('time,ax\n0,"1,234"\n1,"2,500"\n', "line 2: column 'ax' holds '1,234': expected a number.* a comma in quotes"),
+        ("time,ax\ns,m/s2\n0,1\n1,2\n", "line 2: column 'time' holds 's': .* if it is the unit, delete the line"),
+        ("time;ax\n0,0;1.234,5\n0,1;2.500,5\n", "no column of numbers .* 'ax' holds '1.234,5'"),
+        ("date,ax\n03/04/2024,1\n04/04/2024,2\n", "holds '03/04/2024': .* days before months are not guessed at"),
+    ],
+)
+def test_numbers_in_another_hand_are_shown(read, text, message):
+    with pytest.raises(tl.FormatError, match=message):
+        read(text)
+
+
+def test_a_pattern_without_a_group_is_no_label(read):
+    with pytest.raises(ValueError, match=r"label='a\\\\d' is no column, and a regular expression without a group"):
+        read("t,ax\n0,1\n1,2\n", label=r"a\d")
+
+
+def test_the_nearest_folder_says_the_label(tmp_path):
+    paths = [tmp_path / "runner" / move / f"{i}.csv" for move in ("walk", "sit") for i in range(2)]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("t,ax\n0,1\n1,2\n")
+    X = tl.load(paths, label="(walk|run|sit)")
+    assert X.labels.tolist() == ["walk", "walk", "sit", "sit"]
+
+
+def test_a_name_without_the_label_that_others_have_is_an_error(tmp_path):
+    folder: Path = tmp_path / "runner"
+    folder.mkdir()
+    for name in ("walk_1", "sit_1", "other"):
+        (folder / f"{name}.csv").write_text("t,ax\n0,1\n1,2\n")
+    with pytest.raises(ValueError, match=r"finds nothing in other\.csv"):
+        tl.load(folder, label="(walk|run|sit)")
