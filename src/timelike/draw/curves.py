@@ -56,14 +56,16 @@ def cluster_numbers(
     with ground(dark):
         whole = Figure(figsize=(6.5, 4.2), layout="constrained")
         axes = whole.subplots(2, 1, sharex=True)
-        both = ((inertias, knee, "inertia", "knee"), (silhouettes, best, "silhouette", "largest"))
-        for one, color, (values, chosen, name, word) in zip(axes, COLORS, both, strict=False):
+        # words are where the curve is not: one falls away from the top, the other is there at its best
+        both = ((inertias, knee, "inertia", "knee", 1), (silhouettes, best, "silhouette", "largest", 0))
+        for one, color, (values, chosen, name, word, at) in zip(axes, COLORS, both, strict=False):
             one.plot(ks, values, color=color, marker=".", linewidth=1.4)
             one.set_ylabel(name)
             if chosen is not None:
                 one.axvline(chosen, color=ink(), linewidth=0.8, linestyle="--")
-                one.annotate(f"{word}: {chosen}", (chosen, 1), (4, -4), va="top", fontsize="small",
-                             xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
+                one.annotate(f"{word}: {chosen}", (chosen, at), (4, 4 - 8 * at), va="top" if at else "bottom",
+                             fontsize="small", xycoords=("data", "axes fraction"),
+                             textcoords="offset points")  # fmt: skip
             plain(one)
         axes[-1].set_xlabel("clusters")
         return whole
