@@ -7,14 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peer_tests.expectation import Expectation, Why
+from benchmarks.peer_tests.expectation import Expectation
 
 PACKAGE = "tslearn"
 NOT_HERE = "CTW, LDTW, GAK, Fréchet, SAX and the matrix profile"
 
-_WIDENED = Why(
-    "the band is widened by the difference of the lengths; ours bounds how far i and j are apart, and refuses", "both"
-)
 _ROOT = "tl.DTW(root=True)"
 _SOFT = "test_metrics.py::test_soft_dtw_loss_pytorch"
 
@@ -78,8 +75,8 @@ def _masks() -> Iterator[Expectation]:
     zeros = "np.zeros(4), np.zeros(4)"
     yield Expectation(test, tri.astype(int).tolist(), f"np.isfinite(tl.DTW(window=1).cost_matrix({zeros})).astype(int)")
     wide = [[1, 1, 0], [1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 1]]
-    yield Expectation(test, wide, "np.isfinite(tl.DTW(window=1).cost_matrix(np.zeros(7), np.zeros(3))).astype(int)",
-                      why=_WIDENED)  # fmt: skip
+    unequal = 'tl.DTW(window=1, band="widened").cost_matrix(np.zeros(7), np.zeros(3))'
+    yield Expectation(test, wide, f"np.isfinite({unequal}).astype(int)")
     kite = ["100000", "011000", "011100", "001110", "000110", "000001"]
     rows = [[int(cell) for cell in row] for row in kite]
     sides = "np.zeros(6), np.zeros(6)"
