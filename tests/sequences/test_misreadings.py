@@ -107,3 +107,25 @@ def test_a_name_without_the_label_that_others_have_is_an_error(tmp_path):
         (folder / f"{name}.csv").write_text("t,ax\n0,1\n1,2\n")
     with pytest.raises(ValueError, match=r"finds nothing in other\.csv"):
         tl.load(folder, label="(walk|run|sit)")
+
+
+def test_who_was_recorded_is_no_silent_channel(tmp_path):
+    for i in range(4):
+        rows = "".join(f"{k},{0.5 * k},{i % 2},{i // 2},7\n" for k in range(5))
+        (tmp_path / f"f{i}.csv").write_text(f"time,ax,activity,subject,version\n{rows}")
+    with pytest.warns(UserWarning, match="for a channel: 'activity', 'subject': name it with label= or group="):
+        X = tl.load(tmp_path)
+    assert X.source.notes[-1] == "one whole number throughout each file is taken for a channel: 'activity', 'subject'"
+    X = tl.load(tmp_path, label="activity", group="subject")
+    assert X.channel_names == ("ax", "version")
+    assert X.labels.tolist() == [0, 1, 0, 1]
+    assert tl.load(tmp_path, values=["ax", "subject"]).channel_names == ("ax", "subject")
+
+
+@pytest.mark.parametrize(
+    "one", [pd.DataFrame({"t": [0.0, 1.0], "ax": [1, 2]}), np.zeros((5, 2))], ids=["table", "array"]
+)
+def test_one_table_is_not_a_list_of_paths(one):
+    with pytest.raises(TypeError, match=r"not a list of them: one recording is \[source\]"):
+        tl.load(one)
+    assert len(tl.load([one])) == 1

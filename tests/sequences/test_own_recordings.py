@@ -412,6 +412,7 @@ def people(tmp_path) -> Path:
         (0.5, [0.5] * 4),
     ],
 )
+@pytest.mark.filterwarnings("ignore:one whole number:UserWarning")  # sessions and codes, which stay channels
 def test_labels_and_groups_are_columns_expressions_functions_or_constants(label, expected, people) -> None:
     X = tl.load(people / "**" / "*.csv", label=label, group=label)
     assert X.ids.tolist() == ["anna/run_01", "anna/walk_00", "bob/run_01", "bob/walk_00"]

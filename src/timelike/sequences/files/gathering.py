@@ -90,7 +90,7 @@ def _packed(
     values = _end_to_end(pieces)
     times = None if pieces[0].times is None else np.concatenate([_clock(one) for one in pieces])
     lengths = [length for one in pieces for length in one.lengths]
-    notes += _rates(pieces) + _repeats(pieces)
+    notes += _rates(pieces) + _repeats(pieces) + (_written_over(pieces) if asked.values is None else [])
     data = Sequences.from_packed(
         values,
         np.cumsum([0, *lengths]),
@@ -239,6 +239,26 @@ def _rates(pieces: list[Piece]) -> list[str]:
     found = kinds(looks, lambda look: f"{max(b for b in bounds if b <= steps[look.path]):.4g}{unit}")
     note = f"the recordings are sampled at different rates, with a step of {'; '.join(found)}"
     warnings.warn(f"{note}: resample(rate=...) makes them one", UserWarning, stacklevel=outside())
+    return [note]
+
+
+def _written_over(pieces: list[Piece]) -> list[str]:
+    """A note, and a warning, where a channel is one whole number in every file, and not in all the same.
+
+    That is who or what was recorded, and no measurement: a classifier that is given it knows the answer.
+    """
+    names = pieces[0].names
+    if names is None or len(pieces) < 2 or pieces[0].values.ndim != 2:
+        return []
+    steady = np.all([(one.values == one.values[:1]).all(axis=0) for one in pieces], axis=0)
+    firsts = np.stack([one.values[0] for one in pieces])
+    found = [name for name, still, first in zip(names, steady, firsts.T, strict=True)
+             if still and (first == np.floor(first)).all() and (first != first[0]).any()]  # fmt: skip
+    if not found:
+        return []
+    note = f"one whole number throughout each file is taken for a channel: {', '.join(map(repr, found))}"
+    way = "name it with label= or group= if it says what or who was recorded, or leave it out with values=[...]"
+    warnings.warn(f"{note}: {way}", UserWarning, stacklevel=outside())
     return [note]
 
 

@@ -122,6 +122,11 @@ def load(
     one_of(on_error, "on_error", ("raise", "skip"))
     videos = {"size": size, "grey": grey, "every": every}
     columns = {"layout": layout, "time": time, "values": values, "label": label, "group": group}
+    if hasattr(source, "columns") or hasattr(source, "__array__"):
+        raise TypeError(
+            f"source is a {type(source).__name__}, not a list of them: one recording is [source], and several below "
+            "each other are Sequences.from_frame(source, id=..., time=...), or Sequences(source) of an array"
+        )
     if sources.in_memory(source):
         from .frames import read
 
