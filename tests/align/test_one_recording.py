@@ -48,3 +48,18 @@ def test_channels_in_another_order_are_not_compared():
 def test_channels_of_other_names_are_compared():
     assert tl.DTW().pairwise(THREE["x"], THREE["y"]).shape == (3, 3)
     assert tl.DTW().pairwise(THREE, THREE.replace(channel_names=None)).diagonal().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "model", [tl.prepare.Standardize(), tl.StatisticsEncoder(), tl.Rocket(random_state=0)], ids=repr
+)
+def test_models_know_the_order_of_their_channels_also_when_they_were_saved(model, tmp_path):
+    model.fit(THREE)
+    tl.save_model(model, tmp_path / "model")
+    turned = THREE.channels(["z", "y", "x"])
+    for one in (model, tl.load_model(tmp_path / "model")):
+        with pytest.raises(ValueError, match=r"X has channels \(z, y, x\) and what it was fitted on \(x, y, z\)"):
+            one.transform(turned)
+        one.transform(turned.channels(["x", "y", "z"]))
+        one.transform(turned.replace(channel_names=None))
+    model.fit(THREE.replace(channel_names=None)).transform(turned)

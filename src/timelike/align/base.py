@@ -107,8 +107,8 @@ class Metric(abc.ABC):
                 f"{names[0]} has frames of shape {x.frame} and {names[1]} of {y.frame}: expected the same channels; "
                 f'{one}an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
-        if y is not None and x.channel_names != y.channel_names:
-            refuse_order(x, y, names)
+        if y is not None:
+            refuse_order(x.channel_names, y.channel_names, names)
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""

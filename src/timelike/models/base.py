@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from ..sequences import Sequences
 from ..sequences.container import read_sequences
-from ..sequences.doors import keep_size, read_targets, refuse_steps
+from ..sequences.doors import keep_size, read_targets, refuse_order, refuse_steps
 from . import parts
 from .aliases import unaliased
 from .options import Option, anything
@@ -164,6 +164,9 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         self._refuse_options()
         sequences = self._read(X)
         self.frame_ = sequences.frame
+        self.__dict__.pop("channel_names_", None)
+        if sequences.channel_names is not None:
+            self.channel_names_ = sequences.channel_names
         keep_size(self, sequences)
         return sequences
 
@@ -174,6 +177,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
             refuse_steps(X, "X")
         sequences = self._read(X)
         self._refuse_frame(sequences.frame, "X")
+        refuse_order(sequences.channel_names, getattr(self, "channel_names_", None), ("X", "what it was fitted on"))
         return sequences
 
     def _read(self, X: Any) -> Sequences:

@@ -233,10 +233,9 @@ def refuse_steps(value: Any, name: str) -> None:
         )
 
 
-def refuse_order(x: Sequences, y: Sequences, names: tuple[str, str]) -> None:
-    """An error for two collections of the same channels in another order; other names are the caller's business."""
-    left, right = x.channel_names, y.channel_names
-    if left is not None and right is not None and left != right and sorted(left) == sorted(right):
+def refuse_order(left: Sequence[str] | None, right: Sequence[str] | None, names: tuple[str, str]) -> None:
+    """An error for the same channels in another order; other names are the caller's business."""
+    if left is not None and right is not None and tuple(left) != tuple(right) and sorted(left) == sorted(right):
         raise ValueError(
             f"{names[0]} has channels ({', '.join(left)}) and {names[1]} ({', '.join(right)}): expected one order; put "
             f"them into it with {names[0]}.channels({list(right)})"
