@@ -125,3 +125,7 @@ def test_asking_for_more_than_there_are_gives_all():
 def test_what_has_no_profile_is_refused(series, size, options, words):
     with pytest.raises((TypeError, ValueError), match=words):
         tl.matrix_profile(series, size, **options)
+
+
+def test_a_profile_is_shown_in_a_line():
+    assert repr(tl.matrix_profile(np.sin(np.arange(100.0)), 10)) == "MatrixProfile(91 windows of 10)"

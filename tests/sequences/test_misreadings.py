@@ -129,3 +129,9 @@ def test_one_table_is_not_a_list_of_paths(one):
     with pytest.raises(TypeError, match=r"not a list of them: one recording is \[source\]"):
         tl.load(one)
     assert len(tl.load([one])) == 1
+
+
+def test_a_data_set_in_one_file_is_not_one_recording(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.zeros((4, 5, 3)), y=np.arange(4))
+    with pytest.raises(tl.FormatError, match=r"its arrays are 'X' \(4, 5, 3\), 'y' \(4,\): expected .* one recording"):
+        tl.load(tmp_path / "a.npz")

@@ -36,6 +36,9 @@ class MatrixProfile(NamedTuple):
     distances: NDArray[np.float64]
     size: int
 
+    def __repr__(self) -> str:
+        return f"MatrixProfile({len(self.ids)} windows of {self.size})"
+
     def motifs(self, k: int = 1) -> list[Motif]:
         """The k pairs of windows that are most alike, the nearest first; no window overlaps one of an earlier pair."""
         places = np.arange(len(self.ids))
