@@ -132,6 +132,9 @@ def test_one_table_is_not_a_list_of_paths(one):
 
 
 def test_a_data_set_in_one_file_is_not_one_recording(tmp_path):
+    np.savez(tmp_path / "alone.npz", X=np.zeros((4, 5, 3)))
+    with pytest.raises(tl.FormatError, match=r"its arrays are 'X' \(4, 5, 3\): expected .* one recording"):
+        tl.load(tmp_path / "alone.npz")
     np.savez(tmp_path / "a.npz", X=np.zeros((4, 5, 3)), y=np.arange(4))
     with pytest.raises(tl.FormatError, match=r"its arrays are 'X' \(4, 5, 3\), 'y' \(4,\): expected .* one recording"):
         tl.load(tmp_path / "a.npz")

@@ -290,11 +290,11 @@ def _channels(
     if len(steps) > 1:
         sizes = ", ".join(f"{name!r} {block.shape}" for name, block in found.items())
         raise sheet.wrong(f"its arrays have different lengths, {sizes[:200]}: name the channels with values=[...]")
-    if len(found) > 1 and max(block.ndim for block in found.values()) > 2:
+    if sheet.named and max(block.ndim for block in found.values()) > 2:
         sizes = ", ".join(f"{name!r} {block.shape}" for name, block in found.items())
         raise sheet.wrong(
-            f"its arrays are {sizes[:200]}: expected (time,) or (time, channel) of one recording; many sequences in one "
-            "array are Sequences(file['X'], labels=file['y']) of file = numpy.load(path)"
+            f"its arrays are {sizes[:200]}: expected (time,) or (time, channel) of one recording; read many sequences "
+            "in one array with NumPy or SciPy, and make Sequences(array, labels=...) of it"
         )
     if 0 in steps:
         raise sheet.wrong("has no time steps: expected at least one")
