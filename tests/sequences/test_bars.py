@@ -2,6 +2,7 @@
 
 import io
 import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -187,3 +188,16 @@ def test_nothing_is_imported_for_a_bar_that_nobody_sees():
 def test_a_line_stands_above_a_bar(capsys):
     bars.say("a word")
     assert capsys.readouterr().err == "a word\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_without_a_size_is_shown_a_bar():
+    import pty
+
+    leader, follower = pty.openpty()  # 0 rows of 0 columns
+    code = "from timelike.sequences.bars import Bar\nwith Bar(3, True, name='three') as bar: bar.step(3)"
+    try:
+        subprocess.run([sys.executable, "-c", code], stderr=follower, check=True)
+        assert "three: 100%" in os.read(leader, 4096).decode()
+    finally:
+        os.close(leader), os.close(follower)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -108,7 +109,8 @@ class Bar:
         from tqdm.auto import tqdm
 
         # with miniters=0 words are shown anew also where the count stays
-        self._bar = tqdm(total=self.total, miniters=0, dynamic_ncols=True, leave=bool(self.progress), **self._how)
+        size = {"dynamic_ncols": True} if _sized() else {"ncols": 80, "nrows": 24}
+        self._bar = tqdm(total=self.total, miniters=0, leave=bool(self.progress), **size, **self._how)
         late = time.monotonic() - self._since  # its clock began when the work did, for the time that is left
         self._bar.start_t, self._bar.last_print_t = self._bar.start_t - late, self._bar.last_print_t - late
         self._bar.set_postfix_str(self._words, refresh=False)
@@ -117,6 +119,14 @@ class Bar:
         _within.set(self._outer)
         if self._bar is not None:
             self._bar.close()
+
+
+def _sized() -> bool:
+    """Whether the terminal knows its size: under some servers it has no columns, in which a bar would be nothing."""
+    try:
+        return min(os.get_terminal_size(sys.stderr.fileno())) > 0
+    except (OSError, ValueError, AttributeError):  # no terminal, of which tqdm knows what to make
+        return True
 
 
 def long(seconds: float) -> str:

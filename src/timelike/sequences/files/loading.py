@@ -89,7 +89,7 @@ def load(
         One of the two parts, where there are two.
     layout : {"tc", "ct", "ntc", "nct", "nc", "nchw"}, optional
         Of arrays (.npy, .npz, .mat): one recording is (time, channel), unless this says (channel, time); several
-        sequences in one file as in `Sequences`. An array of up to two axes is one recording; of more, in a .npy, several.
+        sequences in one file as in `Sequences`. An array of up to two axes is one recording; of more (.npy) many.
     time : str or int, optional
         The column of times, by name or position: numbers, ISO dates (time zones become UTC), or a count since 1970.
     values : str, int or list of them, optional
