@@ -24,7 +24,7 @@ _ROOMS = r"timelike\.(align|distributions|encode|metric|recognize|score)\b"
 _KERNELS = r"timelike\.native\.(causal|convolve|coupled|recurrent|rocket|similarity|soft|stream|transport|warp)\b"
 _FILES = (
     r"timelike\.sequences\.(augment|files|showing|tables)\b"
-    r"|timelike\.sequences\.formats\.(arff|har|jsonl|long|matlab|netcdf|ts|ucr|video|wav)$"
+    r"|timelike\.sequences\.formats\.(arff|delimited|endings|har|jsonl|long|matlab|netcdf|sheets|ts|ucr|video|wav)$"
 )
 _ANSWERS = (
     r"timelike\.forecast\.(backtesting|baselines|calibrating|calibration|exhibits|request|result|screening)\b"
