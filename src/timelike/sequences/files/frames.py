@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import doors, tables
 from ..formats.sheets import Cells, Sheet
+from .asked import Asked
 from .gathering import gathered
-from .roles import Asked
 
 if TYPE_CHECKING:
     from ..container import Sequences

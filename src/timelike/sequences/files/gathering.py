@@ -19,11 +19,13 @@ from ..container import Sequences
 from ..formats.limits import refuse_total
 from ..formats.sheets import Sheet
 from . import recordings
+from .asked import Asked
 from .labelling import described
 from .origin import Origin
 from .recordings import Look, kinds
-from .roles import Asked, Piece, is_likely, piece
+from .roles import Piece, piece
 from .sources import names_of
+from .timing import is_likely
 
 _ALIKE = 1.2  # intervals between samples that differ by less are of one rate
 _LOOKED = 1000  # samples by which a rate is judged

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.text import real_numbers, whole_numbers
-from .roles import Piece, Role
+from .asked import Role
+from .roles import Piece
 
 _LED = re.compile(r"[+-]?0\d")  # by a zero
 _MARKS = re.compile(r"[\\^$*+?|\[\]{}]")  # of regular expressions

@@ -212,7 +212,7 @@ def _recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str,
         _refuse_asked(columns, files[0])
         return recordings.read(files, Videos(**videos), on_error)
     from . import gathering
-    from .roles import Asked
+    from .asked import Asked
 
     _refuse_asked(videos, files[0])
     layout = columns.pop("layout")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,53 +11,10 @@ from numpy.typing import NDArray
 
 from ..formats import long, sheets
 from ..formats.sheets import Cells, Sheet
+from .asked import LISTED, Asked, Role, column_of
+from .timing import refuse_restart, time_of
 
-Role = str | int | float | Callable[[Path], Any] | None  # a column, a regular expression, a constant, a function
-
-_CERTAIN = {"time", "times", "timestamp", "timestamps", "time_stamp", "date", "dates", "datetime", "date_time", "epoch",
-            "unix", "unixtime", "unix_time", "utc", "local_time", "recorded_at"}  # fmt: skip
-_LIKELY = {"t", "ts", "stamp", "clock", "elapsed", "elapsed_time", "second", "seconds", "secs", "millis",
-           "milliseconds", "ms", "index"}  # fmt: skip
-_UNIT = re.compile(r"[ _-]*[(\[][^)\]]*[)\]]$|[ _-](s|sec|secs|seconds|ms|us|ns|utc)$")
 _NOT_CHANNELS = ("id", "label", "group")
-_RISING = 0.9  # of the steps of a column that may be the time
-_LISTED = 12  # columns that an error names
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the caller said about the columns of recordings."""
-
-    time: str | int | None = None
-    values: tuple[str | int, ...] | None = None
-    label: Role = None
-    group: Role = None
-
-    @classmethod
-    def checked(cls, *, time: Any = None, values: Any = None, label: Any = None, group: Any = None) -> Asked:
-        """The same from whatever came."""
-        if time is not None and not _is_column(time):
-            raise TypeError(f"time={time!r:.60}: expected the name of a column, or its position")
-        if values is not None:
-            several = [values] if _is_column(values) else list(values) if isinstance(values, Iterable) else [None]
-            if not all(map(_is_column, several)):
-                raise TypeError(f"values={values!r:.60}: expected names of columns, or their positions")
-            if not several or len(set(several)) < len(several):
-                raise ValueError(f"values={values!r:.60}: expected at least one column, and none twice")
-            values = tuple(several)
-        for name, role in (("label", label), ("group", group)):
-            if role is not None and not callable(role) and not isinstance(role, str | int | float | np.number):
-                raise TypeError(
-                    f"{name}={role!r:.60}: expected the name of a column, a regular expression with a group ( ), a "
-                    f"function of the path, or a constant; a list of {name}s is given with replace({name}s=...)"
-                )
-            if role == "":
-                raise ValueError(f"{name}='': expected the name of a column, a regular expression or a constant")
-        return cls(time, values, label, group)
-
-
-def _is_column(value: Any) -> bool:
-    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -87,7 +41,7 @@ def piece(sheet: Sheet, asked: Asked) -> Piece:
     if sheet.named and "id" in sheet.columns and sheets.axes(sheet.columns["id"]) == 1:
         return _several(_as_text(sheet), asked)
     sheet = _split_block(sheet, asked)
-    found, time = _time(sheet, asked)
+    found, time = time_of(sheet, asked)
     notes = [*sheet.notes, *found.notes]
     label = _constant(sheet, asked.label, "label", notes)
     group = _constant(sheet, asked.group, "group", notes)
@@ -96,7 +50,7 @@ def piece(sheet: Sheet, asked: Asked) -> Piece:
     if time is not None and len(time) != len(values):
         raise sheet.wrong(f"has {len(time)} times for {len(values)} time steps: expected as many")
     if time is not None and (time[1:] < time[:-1]).any():
-        _refuse_restart(sheet, time)
+        refuse_restart(sheet, time)
         order = np.argsort(time, kind="stable")
         values, time = values[order], time[order]
         notes.append("rows are sorted by time")
@@ -114,166 +68,7 @@ def _with_id(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=columns)
 
 
-def _refuse_restart(sheet: Sheet, time: NDArray[Any]) -> None:
-    """An error where times begin anew: several recordings in one file, which must not be sorted into each other."""
-    steps = np.diff((time - time.min()).astype(np.float64))
-    falls = np.flatnonzero(steps < -np.ptp(time).astype(np.float64) / 2)
-    if len(falls) and (steps > 0).any():  # rows that all go backwards are one recording, newest first
-        row = int(falls[0]) + 1
-        raise sheet.wrong(
-            f"time begins anew, {time[row]} after {time[row - 1]}: expected one recording; tell several apart by a "
-            "column 'id', or sort the rows",
-            row,
-        )
-
-
-# --- time --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Clock:
-    columns: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def _time(sheet: Sheet, asked: Asked) -> tuple[_Clock, NDArray[Any] | None]:
-    """Which columns are about time, and the times."""
-    if asked.time is not None:
-        name = column_of(sheet, asked.time, "time")
-        return _read_clock(sheet, name, "")
-    if sheet.clock is not None:
-        return _Clock(), sheet.clock
-    if not sheet.named and all(isinstance(cells, np.ndarray) for cells in sheet.columns.values()):
-        return _Clock(), None
-    certain = [name for name in sheet.columns if _plain(name) in _CERTAIN and _is_series(sheet, name)]
-    if asked.values is not None:
-        certain = [name for name in certain if name not in asked.values]
-    both = _date_and_time(sheet, certain)
-    if both is not None:
-        return both
-    if certain:
-        return _first(sheet, certain)
-    notes: list[str] = []
-    for name in sheet.columns:
-        if _plain(name) in _LIKELY and (asked.values is None or name not in asked.values):
-            found = sheets.clock(sheet, name) if _is_series(sheet, name) else None
-            if found is not None and _goes_on(found[0]):
-                return _read_clock(sheet, name, "by its name", found)
-            if found is not None:
-                notes.append(f"{name!r} does not rise as a time does, and is a channel")
-    dated = {name: found for name in sheet.columns if (found := _dates(sheet, name)) is not None}
-    if len(dated) > 1:
-        raise _ambiguous(sheet, list(dated))
-    for name, found in dated.items():
-        return _read_clock(sheet, name, "by its dates", found)
-    return _Clock((), tuple(notes)), None
-
-
-def is_likely(name: str) -> bool:
-    """Whether a column is called as times are."""
-    return _plain(name) in _CERTAIN | _LIKELY
-
-
-def _goes_on(times: NDArray[Any]) -> bool:
-    """Whether numbers rise almost always, as a time does and a temperature does not."""
-    steps = times[1:] > times[:-1]
-    return int(steps.sum()) >= _RISING * len(steps)
-
-
-def _is_series(sheet: Sheet, name: str) -> bool:
-    return sheets.axes(sheet.columns[name]) == 1 and len(sheet.columns[name]) > 0
-
-
-def _plain(name: str) -> str:
-    return _UNIT.sub("", name.strip().lower()).replace(" ", "_").replace("-", "_")
-
-
-def _dates(sheet: Sheet, name: str) -> tuple[NDArray[Any], str] | None:
-    cells = sheet.columns[name]
-    if isinstance(cells, np.ndarray):
-        return (cells, "") if cells.dtype.kind == "M" else None
-    if not cells or not cells[0].strip()[:4].isdecimal() or sheets.dates([cells[0].strip()]) is None:
-        return None
-    found = sheets.clock(sheet, name)
-    return found if found is not None and found[0].dtype.kind == "M" else None
-
-
-def _first(sheet: Sheet, certain: list[str]) -> tuple[_Clock, NDArray[Any]]:
-    """Of several columns with the name of a time, the one of dates; the others are no channels."""
-    read = {name: _clock_of(sheet, name) for name in certain}
-    dated = [name for name, found in read.items() if found[0].dtype.kind == "M"] or certain
-    if len(dated) > 1:
-        raise _ambiguous(sheet, dated)
-    found, time = _read_clock(sheet, dated[0], "by its name", read[dated[0]])
-    others = tuple(name for name in certain if name != dated[0])
-    notes = found.notes + tuple(f"left out, as another time: {name!r}" for name in others)
-    return _Clock((*found.columns, *others), notes), time
-
-
-def _date_and_time(sheet: Sheet, certain: list[str]) -> tuple[_Clock, NDArray[Any]] | None:
-    """A column of dates beside one of times of the day is one clock."""
-    if len(certain) != 2 or not all(isinstance(sheet.columns[name], list) for name in certain):
-        return None
-    for day, moment in (certain, certain[::-1]):
-        found = sheets.joined(list(sheet.columns[day]), list(sheet.columns[moment]))
-        if found is not None:
-            return _Clock((day, moment), (f"time: the columns {day!r} and {moment!r}, joined",)), found
-    return None
-
-
-def _ambiguous(sheet: Sheet, names: list[str]) -> ValueError:
-    listed = " and ".join(map(repr, names[:3]))
-    return sheet.wrong(f"the columns {listed} may each be the time: name one with time=...")
-
-
-def _clock_of(sheet: Sheet, name: str) -> tuple[NDArray[Any], str]:
-    cells = sheet.columns[name]
-    found = sheets.clock(sheet, name)
-    if found is not None and not (np.isnat if found[0].dtype.kind == "M" else np.isnan)(found[0]).any():
-        return found
-    if isinstance(cells, list):
-        bad = next((row for row, cell in enumerate(cells) if not cell.strip()), None)
-        if bad is not None:
-            raise sheet.wrong(f"no time in column {name!r}: expected one in every row; drop the row, or fill it", bad)
-        alone = [replace(sheet, columns={name: [cell]}, block=None) for cell in cells]
-        bad = next((row for row, one in enumerate(alone) if sheets.clock(one, name) is None), None)
-        if bad is not None:
-            raise sheet.wrong(
-                f"column {name!r} holds {cells[bad][:40]!r}: expected a number or a datetime (2007-01-31 23:59:59); "
-                "days before months are not guessed at",
-                bad,
-            )
-        kinds = "numbers, datetimes, and datetimes with a time zone"
-        raise sheet.wrong(f"column {name!r} mixes {kinds}: expected one kind")
-    raise sheet.wrong(f"column {name!r} has dtype {cells.dtype} or lacks some times: expected numbers or datetimes")
-
-
-def _read_clock(
-    sheet: Sheet, name: str, how: str, found: tuple[NDArray[Any], str] | None = None
-) -> tuple[_Clock, NDArray[Any]]:
-    times, meaning = found or _clock_of(sheet, name)
-    said = ", ".join(word for word in (f"time: the column {name!r}", how, meaning) if word)
-    return _Clock((name,), (said,)), times
-
-
 # --- channels ----------------------------------------------------------------------------------------------------
-
-
-def column_of(sheet: Sheet, asked: Any, role: str) -> str:
-    """The column of a name or a position; an error that says which there are."""
-    if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
-        names = list(sheet.columns)
-        if not -len(names) <= asked < len(names):
-            raise sheet.wrong(f"{role}={asked}: expected a position among its {len(names)} columns")
-        return names[asked]
-    if asked in sheet.columns:
-        return str(asked)
-    near = difflib.get_close_matches(str(asked), sheet.columns, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    if not sheet.named:
-        raise sheet.wrong(f"{role}={asked!r}: its columns have no names; give positions, such as {role}=0")
-    listed = ", ".join(map(repr, list(sheet.columns)[:_LISTED]))
-    raise sheet.wrong(f"{role}={asked!r} is not a column: it has {listed}{hint}")
 
 
 def _channels(
@@ -327,12 +122,12 @@ def _numeric(sheet: Sheet, taken: set[str], notes: list[str]) -> dict[str, NDArr
         else:
             found[name] = block
     if not found:
-        listed = ", ".join(map(repr, list(sheet.columns)[:_LISTED]))
+        listed = ", ".join(map(repr, list(sheet.columns)[:LISTED]))
         shown = next((f", and {name!r} holds {cells[0][:40]!r}" for name, cells in sheet.columns.items()
                       if name not in taken and isinstance(cells, list)), "")  # fmt: skip
         raise sheet.wrong(f"has no column of numbers for a channel: it has {listed or 'nothing'}{shown}")
     if others:
-        notes.append(f"left out, as no channel: {', '.join(map(repr, others[:_LISTED]))}")
+        notes.append(f"left out, as no channel: {', '.join(map(repr, others[:LISTED]))}")
     return found
 
 
