@@ -115,7 +115,7 @@ def tell(failed: dict[Path, Exception], total: int) -> dict[str, str]:
     """A warning of what was left out, and why, by file; an error where nothing is left."""
     if not failed:
         return {}
-    reasons = [str(error).removeprefix(f"{path.name}: ") for path, error in failed.items()]
+    reasons = [str(error).removeprefix(path.name).lstrip(":, ") for path, error in failed.items()]
     told = [f"\n  {path}: {reason}" for path, reason in zip(failed, reasons, strict=True)][:_TOLD]
     told += [f"\n  and {len(failed) - _TOLD} others"] if len(failed) > _TOLD else []
     if len(failed) == total:
