@@ -381,7 +381,9 @@ def test_tables_are_sent_to_their_own_door():
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     with pytest.raises(TypeError, match="use Sequences.from_frame"):
         tl.Sequences(pandas.DataFrame({"a": [1.0]}))
-    with pytest.raises(TypeError, match=r"data\[0\] is a table \(DataFrame\): .*Sequences.from_frames.*Sequences.from_frame"):
+    with pytest.raises(
+        TypeError, match=r"data\[0\] is a table \(DataFrame\): .*Sequences.from_frames.*Sequences.from_frame"
+    ):
         tl.Sequences([pandas.DataFrame({"a": [1.0]})])
     with pytest.raises(TypeError, match="use Sequences.from_xarray"):
         tl.Sequences(xarray.DataArray(np.zeros((2, 3))))
