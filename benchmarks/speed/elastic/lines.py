@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.speed.elastic.peers import Settings, dtw_pair
-from benchmarks.speed.elastic.works import WORKS, Work, ours
+from benchmarks.speed.elastic.work import Work
+from benchmarks.speed.elastic.works import WORKS, ours
 from benchmarks.speed.random_walks import normalized_walks
 from benchmarks.speed.timing import Job, Timed, child, timed
 
@@ -79,9 +80,9 @@ def measured(name: str, work: Work, limit: Callable[[int], float | None], thread
     if name != "threads":
         shown = {"timelike": mine} | ({line.peer: times[line.peer]} if times else {})
         line.notes += [note for who, run in shown.items() for note in disturbed(who, run, threads)]
-    line.speed = work.cells / line.ours / 1e9
+    line.speed = work.cells / line.ours / 1e9 if work.cells else None
     top = limit(work.itemsize) if work.operations else None
-    line.share = None if top is None else line.speed / (threads * top / work.operations)
+    line.share = None if top is None or line.speed is None else line.speed / (threads * top / work.operations)
     if line.share is not None and line.share > 1:
         line.notes.append("faster than the limit, so the estimate of the limit is wrong here")
     if line.theirs is None or work.least is None:

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from benchmarks.speed.elastic import recordings
 from benchmarks.speed.elastic.limit import OPERATIONS
 from benchmarks.speed.elastic.peers import Settings, dtw_matrix, dtw_pair, dtw_search, edit_matrix, ragged_matrix
+from benchmarks.speed.elastic.work import Work
 from benchmarks.speed.random_walks import normalized_walks
-from benchmarks.speed.timing import Job
 from numpy.typing import NDArray
-
-
-@dataclass
-class Work:
-    """One line of the table: the same work for everybody."""
-
-    title: str
-    bar: str
-    peers: dict[str, Job]
-    ours: Job | None
-    cells: float = 0  # of the dynamic program, without pruning
-    operations: float = 0  # per cell; 0 where a share of the hardware limit means nothing
-    itemsize: int = 8
-    least: float | None = None  # the ratio to the fastest peer that is asked for
-    notes: list[str] = field(default_factory=list)
-    agree: Callable[[Any, Any], bool] | None = None  # (theirs, ours) → the same answer
 
 
 def ours(name: str, **options: Any) -> Any:
@@ -238,4 +223,10 @@ WORKS: dict[str, Callable[[Settings], Work]] = {
     "search-pruning": search_pruning,
     "pair": one_pair,
     "threads": threads_ratio,
+    "window-selected": lambda s: recordings.selection(s, ragged=False),
+    "window-selected-ragged": lambda s: recordings.selection(s, ragged=True),
+    "window-dtw": lambda s: recordings.window("DTW", s),
+    "window-msm": lambda s: recordings.window("MSM", s),
+    "window-twe": lambda s: recordings.window("TWE", s),
+    "missing": recordings.missing,
 }
