@@ -89,5 +89,7 @@ class TestEveryModel:
         config = json.loads(file.read_text())
         for name in config["learned"]:
             file.write_text(json.dumps(edited(config, ("learned", name), DROPPED)))
-            with pytest.raises(ValueError, match=rf"{file} .*make no {registry.name_of(kind)}: learned: it is not what save"):
+            with pytest.raises(
+                ValueError, match=rf"{file} .*make no {registry.name_of(kind)}: learned: it is not what save"
+            ):
                 tl.load_model(tmp_path / "model")

@@ -35,7 +35,13 @@ def learn(model, X):
 def test_there_are_estimators_of_every_room_to_test():
     assert {tl.Neighbors, tl.KMeans, tl.ElasticKernel, tl.EmbeddingClassifier, tl.CausalEncoder, tl.TAP} < set(MODELS)
     assert {tl.forecast.Persistence, tl.forecast.Ridge, tl.Separation} < set(FORECASTERS)
-    assert {kind.__module__.split(".")[1] for kind in MODELS} >= {"recognize", "encode", "metric", "forecast", "prepare"}
+    assert {kind.__module__.split(".")[1] for kind in MODELS} >= {
+        "recognize",
+        "encode",
+        "metric",
+        "forecast",
+        "prepare",
+    }
 
 
 @pytest.mark.parametrize("kind", MODELS)

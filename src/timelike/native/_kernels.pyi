@@ -592,7 +592,6 @@ def scan(
     floors: _Doubles,
     /,
 ) -> int: ...
-
 def sift(
     query: _Doubles,
     low: _Doubles,
