@@ -55,6 +55,8 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     frame_: tuple[int, ...]
     """The shape of the frames it was fitted on."""
+    channel_names_: Any
+    """Names of the channels it was fitted on, where these had names."""
 
     _records: ClassVar[tuple[type[Any], ...]] = ()
     _derived: ClassVar[tuple[str, ...]] = ()
