@@ -55,11 +55,24 @@ struct Place {
     V above = V{}, below = V{};  // by how much the band is widened on either side of the diagonal
     T steps_low[8] = {}, steps_high[8] = {};  // of one channel: the steps back from each row, negative and positive part
 
+    V scales = V{};  // all channels over so many, by lane, for rules that leave out some
+
     const T* x() const { return rows.x + i * rows.channels; }
+
+    // all channels over `shared` of them, 0 over none: by division, or looked up where a register holds all answers
+    inline V scaling(V shared) const {
+#if !defined(__clang__)
+        if constexpr (sizeof(V) > sizeof(T))
+            if (rows.channels < lanes<T>) return __builtin_shuffle(scales, __builtin_convertvector(shared, decltype(V{} < V{})));
+#endif
+        return shared > V{} ? T(rows.channels) / shared : V{};
+    }
 
     // row i − 1 only for cells that look back: it may lie before the caller's memory
     template <class Cell, int R> void pack() {
         constexpr bool looks_back = Cell::traits & Trait::looks_back;
+        if constexpr (sizeof(V) > sizeof(T) && Cell::traits & Trait::missing)
+            for (int k = 1; k < lanes<T>; k++) scales[k] = T(rows.channels) / T(k);
         for (int64_t c = 0; c < rows.channels; c++)
             for (int r = looks_back ? 0 : 1; r <= R; r++)
                 packed[c * (R + 1) + r] = x()[(r - 1) * rows.channels + c];
@@ -409,11 +422,17 @@ template <class Cell, class T, class V>
 struct Reaching : Cell {
     using Value = Tally<V>;
     static constexpr int traits = Cell::traits & ~(Trait::over_boxes | Trait::strips);
-    inline Value value(const Place<T, V>& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
+    V ahead, behind;  // how far the first row is from the widened diagonal; a row further it is one less, and one more
+
+    inline void enter(const Place<T, V>& p, int64_t j) {
+        Cell::enter(p, j);
+        const T from = T(j - p.i);
+        ahead = from - p.above, behind = -from - p.below;
+    }
+    inline Value value(const Place<T, V>&, int r, int64_t, Value before, Value diagonal, Value above) const {
         if (traits & Trait::twice) diagonal.total = this->plus(r, diagonal.total);
         const Value best = either(either(diagonal, above), before);
-        const V ahead = V{} + T(j - p.i - r);
-        return {this->plus(r, best.total), most(best.steps, most(V(ahead - p.above), V(-ahead - p.below)))};
+        return {this->plus(r, best.total), most(most(best.steps, V(ahead - T(r))), V(behind + T(r)))};
     }
 
   private:
@@ -423,15 +442,46 @@ struct Reaching : Cell {
     }
 };
 
+// As bits, in which everything with a sign is above everything without: the lower of two, and whether they are the same.
+// `with_sign` is a number that is not negative with the sign of another.
+template <class T> struct unsigned_of;
+template <> struct unsigned_of<float> { typedef unsigned type; };
+template <> struct unsigned_of<double> { typedef unsigned long long type; };
+template <class T> inline typename unsigned_of<T>::type bits(T a) {
+    typename unsigned_of<T>::type held;
+    __builtin_memcpy(&held, &a, sizeof held);
+    return held;
+}
+inline float lower_bits(float a, float b) { return bits(a) < bits(b) ? a : b; }
+inline double lower_bits(double a, double b) { return bits(a) < bits(b) ? a : b; }
+inline bool same_bits(float a, float b) { return bits(a) == bits(b); }
+inline bool same_bits(double a, double b) { return bits(a) == bits(b); }
+inline float with_sign(float a, float of) { return __builtin_copysignf(a, of); }
+inline double with_sign(double a, double of) { return __builtin_copysign(a, of); }
+template <class V> inline V lower_bits(V a, V b) {
+    typedef vec<typename unsigned_of<__typeof__(a[0] + 0)>::type> Bits;
+    return (Bits)a < (Bits)b ? a : b;
+}
+template <class V> inline auto same_bits(V a, V b) {
+    typedef decltype(a < a) Bits;
+    return (Bits)a == (Bits)b;
+}
+template <class V> inline V with_sign(V a, V of) {
+    typedef decltype(a < a) Bits;
+    return (V)((Bits)a | ((Bits)of & (Bits)(-(V{}))));
+}
+
 // The rules that stand missing values (NaN): a cell compares the channels that both frames have and scales up to all of them.
 // One without any costs nothing and is entered and left diagonally, or else whole stretches could be passed by along it for
-// nothing. How many of these a path has is counted, below 0 where it ends in one; of two paths that cost the same the one
-// with fewer wins. A rule (`Self`) says what corner and sides cost, and adds the cost of the cell.
+// nothing. Its total has a sign, so that as bits it is above everything and never the cheapest to come from aside. How many of
+// these a path has is counted; of two paths that cost the same the one with fewer wins. A rule (`Self`) says what corner and
+// sides cost, and adds the cost of the cell.
 template <class Self, Cost C, bool One, int R, class T, class V>
 struct Gaps : Usual<T, V>, Costs<C, One, R, T, V> {
     using Value = Tally<V>;
+    typedef decltype(V{} < V{}) Mask;
     static constexpr int traits = Trait::missing;
-    decltype(V{} < V{}) known[R];
+    Mask known[R];
 
     inline void enter(const Place<T, V>& p, int64_t j) {
         const T* x = p.packed + 1;
@@ -448,57 +498,68 @@ struct Gaps : Usual<T, V>, Costs<C, One, R, T, V> {
         for (int r = 0; r < R; r++) this->kept[r] = shared[r] = V{};
         for (int64_t c = 0; c < p.rows.channels; c++)
             for (int r = 0; r < R; r++) {
-                V difference = y[c] - x[c * (R + 1) + r];
-                const auto both = difference == difference;
-                difference = both ? difference : V{};
-                shared[r] += both ? V{} + T(1) : V{};
-                this->kept[r] = C == Cost::manhattan ? V(this->kept[r] + magnitude(difference))
-                                                     : fused(difference, difference, this->kept[r]);
+                const V difference = y[c] - x[c * (R + 1) + r];
+                const Mask both = difference == difference;
+                const V more = C == Cost::manhattan ? V(this->kept[r] + magnitude(difference))
+                                                    : fused(difference, difference, this->kept[r]);
+                this->kept[r] = both ? more : this->kept[r];
+                shared[r] = both ? V(shared[r] + T(1)) : shared[r];
             }
         for (int r = 0; r < R; r++) {
             known[r] = shared[r] > V{};
-            this->kept[r] *= known[r] ? T(p.rows.channels) / shared[r] : V{};  // by exactly 1 where both have all
+            this->kept[r] *= p.scaling(shared[r]);  // by exactly 1 where both have all
             if constexpr (C == Cost::euclidean) this->kept[r] = root(this->kept[r]);
         }
     }
     inline Value value(const Place<T, V>& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
-        const Value best = chosen(r, before, diagonal, above);
-        return {self().total(p, r, j, best.total), known[r] ? best.steps : -(best.steps + T(1))};
+        const Value best = chosen(p, r, j, before, diagonal, above);
+        const V total = self().total(p, r, j, best.total);
+        return {known[r] ? total : -total, known[r] ? best.steps : V(diagonal.steps + T(1))};
     }
-    inline Way way(const Place<T, V>&, int r, int64_t, Value before, Value diagonal, Value above) const {
-        const Value best = chosen(r, before, diagonal, above);
-        auto is = [&](Value v) { return v.total == best.total && v.steps == best.steps; };
-        return is(diagonal) ? diagonally : is(above) ? upwards : leftwards;
+    inline Way way(const Place<T, V>& p, int r, int64_t j, Value before, Value diagonal, Value above) const {
+        const Value best = chosen(p, r, j, before, diagonal, above);
+        auto is = [&](Value v) { return same_bits(v.total, best.total) && v.steps == best.steps; };
+        return !known[r] || is(diagonal) ? diagonally : is(above) ? upwards : leftwards;
     }
-    inline V corner(int, V value) const { return value; }
+    inline V corner(const Place<T, V>&, int, int64_t, V value) const { return value; }
     inline V side(V value) const { return value; }
     inline V total(const Place<T, V>&, int r, int64_t, V best) const { return this->plus(r, best); }
 
   private:
     inline const Self& self() const { return *static_cast<const Self*>(this); }
-    inline Value chosen(int r, Value& before, Value& diagonal, Value& above) const {
-        diagonal = {self().corner(r, diagonal.total), magnitude(diagonal.steps)};
-        const V blocked = V{} + infinity<T>;
-        above.total = known[r] & (above.steps >= V{}) ? self().side(above.total) : blocked;
-        before.total = known[r] & (before.steps >= V{}) ? self().side(before.total) : blocked;
-        return least(least(diagonal, above), before);
+    // the cheapest of the three, which become what they cost; where nothing is known it is the corner, and its steps are not
+    inline Value chosen(const Place<T, V>& p, int r, int64_t j, Value& before, Value& diagonal, Value& above) const {
+        diagonal.total = self().corner(p, r, j, magnitude(diagonal.total));
+        above.total = self().side(above.total), before.total = self().side(before.total);
+        V best = lower_bits(lower_bits(above.total, before.total), diagonal.total);
+        best = known[r] ? best : diagonal.total;
+        const V many = V{} + infinity<T>;
+        V fewest = same_bits(diagonal.total, best) ? diagonal.steps : many;
+        fewest = least(fewest, same_bits(above.total, best) ? above.steps : many);
+        return {best, least(fewest, same_bits(before.total, best) ? before.steps : many)};
     }
 };
 
 template <Cost C, bool One, int R, class T, class V>
 struct DtwMissing : Gaps<DtwMissing<C, One, R, T, V>, C, One, R, T, V> {};
 
+// the first cell counts once although it is entered diagonally, and is rounded as begin in sweep.hpp has it
 template <Cost C, bool One, int R, class T, class V>
 struct Symmetric2Missing : Gaps<Symmetric2Missing<C, One, R, T, V>, C, One, R, T, V> {
-    static constexpr int traits = Trait::missing | Trait::twice;
-    inline V corner(int r, V value) const { return this->plus(r, value); }
+    inline V corner(const Place<T, V>& p, int r, int64_t j, V value) const {
+        return p.i + r + j == 0 ? value : this->plus(r, value);
+    }
+    inline V total(const Place<T, V>& p, int r, int64_t j, V best) const {
+        return this->plus(r, p.i + r + j == 0 ? this->plus(r, V(-this->cost(r))) : best);
+    }
 };
 
 template <bool One, int R, class T, class V>
 struct AmercedMissing : Gaps<AmercedMissing<One, R, T, V>, Cost::sqeuclidean, One, R, T, V> {
     T penalty;
     explicit AmercedMissing(const Recurrence& how) : penalty(T(how.first)) {}
-    inline V side(V value) const { return value + penalty; }
+    // away from 0, so that a sign stays
+    inline V side(V value) const { return value + with_sign(V(V{} + penalty), value); }
 };
 
 template <bool One, int R, class T, class V>

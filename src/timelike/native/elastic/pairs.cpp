@@ -152,7 +152,7 @@ class Single {
 
     void remember() {
         const T* row = tile_.row();
-        if (missing_) distance_ = row[2 * m_] * Tile<T>::scale(n_, m_, row[2 * m_ + 1]);
+        if (missing_) distance_ = Tile<T>::scaled(row[2 * m_], n_, m_, row[2 * m_ + 1]);
         else distance_ = counted_ ? row[2 * m_] / row[2 * m_ + 1] : row[m_];
     }
 

@@ -39,6 +39,8 @@ inline void begin(const Recurrence& how, Place<T, V>& p, typename Cell::Value* r
 struct Everywhere {};
 template <class V> inline V keep(Everywhere, V value, V) { return value; }
 template <class V> inline Tally<V> keep(Everywhere, Tally<V> value, Tally<V>) { return value; }
+template <class V> inline V keep(bool inside, V value, V blocked) { return inside ? value : blocked; }
+template <class V> inline Tally<V> keep(bool inside, Tally<V> value, Tally<V> blocked) { return inside ? value : blocked; }
 template <class M, class V> inline V keep(M inside, V value, V blocked) { return inside ? value : blocked; }
 template <class M, class V> inline Tally<V> keep(M inside, Tally<V> value, Tally<V> blocked) {
     return {inside ? value.total : blocked.total, inside ? value.steps : blocked.steps};
@@ -82,21 +84,26 @@ inline void pass(const Recurrence& how, Place<T, V>& p, typename Cell::Value* ro
         }
         row[j] = above;
     };
-    // a row's left border is its neighbour only at column 0, so a row whose band begins later keeps `blocked` until then
-    auto checked = [&](int64_t j) {
-        column(j, [&](int r) -> Mask {
-            if (!lane_lo) return Mask{} - (j >= lo[r] && j <= hi[r]);
-            const V here = V{} + T(j);
-            return (here >= lane_lo[p.i + r]) & (here <= lane_hi[p.i + r]);
-        });
-    };
-    // columns that all rows of all lanes visit need no test; before and after them some row is outside its band
+    // Columns that all rows of all lanes visit need no test; before and after them some row is outside its band. A row's left
+    // border is its neighbour only at column 0, so a row whose band begins later keeps `blocked` until then.
     const int64_t from = band.lo_all[p.i + R - 1], until = band.hi_all[p.i];
-    const int64_t full = from <= until ? from : last + 1, narrowing = until + 1;
     int64_t j = first;
-    for (; j <= last && j < full; j++) checked(j);
-    for (; j <= last && j < narrowing; j++) column(j, [](int) { return Everywhere{}; });
-    for (; j <= last; j++) checked(j);
+    auto checked = [&](int64_t end) {
+        if (!lane_lo) {
+            for (; j < end; j++) column(j, [&](int r) { return j >= lo[r] && j <= hi[r]; });
+            return;
+        }
+        for (; j < end; j++)
+            column(j, [&](int r) -> Mask {
+                const V here = V{} + T(j);
+                return (here >= lane_lo[p.i + r]) & (here <= lane_hi[p.i + r]);
+            });
+    };
+    for (int side = 0; side < 2; side++) {  // one copy of `checked` for both
+        checked(side || from > until ? last + 1 : from);
+        if (side == 0)
+            for (; j <= until; j++) column(j, [](int) { return Everywhere{}; });
+    }
     if (p.i == 0) leave_border(row, last + 1, p.columns);
 }
 
@@ -188,7 +195,7 @@ TIMELIKE_ALONE scalar_rows(const Recurrence& how, const Rows<T>& x, const Lanes<
             }
             before = row[j] = cell.value(place, 0, j, before, corner, above);
             corner = above;
-            if (matrix) matrix[(place.i - first_row) * y.length + j] = total(before);
+            if (matrix) matrix[(place.i - first_row) * y.length + j] = Cell::traits & Trait::missing ? magnitude(total(before)) : total(before);
         }
         if (place.i == 0) leave_border(row, last + 1, y.length);
     }

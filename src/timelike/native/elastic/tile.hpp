@@ -70,7 +70,7 @@ class Tile {
         if (program_.how.counted)
             for (int l = 0; l < lanes_.used; l++) distances[l] /= counts[l];
         if (has(Trait::missing))
-            for (int l = 0; l < lanes_.used; l++) distances[l] *= scale(x_.length, lengths_[l], counts[l]);
+            for (int l = 0; l < lanes_.used; l++) distances[l] = scaled(distances[l], x_.length, lengths_[l], counts[l]);
     }
 
     // the same, with how wide a band the best path of each lane needs
@@ -80,11 +80,11 @@ class Tile {
         kernel_.sweep(how, x_, lanes_, band(), row_.get(), distances, reach, limits, stop);
     }
 
-    // Of a total over the steps of both sequences that were compared to one over all of them. A cell without data, of which the
-    // best path has so many (below 0 where it ends in one), leaves out a step of either, because it is passed diagonally.
-    static T scale(int64_t n, int64_t m, T without) {
+    // From the total (with a sign, if its last cell is without data) over the steps of both sequences that were compared to one
+    // over all of them. A cell without data leaves out a step of either, because it is passed diagonally.
+    static T scaled(T total, int64_t n, int64_t m, T without) {
         const T all = T(n + m);
-        return all / (all - 2 * std::abs(without));
+        return std::abs(total) * (all / (all - 2 * without));
     }
 
     void rows(int64_t first, int64_t last, T* row, uint8_t* marks, int64_t stride, T* matrix, const volatile bool* stop) {

@@ -16,11 +16,13 @@ class Narrowing {
   public:
     Narrowing(const Collection<T>& items, const Program<T>& program, const std::vector<Window>& bands, const T* totals, bool rooted,
               bool averaged, const Kernels<T>& kernel)
-        : items_(items), bands_(bands), totals_(totals), rooted_(rooted), averaged_(averaged), lanes_(kernel.lanes),
+        : items_(items), bands_(bands), totals_(totals), rooted_(rooted), averaged_(averaged),
+          diagonal_(bands[0].diagonal()), lanes_(kernel.lanes),
           tile_(kernel, program, longest(items), longest(items), items.channels, kernel.lanes), least_(size_t(items.count)),
           since_(size_t(items.count)) {}
 
     void run(int64_t query, int64_t* nearest, const volatile bool* stop) {
+        stride_ = 1;
         for (int64_t j = 0; j < items_.count; j++) {
             least_[size_t(j)] = finished(totals_[query * items_.count + j], sum_of_lengths(query, j));
             since_[size_t(j)] = int64_t(bands_.size()) - 1;
@@ -64,10 +66,14 @@ class Narrowing {
             ids[l] = open_[l].id;
             limits[l] = limit(best.distance, sum_of_lengths(query, ids[l]));
         }
-        tile_.set_window(bands_[size_t(level)]);
-        tile_.set_columns(items_, ids, int(used));
-        tile_.set_rows(items_, query);
-        tile_.run(found, reach, best.distance < std::numeric_limits<T>::infinity() ? limits : nullptr, stop);
+        set(level, query, ids, used);
+        const T* given = best.distance < std::numeric_limits<T>::infinity() ? limits : nullptr;
+        if (diagonal_) tile_.run(found, reach, given, stop);
+        else tile_.run(found, given, stop);
+        int64_t since[64];
+        for (size_t l = 0; l < used; l++)
+            since[l] = diagonal_ ? narrowest(level, items_.lengths[query], items_.lengths[ids[l]], reach[l]) : level;
+        if (!diagonal_ && level > 0) probe(level, query, ids, used, found, since, stop);
         if (*stop) return;
         const T given_up = std::nextafter(best.distance, std::numeric_limits<T>::infinity());
         size_t kept = 0;
@@ -79,16 +85,34 @@ class Narrowing {
                 continue;
             }
             least = finished(found[l], sum_of_lengths(query, ids[l]));
-            since_[size_t(ids[l])] = narrowest(level, items_.lengths[query], items_.lengths[ids[l]], reach[l]);
+            since_[size_t(ids[l])] = since[l];
             const Found known{least, ids[l]};
             if (known < best) best = known;
         }
         open_.erase(open_.begin() + int64_t(kept), open_.begin() + int64_t(used));
     }
 
+    void set(int64_t level, int64_t query, const int64_t* ids, size_t used) {
+        tile_.set_window(bands_[size_t(level)]);
+        tile_.set_columns(items_, ids, int(used));
+        tile_.set_rows(items_, query);
+    }
+
+    // Where no number says how wide a band a path needs, a band further down is tried: what costs the same there costs the same
+    // in all between. It is further after every success.
+    void probe(int64_t level, int64_t query, const int64_t* ids, size_t used, const T* found, int64_t* since,
+               const volatile bool* stop) {
+        const int64_t below = std::max<int64_t>(0, level - stride_);
+        T narrow[64];
+        set(below, query, ids, used);
+        tile_.run(narrow, nullptr, stop);
+        for (size_t l = 0; l < used; l++)
+            if (narrow[l] == found[l]) since[l] = below;
+        stride_ = narrow[0] == found[0] ? 2 * stride_ : std::max<int64_t>(1, stride_ / 2);
+    }
+
     // the narrowest band that still holds a path of this reach
     int64_t narrowest(int64_t level, int64_t n, int64_t m, T reach) const {
-        if (!bands_[0].diagonal()) return level;
         while (level > 0 && T(bands_[size_t(level - 1)].radius(n, m)) >= reach) level--;
         return level;
     }
@@ -109,8 +133,9 @@ class Narrowing {
     const Collection<T>& items_;
     const std::vector<Window>& bands_;
     const T* totals_;
-    bool rooted_, averaged_;
+    bool rooted_, averaged_, diagonal_;
     int lanes_;
+    int64_t stride_ = 1;  // how many bands further down is tried
     Tile<T> tile_;
     std::vector<T> least_;         // what the distance to each item is at least,
     std::vector<int64_t> since_;   // and the narrowest of the bands in which it is known to be that
