@@ -61,8 +61,8 @@ struct Window {
         }
     }
 
-    // aeon's line from corner to corner: step k of the longer sequence lies at ⌊(k + 1)/(longer + 1) · shorter⌋ of the shorter,
-    // divided first, as it does, because rounding decides. Its window of 1.0 is no bound.
+    // aeon's line from corner to corner: step k of the longer sequence lies at ⌊(k + 1)/(longer + 1) · shorter⌋ of the
+    // shorter, divided first, as it does, because rounding decides. Its window of 1.0 is no bound.
     void stairs(int64_t n, int64_t m, int32_t* lo, int32_t* hi) const {
         const int64_t r = share == 1.0 ? std::max(n, m) : radius(n, m);
         auto stair = [](int64_t k, int64_t longer, int64_t shorter) {

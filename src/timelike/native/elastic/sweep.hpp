@@ -195,7 +195,9 @@ TIMELIKE_ALONE scalar_rows(const Recurrence& how, const Rows<T>& x, const Lanes<
             }
             before = row[j] = cell.value(place, 0, j, before, corner, above);
             corner = above;
-            if (matrix) matrix[(place.i - first_row) * y.length + j] = Cell::traits & Trait::missing ? magnitude(total(before)) : total(before);
+            // a total may have a sign only where it marks a cell without data
+            const T shown = Cell::traits & Trait::missing ? magnitude(total(before)) : total(before);
+            if (matrix) matrix[(place.i - first_row) * y.length + j] = shown;
         }
         if (place.i == 0) leave_border(row, last + 1, y.length);
     }

@@ -116,7 +116,8 @@ class Tile {
         own_lo_.resize(size_t(n)), own_hi_.resize(size_t(n));
         for (int l = 0; l < width_; l++) {
             const int lane = l < lanes_.used ? l : 0;  // lanes that nobody asks for must not be empty
-            if (l == 0 || lane != l || lengths_[l] != lengths_[l - 1]) window_.fill(n, lengths_[lane], own_lo_.data(), own_hi_.data());
+            if (l == 0 || lane != l || lengths_[l] != lengths_[l - 1])  // they come by length
+                window_.fill(n, lengths_[lane], own_lo_.data(), own_hi_.data());
             for (int64_t i = 0; i < n; i++) {
                 const int32_t lo = own_lo_[size_t(i)], hi = own_hi_[size_t(i)];
                 lo_[i] = std::min(lo_[i], lo), hi_[i] = std::max(hi_[i], hi);
