@@ -1,4 +1,4 @@
-"""What a discriminator teaches, drawn: landscapes with arrows, particles over time, gradient fields, curves."""
+"""Figures of discriminators: landscapes with arrows, particles over time, gradient fields, curves."""
 
 from __future__ import annotations
 

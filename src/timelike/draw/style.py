@@ -1,4 +1,4 @@
-"""What all figures have in common: light and dark grounds, ink that is seen on them, words that can be read."""
+"""The style of all figures: light and dark grounds, ink that is seen on them, words that can be read."""
 
 from __future__ import annotations
 

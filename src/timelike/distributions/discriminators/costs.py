@@ -1,4 +1,4 @@
-"""What the generator pays: c of the value of a discriminator, and its derivative."""
+"""Costs of a generator, c(f) of the value f of a discriminator, one for every loss, and their derivatives."""
 
 from __future__ import annotations
 

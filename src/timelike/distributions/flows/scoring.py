@@ -1,4 +1,4 @@
-"""What is measured along a flow: Sinkhorn divergence and squared MMD from the target, or functions of one's own."""
+"""Scores along a flow: Sinkhorn divergence and squared MMD from the target, or functions of one's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study consists of: cells of a grid, each a problem, a loss, an architecture, a width and a seed."""
+"""Cells of a study's grid, each a problem, a loss, an architecture, a width and a seed, and how a grid is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one layer does to the numbers of two points, for every family of activations, in NumPy."""
+"""One layer of the recursion of tangent kernels in NumPy: moments of two points for every family of activations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is in a collection, in words, numbers and pictures, and what looks wrong about it."""
+"""Descriptions, plots and suspicions of a collection: `describe`, `plot`, sparklines for notebooks."""

@@ -1,4 +1,4 @@
-"""What looks wrong about recordings: stamps, rates, dead and clipped channels, copies. None of it is an error."""
+"""Suspicions about recordings: stamps, rates, dead and clipped channels, copies. None of them is an error."""
 
 from __future__ import annotations
 
