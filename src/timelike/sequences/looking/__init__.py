@@ -1,1 +1,1 @@
-"""Descriptions, plots and suspicions of a collection: `describe`, `plot`, sparklines for notebooks."""
+"""Descriptions, plots and suspicions of a collection: `describe`, `plot`, and figures that lie over each other."""
