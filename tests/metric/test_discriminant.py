@@ -98,6 +98,44 @@ def test_class_directions_give_the_discriminant_scores_of_scikit_learn(monkeypat
     np.testing.assert_allclose(found / np.linalg.norm(found), expected / np.linalg.norm(expected), atol=1e-6)
 
 
+def test_the_center_weighs_classes_by_how_well_their_means_are_known():
+    """n / (n + 3): half for three members, a quarter for one, nearly one for very many."""
+    points = np.concatenate([np.full((3, 1), 6.0), np.full((1, 1), 12.0), np.zeros((9997, 1))])
+    codes = np.repeat([0, 1, 2], [3, 1, 9997])
+    expected = (0.5 * 6 + 0.25 * 12) / (0.5 + 0.25 + 0.9997)
+    np.testing.assert_allclose(scatter.class_center(points, codes), [expected], rtol=1e-12)
+
+
+def test_directions_begin_between_the_classes_and_not_in_the_largest(waves):
+    """The centre is that of class means of the encoder's vectors, whatever the sizes of the classes."""
+    uneven = tl.concat([waves[waves.labels == "period 2"][:2], waves[waves.labels != "period 2"]])
+    found = tl.Discriminant(rocket(), random_state=0).fit(uneven)
+    vectors = found.encoder_.encode(uneven).astype(np.float64)
+    sizes = {label: float((uneven.labels == label).sum()) for label in np.unique(uneven.labels)}
+    means = {label: vectors[uneven.labels == label].mean(axis=0) for label in sizes}
+    weights = {label: size / (size + 3) for label, size in sizes.items()}
+    expected = sum(weights[label] * means[label] for label in sizes) / sum(weights.values())
+    varies = found.weight_ > 0
+    np.testing.assert_allclose(found.mean_[varies], expected[varies], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_class_that_has_most_of_the_items_does_not_swallow_the_others(seed):
+    """Half of the items are of one class, around which the others lie: from the mean of all, its directions are noise."""
+    rng = np.random.default_rng(seed)
+    centers = np.concatenate([np.zeros((1, 12)), np.eye(12)[:5]])
+    labels = np.repeat(np.arange(6), [50, 10, 10, 10, 10, 10])
+    known, asked = (centers[labels] + 0.12 * rng.standard_normal((100, 12)) for _ in range(2))
+    found, along = basis.principal(known, rng)
+    directions = scatter.class_directions((along**2).mean(axis=0), scatter.of_classes(along, labels))
+
+    def errors(origin):
+        near, far = (scatter.unit(origin.coordinates(some) @ directions) for some in (known, asked))
+        return (labels[(far @ near.T).argmax(axis=1)] != labels).mean()
+
+    assert errors(found.moved_to(scatter.class_center(along, labels))) < 0.7 * errors(found)
+
+
 def test_a_root_whitens_the_shrunk_scatter():
     S = np.cov(np.random.default_rng(3).standard_normal((4, 50)))
     root = scatter.inverse_root(S, 0.2)

@@ -33,6 +33,12 @@ class Basis(NamedTuple):
         blocks = (vectors[begin : begin + _ROWS] for begin in range(0, len(vectors), _ROWS))
         return np.concatenate([self.ready(block) @ self.axes for block in blocks])
 
+    def moved_to(self, center: Floats) -> Basis:
+        """The same axes with their origin at a point that is given in coordinates, (axis,)."""
+        varies = self.weight > 0
+        shift = np.divide(self.axes @ center, self.weight, out=np.zeros_like(self.mean), where=varies)
+        return self._replace(mean=self.mean + shift)
+
 
 def principal(vectors: NDArray[np.floating], rng: np.random.Generator) -> tuple[Basis, Floats]:
     """The axes of vectors (item, feature), and the coordinates of the vectors along them, which are uncorrelated.

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 from scipy.stats import rankdata
 
 from .basis import Floats
-from .scatter import all_directions, class_directions, of_classes, unit
+from .scatter import all_directions, class_center, class_directions, of_classes, unit
 
 _ROUNDS = 4  # in each of which some classes are held out
 _MOST = 600  # sequences to choose by
@@ -73,7 +73,9 @@ def _judged(
     """The area under the curve of each choice, learned from known classes, in pairs of the others."""
     keep, ask = (_few(some, _MOST) for some in (codes, held_codes))
     along, asked = _turned(known[keep], held[ask])
-    scatter = of_classes(along, np.unique(codes[keep], return_inverse=True)[1])
+    kept_codes = np.unique(codes[keep], return_inverse=True)[1]
+    scatter = of_classes(along, kept_codes)
+    asked = asked - class_center(along, kept_codes)
     first, second = np.triu_indices(len(ask), 1)
     same = held_codes[ask][first] == held_codes[ask][second]
     variances = (along**2).mean(axis=0)

@@ -16,7 +16,7 @@ from ..positions import checked_pairs
 from .basis import Basis, Floats
 from .choosing import Choice, chosen, grid
 from .projected import Projected
-from .scatter import Scatter, all_directions, class_directions, of_classes, of_pairs
+from .scatter import Scatter, all_directions, class_center, class_directions, of_classes, of_pairs
 
 Classes = Literal["both", "known", "open"]
 
@@ -32,14 +32,18 @@ _OTHERWISE: dict[Classes, Choice] = {"known": Choice(1.0, 0.1), "both": Choice(0
 class Discriminant(Projected):
     """A supervised linear metric over the vectors of an encoder, learned in a second.
 
-        d(x, y)² = σ ‖u(x) − u(y)‖² + (1 − σ) ‖v(x) − v(y)‖²,   u = Cz / ‖Cz‖,   v = Rᵀz / ‖Rᵀz‖
+        d(x, y)² = σ ‖u(x) − u(y)‖² + (1 − σ) ‖v(x) − v(y)‖²,   u = Cz / ‖Cz‖,   v = Aᵀz / ‖Aᵀz‖
 
-    z are the features of the encoder, standardized, along their principal axes, whitened (as by `Whitened`, with lower
-    floors). R Rᵀ = ((1 − γ) S_w + γ s̄ I)⁻¹ whitens what members of one class differ in, S_w of mean variance s̄, shrunk
-    by γ, and keeps all directions. C = M R Rᵀ are class directions: discriminant scores, M the means of the classes
-    (Fisher, 1936; Friedman, "Regularized discriminant analysis", 1989; within-class whitening and the cosine: Hatch,
-    Kajarekar and Stolcke, "Within-class covariance normalization", 2006). All is computed from products of sequences,
-    of which there are fewer than features, in closed form: nothing is trained.
+    z are the standardized features of the encoder along their principal axes, from a centre in which every class counts
+    about as much as any other (w_k = n_k / (n_k + 3)): directions are compared, and from the mean of all items those of
+    a class that has most of them would be noise. A = W R whitens twice. W = diag(1/√(v_k + φ v̄)) does so as the
+    variances v_k say, of mean v̄, where the floor φ keeps small ones small. R Rᵀ = ((1 − γ) S_w + γ s̄ I)⁻¹ whitens what
+    members of one class differ in: S_w, of mean variance s̄, is their scatter after W, shrunk by γ. C = M A Aᵀ are class
+    directions, discriminant scores, with the centred means M of the classes. Class directions use φ = 0.3 and γ = 0.1;
+    all directions φ = 1 and `shrinkage_`. (Fisher, 1936; Friedman, "Regularized discriminant analysis", 1989;
+    within-class whitening and the cosine: Hatch, Kajarekar and Stolcke, "Within-class covariance normalization", 2006.)
+    All is computed from products of sequences, of which there are fewer than features, in closed form: nothing is
+    trained.
 
     Use it wherever there are labels: to search, to verify, to classify by neighbours. Class directions are best for
     classes that were learned, and know little of others, for which all directions are needed: say with `classes` what
@@ -63,7 +67,7 @@ class Discriminant(Projected):
     encoder_ : Encoder
         The fitted one.
     share_, shrinkage_ : float
-        σ and γ.
+        σ, and the γ of all directions.
     classes_ : array
         The classes it learned from; empty after `fit_pairs`.
 
@@ -104,7 +108,8 @@ class Discriminant(Projected):
             basis, along = self._axes_of(sequences)
             rng = generator(self.random_state)
             found = chosen(along, codes, _GRIDS[self.classes], self.n_features, rng) or _OTHERWISE[self.classes]
-            self._learned(basis, along, of_classes(along, codes), found)
+            centred = basis.moved_to(class_center(along, codes))
+            self._learned(centred, along, of_classes(along, codes), found)
         return self
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:

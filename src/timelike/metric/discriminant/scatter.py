@@ -12,6 +12,7 @@ from .basis import Floats
 FLOOR = 0.3  # of the mean variance, added to every axis before class directions are sought
 _WITHIN = 0.1  # how far the scatter within classes is shrunk there
 _HIGHER = 1.0  # the floor where all directions are kept: more of them are noise
+_RELIABLE = 3.0  # members with which a class counts half as much as the largest in the centre of classes
 
 
 class Scatter(NamedTuple):
@@ -25,13 +26,33 @@ class Scatter(NamedTuple):
 
 def of_classes(coordinates: Floats, codes: NDArray[np.int64]) -> Scatter:
     """S_w = 1/n Σ (z_i − m_c(i))(z_i − m_c(i))ᵀ, and the means of classes around their own mean."""
-    counts = np.bincount(codes)
-    means = np.zeros((len(counts), coordinates.shape[1]))
-    np.add.at(means, codes, coordinates)
-    means /= counts[:, None]
+    means, counts = class_means(coordinates, codes)
     around = coordinates - means[codes]
     centred = means - means.mean(axis=0)
     return Scatter(around.T @ around / len(codes), centred / np.sqrt(len(counts)))
+
+
+def class_means(coordinates: Floats, codes: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """The mean of every class, (class, axis), and how many members it has, (class,)."""
+    counts = np.bincount(codes)
+    means = np.zeros((len(counts), coordinates.shape[1]))
+    np.add.at(means, codes, coordinates)
+    return means / counts[:, None], counts
+
+
+def class_center(coordinates: Floats, codes: NDArray[np.int64]) -> Floats:
+    """c = Σ_k w_k m_k / Σ_k w_k with w_k = n_k / (n_k + κ), (axis,): where no class is nearer than another.
+
+    Vectors are compared by their directions from a centre. At the mean of all items that centre lies inside a class
+    that has most of the items, whose directions are then noise. The mean of class means does not, but is at the mercy
+    of classes with a single member; w_k is the weight of a group mean in a random-effects model.
+
+    >>> class_center(np.array([[0.0], [0.0], [0.0], [1.0], [1.0], [1.0]]), np.array([0, 0, 0, 1, 1, 1]))
+    array([0.5])
+    """
+    means, counts = class_means(coordinates, codes)
+    found: Floats = np.average(means, axis=0, weights=counts / (counts + _RELIABLE))
+    return found
 
 
 def of_pairs(coordinates: Floats, pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> Scatter:
