@@ -184,5 +184,5 @@ def test_given_pairs_are_perturbed_too():
 def test_classes_that_the_sequences_do_not_show_are_not_learned_and_it_is_said():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((120, 12)), np.arange(120) % 4
-    with pytest.warns(LearnedNothing, match="any order it would be 0.25"):
+    with pytest.warns(LearnedNothing, match="with shuffled labels it would be 0.2"):
         tl.SiameseGRU(**SMALL, max_steps=60, validation=0.3).fit(X, y)

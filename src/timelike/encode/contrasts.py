@@ -99,6 +99,14 @@ def _rows(steps: Tensor, **sides: Crops) -> dict[str, Any]:
     return rows
 
 
+def _with_others_of(batch: Batch, name: str) -> Batch | None:
+    """The batch with the crops of this name moved on by one series; None where there is only one."""
+    if len(np.unique(batch.ids)) < 2:
+        return None
+    moved = {key: batch[key].roll(1, 0) for key in (name, f"{name}_lengths")}
+    return Batch(batch.ids, **(batch.tensors | moved))
+
+
 class Contrast(Cropping):
     """−log σ(fᵀf⁺) − 1/K Σ_k log σ(−fᵀf⁻_k), averaged over a batch (Franceschi et al., 2019, eq. 3.1).
 
@@ -122,6 +130,10 @@ class Contrast(Cropping):
         found = draw(sequences, ids, self.n_negatives, rng, shared=self.shared)
         sides = zip(("anchor", "positive", "negative"), found, strict=True)
         return Batch(ids, **_rows(steps, **dict(sides)))
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """Every anchor with the part of another series."""
+        return _with_others_of(batch, "positive")
 
     def part(self, batch: Batch, rank: int, world: int) -> Batch:
         """Every `world`-th series; negatives that are shared go to all."""
@@ -206,6 +218,10 @@ class TwoCrops(Cropping):
             x, lengths = cut(steps, crops), crops.lengths.copy()
             rows[name], rows[f"{name}_lengths"] = (x, lengths) if self.change is None else self.change(x, lengths, rng)
         return Batch(ids, **rows)
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """The first crop of every series with the second of another."""
+        return _with_others_of(batch, "second")
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor]:
         """What the subclass says, and by what it is judged."""

@@ -127,6 +127,13 @@ class Objective(ABC):
         """What is wrong with the module after a training, in words that go on from "has learned nothing:"."""
         return None
 
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """The batch with labels or partners exchanged, which leaves nothing in it to learn; None where it cannot be.
+
+        A network whose loss is no lower on true batches than on these has not learned what they were to teach.
+        """
+        return None
+
     def part(self, batch: Batch, rank: int, world: int) -> Batch:
         """What one of several processes computes of a batch: every `world`-th sequence.
 

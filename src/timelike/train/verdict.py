@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import torch
 
 from ..sequences.callers import outside
+from .batches import Batch
 from .history import History
+from .loop import evaluating
 from .objective import Objective
 
 _ENOUGH = 50  # steps before a training is judged at all
 _LOOKS = 4  # validations before the first of them means something
+_BATCHES = 8  # that are compared with shuffled ones
+_CLEAR = 2.0  # standard errors by which the loss of true batches must be lower
 
 
 class LearnedNothing(UserWarning):
@@ -25,7 +33,7 @@ def judge(history: History, objective: Objective) -> None:
     perfect = history.higher_is_better and history.best_score >= 1
     if history.n_steps < _ENOUGH or history.stopped == "Ctrl-C" or perfect:
         return
-    seen = objective.complaint() or _scores(history) or _losses(history)
+    seen = objective.complaint() or _scores(history) or _losses(history) or _at_chance(objective)
     if seen is not None:
         name = objective.owner or type(objective).__name__
         warnings.warn(f"{name} has learned little or nothing: {seen}", LearnedNothing, stacklevel=outside())
@@ -51,3 +59,41 @@ def _losses(history: History) -> str | None:
         f"its loss began at {first:.3g} and ended at {last:.3g}, no lower, after {history.n_steps} steps; change "
         "learning_rate (ten times smaller, then larger), give it more steps, or look whether classes can be told apart"
     )
+
+
+@torch.no_grad()
+def _at_chance(objective: Objective) -> str | None:
+    """A loss that is the same with labels or partners exchanged: of a network that has collapsed, for example."""
+    losses: list[tuple[float, float]] = []
+    with evaluating(objective.module):
+        for batch in _training_batches(objective):
+            other = objective.shuffled_targets(batch)
+            if other is None:
+                return None
+            losses.append((_loss_of(objective, batch), _loss_of(objective, other)))
+    if len(losses) < 2:
+        return None
+    true, shuffled = np.transpose(losses)
+    gain = shuffled - true
+    if gain.mean() > _CLEAR * gain.std(ddof=1) / np.sqrt(len(gain)):
+        return None
+    return (
+        f"its loss on what it learned from is {true.mean():.3g}, and {shuffled.mean():.3g} with labels or partners "
+        "exchanged, which is chance; change learning_rate (ten times smaller, then larger), or give it more steps"
+    )
+
+
+def _training_batches(objective: Objective) -> Iterator[Batch]:
+    """A few batches as training draws them, from several epochs where one is short."""
+    rng, seen = np.random.default_rng(0), 0
+    for epoch in range(_BATCHES):
+        for batch in objective.batches(epoch, rng):
+            yield batch
+            seen += 1
+            if seen == _BATCHES:
+                return
+
+
+def _loss_of(objective: Objective, batch: Batch) -> float:
+    found = objective.loss(batch.like(objective.module))
+    return float(found if isinstance(found, torch.Tensor) else found["loss"])

@@ -16,6 +16,7 @@ from ...models import fingerprint
 from ...sequences import Sequences
 from ...train import Batch
 from ..comparer import Comparer, Features
+from ..label_signal import describe_missing_signal
 from .base import Comparing, mean_of
 
 _TASKS = 20  # few-shot tasks of a validation
@@ -77,6 +78,14 @@ class Episodes(Comparing):
             classes = {"labels": np.repeat(np.arange(way), query), "support_labels": np.repeat(np.arange(way), shot)}
             sides = {"x": x, "lengths": lengths, "support": support, "support_lengths": support_lengths}
             yield Batch(task.query.ids, **sides, **classes)
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """Every query as if it were of the next class."""
+        return Batch(batch.ids, **(batch.tensors | {"labels": (batch["labels"] + 1) % self.n_way}))
+
+    def complaint(self) -> str | None:
+        """Also labels that look as if they had nothing to do with the sequences."""
+        return super().complaint() or describe_missing_signal(self.sequences, self.codes)
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -59,6 +60,11 @@ class ByPairs(Comparing):
                 first, second = (self.change(x, lengths, rng) for x, lengths in (first, second))
             sides = {"x": first[0], "lengths": first[1], "other": second[0], "other_lengths": second[1]}
             yield Batch(chosen, **sides, same=self.same[chosen])
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """The same pairs, with what is known of them in another order."""
+        order = np.random.default_rng(len(batch)).permutation(len(batch))
+        return Batch(batch.ids, **(batch.tensors | {"same": batch["same"][torch.from_numpy(order)]}))
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
         """The loss of the pairs of the batch."""

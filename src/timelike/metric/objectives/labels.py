@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...models import fingerprint
-from ...score import mean_average_precision
+from ...score import average_precision, mean_average_precision
 from ...sequences import Sequences
 from ...sequences.arguments import real
 from ...sequences.augment import Augmentation
@@ -20,6 +20,7 @@ from ...train import Batch, per_class, shuffled
 from ...train.batches import epoch_of
 from ...train.descent import NotFinite
 from ..comparer import Comparer
+from ..label_signal import describe_missing_signal
 from ..losses import Loss
 from ..losses.finding import said
 from ..pairs import fill
@@ -29,6 +30,8 @@ from .perturbation import Change
 
 Weight = float | Literal["paper"]
 _ABOVE = 0.1  # of what there is between chance and 1, which is not much
+_SHUFFLED = 199  # orders of labels that a score is compared with
+_LEVEL = 0.05  # the share of them that may do as well
 
 
 def checked_weight(value: Any, name: str) -> Weight:
@@ -131,6 +134,18 @@ class Supervised(Comparing):
         width = min(max(1, self.batch_size // self.n_per_class), len(self.classes))
         return per_class(self.codes, self.n_per_class, rng, n_classes=width)
 
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """The same sequences with labels in another order."""
+        order = np.random.default_rng(len(batch)).permutation(len(batch))
+        return Batch(batch.ids, **(batch.tensors | {"labels": batch["labels"][torch.from_numpy(order)]}))
+
+    def complaint(self) -> str | None:
+        """Also labels that look as if they had nothing to do with the sequences, where no part is held out."""
+        return super().complaint() or self._no_signal()
+
+    def _no_signal(self) -> str | None:
+        return describe_missing_signal(self.sequences, self.codes)
+
     def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
         """The sum as `loss`, and both parts."""
         gallery, labels = self._features(batch), batch["labels"]
@@ -176,18 +191,16 @@ class Judged(Supervised):
     def _more(self) -> dict[str, str | int]:
         return super()._more() | {"score": "map"}
 
-    def complaint(self) -> str | None:
-        """Also a precision that is hardly better than that of any order."""
-        seen = super().complaint()
-        if seen is not None:
-            return seen
-        score, shares = self.validate(), np.bincount(self.gallery_classes, minlength=int(self.labels.max()) + 1)
-        chance = float(shares[self.query_classes].mean() / len(self.gallery_classes))
-        if score - chance > _ABOVE * (1 - chance):
+    def _no_signal(self) -> str | None:
+        """A precision on what was held out that is hardly better than with any other labels."""
+        distances = self._held_out_distances()
+        score, chance, p_value = _against_chance(distances, self.query_classes, self.gallery_classes)
+        if score - chance > _ABOVE * (1 - chance) and p_value <= _LEVEL:
             return None
         return (
-            f"sequences held out find those of their class with a mean average precision of {score:.2f}, and without "
-            f"any order it would be {chance:.2f}; look whether classes say what sequences show, or give it more steps"
+            f"sequences held out find those of their class with a mean average precision of {score:.2f}, and with "
+            f"shuffled labels it would be {chance:.2f} (p = {p_value:.2g}); look whether classes say what sequences "
+            "show, or give it more steps"
         )
 
     def validate(self) -> float:
@@ -196,8 +209,29 @@ class Judged(Supervised):
         Not the accuracy of nearest neighbours: of a few sequences it is soon 1, and what is learned after that would be
         thrown away.
         """
+        return mean_average_precision(self._held_out_distances(), self.query_classes, self.gallery_classes)
+
+    def _held_out_distances(self) -> NDArray[np.float64]:
         distances = np.empty((len(self.queries), len(self.gallery)))
         fill(self.module, self.queries, self.gallery, distances)
         if not np.isfinite(distances).all():
             raise NotFinite("some of the distances of a validation are not finite")
-        return mean_average_precision(distances, self.query_classes, self.gallery_classes)
+        return distances
+
+
+def _against_chance(
+    distances: NDArray[np.float64], query_classes: NDArray[np.int64], gallery_classes: NDArray[np.int64]
+) -> tuple[float, float, float]:
+    """Mean average precision, its mean with the labels of queries shuffled, and the p-value of the difference.
+
+    >>> _against_chance(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]), np.array([0, 1]))[0]
+    1.0
+    """
+    classes = np.unique(query_classes)
+    # the precision of every query as if it were of every class: any order of labels is a choice from it
+    table = np.stack([average_precision(distances, np.full(len(distances), c), gallery_classes) for c in classes])
+    places, columns = np.searchsorted(classes, query_classes), np.arange(len(distances))
+    rng = np.random.default_rng(0)
+    score = float(np.nanmean(table[places, columns]))
+    others = np.array([np.nanmean(table[rng.permutation(places), columns]) for _ in range(_SHUFFLED)])
+    return score, float(others.mean()), float((1 + (others >= score).sum()) / (1 + _SHUFFLED))

@@ -1,0 +1,114 @@
+"""Whether labels can be predicted from sequences at all: leave-one-out ridge regression on cheap features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sequences import Sequences
+
+Floats = NDArray[np.float64]
+
+_FEWEST = 20  # sequences below which even good labels seldom differ from shuffled ones
+_MOST = 800  # sequences that are looked at: the products of all pairs are solved
+_PERMUTATIONS = 199
+_FEATURES = 1000  # of Rocket: the test needs no more
+_LEVEL = 0.05
+
+
+class LabelSignal(NamedTuple):
+    """What a cheap model says of labels: `accuracy` of its leave-one-out predictions, and how it compares."""
+
+    accuracy: float
+    majority: float
+    """The accuracy of always answering the largest class."""
+    p_value: float
+    """Of the hypothesis that labels and sequences have nothing to do with each other."""
+
+
+def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal | None:
+    """Test labels against shuffled ones: None of too few sequences, or of features that cannot be made.
+
+    Features are those of `Rocket` and plain statistics. The statistic is the squared error of leave-one-out
+    predictions, which follow from one factorization for any labels: with H = K (K + αI)⁻¹ they are
+    y_i − (y − Hy)_i / (1 − H_ii). α is the mean eigenvalue of K, whatever the labels, so that the p-value is exact.
+
+    >>> import timelike as tl
+    >>> t, rng = np.arange(40), np.random.default_rng(0)
+    >>> X = tl.Sequences(np.sin(t / np.repeat([2, 3], 15)[:, None] + rng.uniform(0, 6, (30, 1))))
+    >>> label_signal(X, np.repeat([0, 1], 15)).p_value, label_signal(X, rng.permutation(30) % 2).p_value > 0.05
+    (0.005, True)
+    """
+    if len(codes) < _FEWEST:
+        return None
+    rng = np.random.default_rng(0)  # of its own: what is trained afterwards draws as before
+    some = np.sort(rng.permutation(len(codes))[:_MOST])
+    codes = np.unique(codes[some], return_inverse=True)[1]
+    targets = np.eye(int(codes.max()) + 1)[codes]
+    smoother = _ridge_smoother(_features(sequences[some]))
+    predicted = _left_out(smoother, targets)
+    error = _squared_error(predicted, targets)
+    shuffled = [_shuffled_error(smoother, targets, rng) for _ in range(_PERMUTATIONS)]
+    return LabelSignal(
+        float((predicted.argmax(axis=1) == codes).mean()),
+        float(np.bincount(codes).max() / len(codes)),
+        (1 + sum(other <= error for other in shuffled)) / (1 + _PERMUTATIONS),
+    )
+
+
+def describe_missing_signal(sequences: Sequences, codes: NDArray[np.int64]) -> str | None:
+    """A sentence for a warning where labels look like shuffled ones; None where they do not."""
+    found = label_signal(sequences, codes)
+    if found is None or found.p_value <= _LEVEL:
+        return None
+    return (
+        "nothing was held out, and there is no sign that the labels can be predicted from the sequences: leave-one-out "
+        f"ridge regression on simple features is right for {found.accuracy:.0%} (the largest class is "
+        f"{found.majority:.0%}), no better than with shuffled labels (p = {found.p_value:.2g}); what it tells apart it "
+        "may have memorized: check the labels, or compare with tl.compare"
+    )
+
+
+def _features(sequences: Sequences) -> Floats:
+    """Rocket's and plain statistics, each standardized and of the same total variance."""
+    from ..encode import Rocket, StatisticsEncoder
+
+    if int(sequences.lengths.max()) == 1:  # single frames have no course
+        return _standardized(sequences.values.reshape(len(sequences), -1).astype(np.float64))
+    filled = sequences.interpolate() if sequences.missing else sequences
+    encoders = (Rocket(n_features=_FEATURES, random_state=0), StatisticsEncoder())
+    return np.concatenate([_standardized(encoder.fit(filled).encode(filled)) for encoder in encoders], axis=1)
+
+
+def _standardized(features: NDArray[np.floating]) -> Floats:
+    centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
+    deviation = centred.std(axis=0)
+    varies = deviation > 1e-9 * max(float(deviation.max(initial=0.0)), 1e-300)
+    scaled = centred[:, varies] / deviation[varies]
+    return np.asarray(scaled / np.sqrt(max(1, scaled.shape[1])))
+
+
+def _ridge_smoother(features: Floats) -> Floats:
+    """H (item, item), by which fitted values follow from any targets, intercept included."""
+    products = features @ features.T
+    size = len(products)
+    strength = max(float(np.trace(products)) / size, 1e-12)
+    fitted = np.linalg.solve(products + strength * np.eye(size), products)
+    return np.asarray(fitted + 1 / size)  # features are centred, so the intercept is the mean
+
+
+def _left_out(smoother: Floats, targets: Floats) -> Floats:
+    """What each item is predicted to be by all others, (item, class)."""
+    leverage = np.minimum(np.diagonal(smoother), 1 - 1e-9)
+    return np.asarray(targets - (targets - smoother @ targets) / (1 - leverage)[:, None])
+
+
+def _squared_error(predicted: Floats, targets: Floats) -> float:
+    return float(((predicted - targets) ** 2).sum())
+
+
+def _shuffled_error(smoother: Floats, targets: Floats, rng: np.random.Generator) -> float:
+    other = targets[rng.permutation(len(targets))]
+    return _squared_error(_left_out(smoother, other), other)
