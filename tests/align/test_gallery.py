@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
 import timelike as tl
-from timelike.align import gallery
+from timelike.align import gallery, named
 from timelike.align.gallery import smallest
 from toys import turning
 
@@ -152,3 +152,47 @@ def test_candidates_lose_only_the_place_of_their_query():
 def test_what_cannot_leave_itself_out_is_refused(queries, options, words):
     with pytest.raises((TypeError, ValueError), match=words):
         tl.DTW().neighbors(TRAIN, queries, **options)
+
+
+KINDS = sorted(named.by_name().items())
+
+
+@pytest.mark.parametrize(("dtype", "large"), [(np.float64, 1e200), (np.float32, 1e30)])
+@pytest.mark.parametrize("kind", [kind for _, kind in KINDS], ids=[name for name, _ in KINDS])
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_neighbour_at_infinite_distance_is_refused_as_pairwise_refuses_it(kind, dtype, large, channels):
+    metric = kind()
+    X = np.array([[0, 1, 2, 1], [1, -1, 1, 1], [1, 2, 3, 1], [-1, 1, -1, 1]], dtype)
+    queries = np.array([[0, 1, 0, 1], [1, 1, 2, 1]], dtype)
+    X[1], X[3], queries[0] = large * X[1], large * X[3], large * queries[0]
+    X, queries = (np.repeat(side[:, :, None], channels, axis=2) for side in (X, queries))
+    calls = [
+        lambda: metric.neighbors(X, queries, 4),
+        lambda: metric.prepared(X).neighbors(queries, 4),
+        lambda: metric.neighbors(X, queries, 2, among=np.tile(np.arange(4), (2, 1))),
+        lambda: tl.Neighbors(metric).fit(X, [0, 1, 0, 1]).predict(queries),
+        lambda: tl.NeighborsRegressor(metric, weights="distance").fit(X, [0.0, 1, 0, 1]).predict(queries),
+        lambda: tl.KMedoids(2, metric=metric, random_state=0).fit(X),
+    ]
+    try:
+        expected = metric.pairwise(queries, X)
+    except ValueError:
+        for call in calls:
+            with pytest.raises(ValueError, match="too large for"):
+                call()
+        return
+    for call in calls[:2]:
+        np.testing.assert_array_equal(call().ids, np.argsort(expected, axis=1, kind="stable"))
+
+
+def test_edr_scales_the_deviations_of_very_large_values():
+    x, y = np.random.default_rng(0).integers(-3, 4, (2, 12)).astype(float)
+    assert tl.EDR().distance(2.0**700 * x, 2.0**700 * y) == tl.EDR().distance(x, y) > 0
+
+
+def test_an_infinite_distance_is_named_by_ids():
+    X = tl.Sequences([[1e200, 0.0], [0.0, 1.0]], ids=["loud", "quiet"])
+    for search in (lambda: tl.DTW().neighbors(X, k=1), lambda: tl.DTW().pairwise(X)):
+        with pytest.raises(ValueError, match=r"\(id 'loud'\) and X\[.\] \(id"):
+            search()

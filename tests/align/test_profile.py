@@ -129,3 +129,23 @@ def test_what_has_no_profile_is_refused(series, size, options, words):
 
 def test_a_profile_is_shown_in_a_line():
     assert repr(tl.matrix_profile(np.sin(np.arange(100.0)), 10)) == "MatrixProfile(91 windows of 10)"
+
+
+def test_windows_that_are_compared_with_nothing_are_named_by_nobody(height):
+    series = walk(14)
+    for normalize, metric in ((True, "euclidean"), (False, "euclidean"), (True, "dtw")):
+        found = tl.matrix_profile(series, 4, exclusion=6, metric=metric, normalize=normalize)  # 11 windows, 4 … 6 alone
+        alone = [i for i in range(11) if all(abs(i - j) <= 6 for j in range(11))]
+        assert alone == [4, 5, 6]
+        np.testing.assert_array_equal(np.flatnonzero(found.ids == -1), alone)
+        np.testing.assert_array_equal(np.flatnonzero(np.isinf(found.distances)), alone)
+        assert all(one.start not in alone and np.isfinite(one.distance) for one in found.discords(11))
+        assert all({one.first, one.second}.isdisjoint({-1, *alone}) for one in found.motifs(11))
+        strangest = max((i for i in range(11) if i not in alone), key=lambda i: (found.distances[i], -i))
+        assert found.discords()[0].start == strangest
+
+
+def test_a_series_whose_distances_overflow_is_refused():
+    with pytest.raises(ValueError, match=r"windows are too large for float64.*normalize=True"):
+        tl.matrix_profile([1e200, 0.0, -1e200] * 5, 4, normalize=False)
+    assert tl.matrix_profile([1e200, 0.0, -1e200] * 5, 4).distances.max() < 1e-6

@@ -1,10 +1,13 @@
 """Comparisons: scores against scikit-learn and the room `score`, folds, what may be a method, tests, files, pictures."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -218,3 +221,74 @@ def test_strangers_are_compared_where_groups_are_the_classes(n_classes):
     X, y = np.random.default_rng(0).standard_normal((6 * n_classes, 5)), np.repeat(np.arange(n_classes), 6)
     found = tl.compare(X, y, ["euclidean"], groups=y, metric="eer", progress=False, random_state=0)
     assert found.rows[0].state == "finished"
+
+
+class Answers(RegressorMixin, BaseEstimator):
+    """Gives what a function makes of the true numbers, which every sequence begins with."""
+
+    def __init__(self, made=None):
+        self.made = made
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.made(np.array([one[0, 0] for one in X]))
+
+
+NUMBERS = np.random.default_rng(0).permutation(24).astype(float)
+
+
+def regressed(made):
+    X = tl.Sequences(np.c_[NUMBERS, np.ones((24, 3))], ids=[f"run {i}" for i in range(24)])
+    methods = {"made": Answers(made), "euclidean": tl.Euclidean()}
+    found = tl.compare(X, NUMBERS, methods, cv=3, metric="mse", random_state=0, progress=False)
+    rows = {row.method: row for row in found.rows}
+    assert rows["euclidean"].state == "finished"
+    assert found.table()
+    return rows["made"]
+
+
+@pytest.mark.parametrize("made", [np.asarray, lambda y: y[:, None], lambda y: y.tolist(), torch.from_numpy])
+def test_a_perfect_regressor_has_no_error_whatever_it_answers_in(made):
+    assert regressed(made).scores["mse"].mean == 0
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda y: y[:1], r"predict\(\) gave shape \(1,\) for 8 sequences: expected \(8,\), one number each"),
+        (lambda y: y[None], r"shape \(1, 8\)"),
+        (lambda y: np.outer(y, y), r"shape \(8, 8\)"),
+        (lambda y: y[:, None, None], r"shape \(8, 1, 1\)"),
+        (lambda y: y[0], r"shape \(\)"),
+        (lambda y: np.where(y == y.max(), np.nan, y), "gave nan for sequence run "),
+        (lambda y: np.where(y == y.max(), np.inf, y), "gave inf for sequence run "),
+        (lambda y: y * 1e200, "squared error is infinite"),
+        (lambda y: y + 1j, "complex128"),
+        (lambda y: ["high"] * len(y), "TypeError"),
+        (lambda y: [None] * len(y), "TypeError|nan"),
+    ],
+)
+def test_answers_that_cannot_be_scored_are_a_failed_row(made, words):
+    row = regressed(made)
+    assert row.state == "failed"
+    assert re.search(words, row.why), row.why
+
+
+def test_classes_in_a_column_are_classes_and_a_table_of_them_is_a_failed_row():
+    X = waves()
+    columns, table = (compared(X, {"c": Shaped(shape=shape)}, cv=2).rows[0] for shape in ((-1, 1), (1, -1)))
+    assert columns.scores["accuracy"].mean == compared(X, {"c": Constant()}, cv=2).rows[0].scores["accuracy"].mean
+    assert table.state == "failed"
+    assert "shape (1, 12) for 12 sequences: expected (12,), one class each" in table.why
+
+
+class Shaped(Constant):
+    """The answers of a constant in another shape."""
+
+    def __init__(self, answer="slow", shape=(-1,)):
+        self.answer, self.shape = answer, shape
+
+    def predict(self, X):
+        return super().predict(X).reshape(self.shape)

@@ -160,3 +160,50 @@ def test_a_method_does_not_differ_from_itself_and_groups_count_whole():
     assert (found.difference.high * 4) % 1 == 0
     with pytest.raises(ValueError, match="the same items in all"):
         score.paired_bootstrap(score.accuracy, truth, truth, truth[1:])
+
+
+def test_columns_are_no_matrices_in_a_paired_bootstrap():
+    rng = np.random.default_rng(0)
+    truth, first, second = rng.integers(0, 3, (3, 40))
+    given = {"random_state": 0, "n_resamples": 50}
+    plain = score.paired_bootstrap(lambda known, said: (known == said).mean(), truth, first, second, **given)
+    column = score.paired_bootstrap(
+        lambda known, said: (known == said).mean(), truth, first[:, None], second[:, None], **given
+    )
+    assert column == plain
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: score.critical_difference(3, 0), "n_sets=0: expected at least 1"),
+        (lambda: score.critical_difference(1, 5), "n_methods=1: expected at least 2"),
+        (lambda: score.holm(0.5), r"expected \(test,\)"),
+        (lambda: score.holm([0.5, np.nan]), "numbers from 0 to 1"),
+        (lambda: score.holm([0.5, 1.5]), "numbers from 0 to 1"),
+        (lambda: score.p_of_draws(0.5), r"expected \(draw,\)"),
+        (lambda: score.cliques([1.0, 2.0], np.zeros((1, 1), bool)), r"\(method,\) and \(method, method\)"),
+        (lambda: score.permutation([1.0, np.inf], [1.0, np.inf]), "infinite number"),
+        (lambda: score.permutation([1.0, 2.0], [1.0, 2.0], groups=[[0], [1]]), "expected one for each"),
+        (lambda: score.corrected_t([0.1, np.nan], 0.25), "finite numbers"),
+        (lambda: score.silhouette([[0.0, 1.0], [1.0, 0.0]], [None, None]), "clusters"),
+        (lambda: score.paired_bootstrap(min, 0.5, [1], [1]), "expected .item"),
+        (lambda: score.paired_bootstrap(min, [1, 2], [1, 2], np.zeros((2, 3))), "same kind of answers"),
+    ],
+)
+def test_small_entry_points_name_what_is_wrong(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+TRUTH = np.array([0, 1, 1, 0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "name", ["accuracy", "balanced_accuracy", "macro_f1", "confusion", "mse", "mae", "brier_score"]
+)
+@pytest.mark.parametrize("shape", [(1,), (5,), (1, 6), (6, 6), (6, 1, 1), (0,)])
+def test_answers_of_another_shape_are_never_broadcast(name, shape):
+    truth = TRUTH.reshape(2, 3) if name in ("mse", "mae") else TRUTH
+    with pytest.raises((ValueError, TypeError)):
+        getattr(score, name)(truth, np.ones(shape, int))

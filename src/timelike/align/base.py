@@ -88,7 +88,7 @@ class Metric(abc.ABC):
         with progress_bar(progress, type(self).__name__) as report:
             if not over_cluster(self, x, other, out):
                 self._fill(x, other, out, threads, report)
-        refuse_nonfinite(out, ("X", "X" if y is None else "Y"))
+        refuse_nonfinite(out, ("X", "X" if y is None else "Y"), sides=(x, x if y is None else y))
         return out
 
     def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:

@@ -13,6 +13,7 @@ from .. import native
 from ..sequences import Sequences
 from ..sequences.arguments import one_of, real
 from .elastic import Elastic
+from .matrix import computed
 from .warp_problem import step_numbers
 
 Match = Literal["frame", "channels"]
@@ -78,7 +79,7 @@ class EDR(Elastic):
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         rule = "edr" if self.match == "frame" else "edr_by_channel"
-        return native.Program(rule=rule, thresholds=_thresholds(self.epsilon, x, y), window=self._bound)
+        return native.Program(rule=rule, thresholds=_thresholds(self, x, y), window=self._bound)
 
     def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         if self.normalize:
@@ -112,7 +113,7 @@ class LCSS(Elastic):
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         rule = "lcss" if self.match == "frame" else "lcss_by_channel"
-        return native.Program(rule=rule, thresholds=_thresholds(self.epsilon, x, y), window=self._bound)
+        return native.Program(rule=rule, thresholds=_thresholds(self, x, y), window=self._bound)
 
     def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         totals /= np.minimum(n, m)  # the program counts matches downwards, from 0
@@ -199,13 +200,36 @@ def _with_clocks(s: Sequences, dtype: np.dtype[Any]) -> native.Steps:
     return native.Steps(np.concatenate(parts, axis=1, dtype=dtype, casting="unsafe"), s.offsets[:-1], s.lengths)
 
 
-def _thresholds(epsilon: float | None, x: Sequences, y: Sequences) -> tuple[NDArray[Any], NDArray[Any]]:
+def _thresholds(metric: EDR | LCSS, x: Sequences, y: Sequences) -> tuple[NDArray[Any], NDArray[Any]]:
     """One for every sequence; a pair takes the larger of its two."""
-    if epsilon is not None:
-        return np.full(len(x), epsilon), np.full(len(y), epsilon)
+    if metric.match == "frame":
+        _refuse_overflow(x, y)
+    if metric.epsilon is not None:
+        return np.full(len(x), metric.epsilon), np.full(len(y), metric.epsilon)
     first = _quarter_deviations(x)
     return first, first if y is x else _quarter_deviations(y)
 
 
 def _quarter_deviations(s: Sequences) -> NDArray[np.float64]:
-    return np.array([np.std(sequence, dtype=np.float64) / 4 for sequence in s])
+    """Scaled by a power of two first, so that the squares of very large values do not overflow: then all would match.
+
+    >>> _quarter_deviations(Sequences([[1e200, -1e200], [3.0, 3.0]]))
+    array([2.5e+199, 0.0e+000])
+    """
+    largest = float(np.abs(s.values).max(initial=0))
+    exponent = int(np.frexp(largest)[1]) if largest > 1e100 else 0
+    scaled = (np.ldexp(sequence.astype(np.float64), -exponent) for sequence in s)
+    return np.array([np.ldexp(np.std(one), exponent) / 4 for one in scaled])
+
+
+def _refuse_overflow(x: Sequences, y: Sequences) -> None:
+    """A frame of several channels whose distance from another is infinite would match nothing, without a word."""
+    n_channels, dtype = int(np.prod(x.frame)), computed(x, y)
+    if n_channels == 1:
+        return
+    largest = max(float(np.abs(side.values).max(initial=0)) for side in (x, y))
+    if 2 * largest > np.sqrt(float(np.finfo(dtype).max) / n_channels):
+        raise ValueError(
+            f"values up to {largest:g} make the distance of two frames too large for {dtype}: standardize() the "
+            "sequences" + (" or give them as float64" if dtype == np.float32 else "")
+        )

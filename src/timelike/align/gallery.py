@@ -141,7 +141,8 @@ class Gallery:
         if known is None:
             known = metric._known(self.collection, threads)
         found = metric._found(asked, known, k, threads, report)
-        if found is not None:
+        if found is not None:  # by bounds, so that only the distances that are answered are known to be finite
+            refuse_nonfinite(found.distances, ("queries", "X"), columns=found.ids, sides=(asked, self.collection))
             return found
         # what is known of a query may be as long as the query, so of some of them at a time
         pieces = (slice(begin, begin + _ASKED) for begin in range(0, len(asked), _ASKED))
@@ -184,7 +185,7 @@ class Gallery:
                 metric._against(metric._some(queries, np.array([query])), metric._some(known, own), out[row], threads)
                 if report is not None:
                     report(row.stop, len(asked))
-        refuse_nonfinite(out, ("queries", "X"), columns=chosen)
+        refuse_nonfinite(out, ("queries", "X"), columns=chosen, sides=(asked, self.collection))
         order = smallest(out, k)
         return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))
 

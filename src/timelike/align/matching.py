@@ -91,6 +91,8 @@ def subsequence(
     pattern, samples = flat(pattern, np.float64), flat(samples)
     ends = recurrence.Ends.unknown(len(samples))
     recurrence.scan(pattern, samples, 0, len(samples), cost, ends)
+    if not np.isfinite(ends.distances).any():
+        raise ValueError("stream: every distance from the query is too large for float64: scale both alike first")
     taken = np.zeros(len(samples), bool)
     found: list[SubsequenceMatch] = []
     while len(found) < k:

@@ -89,17 +89,24 @@ def progress_bar(progress: bool | None, name: str = "") -> Iterator[Report]:
 
 
 def refuse_nonfinite(
-    out: NDArray[Any], names: tuple[str, str], *, first: int = 0, columns: NDArray[np.int64] | None = None
+    out: NDArray[Any],
+    names: tuple[str, str],
+    *,
+    first: int = 0,
+    columns: NDArray[np.int64] | None = None,
+    sides: tuple[Sequences, Sequences] | None = None,
 ) -> None:
     """An error that names the first pair whose distance is inf or nan.
 
     Row 0 is item `first` of its collection; columns are items 0, 1, … of the other, or `columns` (row, column) of it.
+    With both collections, `sides`, their ids are named too.
     """
     if np.isfinite(out.max()):  # max sees inf and nan without a matrix of flags
         return
     row, column = np.argwhere(~np.isfinite(out))[0]
     item = column if columns is None else columns[row, column]
-    what = f"the distance of {names[0]}[{first + row}] and {names[1]}[{item}] is"
+    ids = ("", "") if sides is None else (_id(sides[0], first + row), _id(sides[1], item))
+    what = f"the distance of {names[0]}[{first + row}]{ids[0]} and {names[1]}[{item}]{ids[1]} is"
     if np.isnan(out[row, column]):
         raise ValueError(
             f"{what} nan, because too much of them is missing to compare anything (interpolate() them or leave them "
@@ -110,3 +117,7 @@ def refuse_nonfinite(
         f"{what} too large for {out.dtype}: standardize() the sequences"
         + (" or give them as float64" if out.dtype == np.float32 else "")
     )
+
+
+def _id(side: Sequences, item: int) -> str:
+    return "" if side.ids is None else f" (id {side.ids.tolist()[item]!r:.80})"

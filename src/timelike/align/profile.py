@@ -30,7 +30,11 @@ class Motif(NamedTuple):
 
 
 class MatrixProfile(NamedTuple):
-    """Of every window of `size` samples the nearest other: its place `ids` and its `distances`, (window,) each."""
+    """Of every window of `size` samples the nearest other: its place `ids` and its `distances`, (window,) each.
+
+    A window in the middle of a short series, from which no other starts far enough apart, is compared with nothing: its
+    id is −1 and its distance inf, as in stumpy. It is neither a motif nor a discord.
+    """
 
     ids: NDArray[np.int64]
     distances: NDArray[np.float64]
@@ -41,18 +45,22 @@ class MatrixProfile(NamedTuple):
 
     def motifs(self, k: int = 1) -> list[Motif]:
         """The k pairs of windows that are most alike, the nearest first; no window overlaps one of an earlier pair."""
-        places = np.arange(len(self.ids))
-        order = np.lexsort((places, self.distances))
+        order = self._compared(self.distances)
         pairs = ((min(i, j), max(i, j)) for i, j in zip(order.tolist(), self.ids[order].tolist(), strict=True))
         return self._apart(pairs, k, lambda one: Motif(one[0], one[1], float(self.distances[list(one)].min())))
 
     def discords(self, k: int = 1) -> list[SubsequenceMatch]:
         """The k windows that are least like any other, the strangest first; none overlaps another."""
-        order = np.lexsort((np.arange(len(self.ids)), -self.distances))
+        order = self._compared(-self.distances)
         places = ((i,) for i in order.tolist())
         return self._apart(
             places, k, lambda one: SubsequenceMatch(one[0], one[0] + self.size, float(self.distances[one[0]]))
         )
+
+    def _compared(self, keys: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Windows that were compared with any other, by the least key; of equal ones the earlier first."""
+        places = np.flatnonzero(self.ids >= 0)
+        return places[np.argsort(keys[places], kind="stable")]
 
     def _apart(self, groups: Any, k: int, made: Callable[[tuple[int, ...]], Any]) -> list[Any]:
         """Of groups of windows the first k of which no window overlaps one that was taken before."""
@@ -96,7 +104,8 @@ def matrix_profile(
         Bring every window to mean 0 and standard deviation 1 first, channel by channel (a constant is 0).
     exclusion : int, optional
         Windows that start no further apart are not compared, since every window is like its neighbours; otherwise a
-        quarter of the size, rounded up.
+        quarter of the size, rounded up. In a short series some have nothing left to be compared with: their id is −1,
+        their distance inf.
 
     Examples
     --------
@@ -136,7 +145,7 @@ def _profile(windows: Windows, metric: Metric, zone: int) -> MatrixProfile:
             if metric.symmetric and columns is not rows:
                 sides.append((sides[0][1], sides[0][0]))
             compare(metric, sides, _too_near(rows, columns, zone))
-    return MatrixProfile(ids, distances, windows.size)
+    return MatrixProfile(np.where(ids == count, -1, ids), distances, windows.size)
 
 
 def _too_near(rows: slice, columns: slice, zone: int) -> NDArray[np.bool_] | None:
@@ -180,8 +189,14 @@ def _by_products(metric: Metric, sides: list[tuple[Side, Side]], near: NDArray[n
     So a matrix product does the work, and what it rounds, which depends on the machine, decides nothing.
     """
     a, b = (side.windows.values.reshape(len(side.windows), -1) for side in sides[0])
-    squares = [np.square(rows).sum(axis=1) for rows in (a, b)]
     ones = (np.ones(len(rows)) for rows in (a, b))
+    with np.errstate(over="ignore"):
+        squares = [np.square(rows).sum(axis=1) for rows in (a, b)]
+        if not np.isfinite(4 * (squares[0].max() + squares[1].max())):  # products would be nan, and hide the nearest
+            raise ValueError(
+                "series: distances of its windows are too large for float64: divide it by its largest value, or use "
+                "normalize=True"
+            )
     left, right = np.c_[-2 * a, squares[0], next(ones)], np.c_[b, next(ones), squares[1]]
     block = left @ right.T  # with the squares as two columns more, it is one pass over the block
     slack = 8 * (a.shape[1] + 8) * np.finfo(np.float64).eps * (squares[0].max() + squares[1].max())

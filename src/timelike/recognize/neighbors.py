@@ -79,7 +79,6 @@ class _Nearest(Model):
         same = distances == 0  # a sequence that is there decides alone
         with np.errstate(divide="ignore", over="ignore"):
             closeness = np.minimum(1 / distances.astype(np.float64), np.finfo(np.float64).max / distances.shape[1])
-        closeness[np.isinf(distances).all(axis=1)] = 1.0  # none of them is nearer
         return np.where(same.any(axis=1, keepdims=True), same.astype(np.float64), closeness)
 
 
@@ -162,7 +161,7 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
         """Votes and summed distances of the voters, each (item, class)."""
         chosen = self.codes_[ids][:, :, None] == np.arange(len(self.classes_))
         votes = (chosen * self._weighted(distances)[:, :, None]).sum(axis=1)
-        return votes, np.where(chosen, distances[:, :, None], 0).sum(axis=1)  # 0 times inf would not be 0
+        return votes, np.where(chosen, distances[:, :, None], 0).sum(axis=1)
 
 
 class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sequences.doors import read_labels
 from .classification import opened_classes
 
 
@@ -138,7 +139,7 @@ def _square(distances: Any, metric: Any) -> NDArray[np.float64]:
 
 def _codes(clusters: Any, n_items: int) -> NDArray[np.int64]:
     """Clusters as 0, 1, …, of which there are enough to compare."""
-    given = np.asarray(clusters)
+    given = read_labels(clusters, "clusters", "cluster")
     if given.shape != (n_items,):
         raise ValueError(f"clusters has shape {given.shape}: expected one cluster for each of {n_items} items")
     found, codes = np.unique(given, return_inverse=True)

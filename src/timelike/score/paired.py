@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences.arguments import RandomState, generator, real, whole
-from ..sequences.doors import plain_array, read_labels
+from ..sequences.doors import plain_array
 from .intervals import Interval, quantiles, units
 
 
@@ -65,12 +65,13 @@ def permutation(
     """
     a, b = (plain_array(side, name).astype(np.float64) for side, name in ((first, "first"), (second, "second")))
     _refuse_unlike(a, b)
-    apart = a - b
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = a - b
+    apart[np.isinf(a) | np.isinf(b)] = np.inf
     counted = ~np.isnan(apart)
-    known = np.arange(len(apart)) if groups is None else read_labels(groups, "groups", "group")
-    if len(known) != len(apart):
-        raise ValueError(f"groups has {len(known)} entries for {len(apart)} items: expected one for each")
-    unit = np.unique(known[counted], return_inverse=True)[1]
+    if np.isinf(apart).any():
+        raise ValueError("first and second differ by an infinite number: expected finite ones, or nan for no answer")
+    unit = np.unique(units(groups, len(apart))[counted], return_inverse=True)[1]
     sums = np.bincount(unit, apart[counted])
     rng, observed = generator(random_state), abs(sums.sum())
     times = whole(n_permutations, "n_permutations", 1)
@@ -120,12 +121,7 @@ def paired_bootstrap(
     >>> round(found.difference.mean, 3), found.p_value < 0.01
     (0.2, True)
     """
-    known, a, b = (np.asarray(side) for side in (truth, first, second))
-    if not known.ndim or not len(known) or not len(known) == len(np.atleast_1d(a)) == len(np.atleast_1d(b)):
-        raise ValueError(
-            f"truth, first and second have shapes {known.shape}, {a.shape} and {b.shape}: expected (item, …), the same "
-            "items in all"
-        )
+    known, a, b = _same_items(truth, first, second)
     unit = units(groups, len(known))
     members = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
     rng, draws = generator(random_state), np.empty(whole(n_resamples, "n_resamples", 1))
@@ -134,6 +130,20 @@ def paired_bootstrap(
         draws[i] = score(known[rows], a[rows]) - score(known[rows], b[rows])
     draws = draws[~np.isnan(draws)]
     return Paired(Interval(float(score(known, a) - score(known, b)), *quantiles(draws, confidence)), p_of_draws(draws))
+
+
+def _same_items(truth: Any, first: Any, second: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Arrays of the same items; a column (item, 1) is (item,), or comparing it with one would broadcast."""
+    known, a, b = (np.asarray(side) for side in (truth, first, second))
+    if not known.ndim or not len(known) or any(not side.ndim or len(side) != len(known) for side in (a, b)):
+        raise ValueError(
+            f"truth, first and second have shapes {known.shape}, {a.shape} and {b.shape}: expected (item, …), the same "
+            "items in all"
+        )
+    known, a, b = (side.reshape(len(side)) if side.shape == (len(side), 1) else side for side in (known, a, b))
+    if a.shape != b.shape:
+        raise ValueError(f"first and second have shapes {a.shape} and {b.shape}: expected the same kind of answers")
+    return known, a, b
 
 
 def p_of_draws(differences: Any) -> float:
@@ -145,6 +155,8 @@ def p_of_draws(differences: Any) -> float:
     0.02
     """
     apart = plain_array(differences, "differences")
+    if apart.ndim != 1 or np.isnan(apart).any():
+        raise ValueError(f"differences has shape {apart.shape}: expected (draw,), numbers that are not nan")
     side = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
     return min(1.0, 2 * (side + 1) / (len(apart) + 1)) if len(apart) else 1.0
 
@@ -171,8 +183,8 @@ def corrected_t(differences: Any, overlap: float) -> float:
 
     given = plain_array(differences, "differences").astype(np.float64)
     real(overlap, "overlap", 0.0)
-    if given.ndim != 1 or len(given) < 2:
-        raise ValueError(f"differences has shape {given.shape}: expected (fold,), two folds or more")
+    if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all():
+        raise ValueError(f"differences has shape {given.shape}: expected (fold,), two finite numbers or more")
     mean, spread = given.mean(), given.std(ddof=1) * np.sqrt(1 / len(given) + overlap)
     if spread == 0:
         return 1.0 if mean == 0 else 0.0
@@ -188,6 +200,8 @@ def holm(p_values: Any) -> NDArray[np.float64]:
     array([0.03, 0.06, 0.06])
     """
     given = plain_array(p_values, "p_values").astype(np.float64)
+    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+        raise ValueError(f"p_values={p_values!r:.80}: expected (test,), numbers from 0 to 1")
     order = np.argsort(given, kind="stable")
     raised = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
     found = np.empty(len(given))

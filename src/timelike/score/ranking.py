@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import one_of, real
+from ..sequences.arguments import one_of, real, whole
 from ..sequences.doors import plain_array
 from .paired import holm
 
@@ -77,8 +77,9 @@ def critical_difference(n_methods: int, n_sets: int, *, alpha: float = 0.05) -> 
     """
     from scipy.stats import studentized_range
 
-    q = float(studentized_range.isf(_level(alpha), n_methods, np.inf)) / np.sqrt(2)
-    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
+    methods, sets = whole(n_methods, "n_methods", 2), whole(n_sets, "n_sets", 1)
+    q = float(studentized_range.isf(_level(alpha), methods, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(methods * (methods + 1) / (6 * sets)))
 
 
 def pairs_apart(scores: Any, *, post_hoc: PostHoc = "wilcoxon", alpha: float = 0.05) -> NDArray[np.bool_]:
@@ -106,12 +107,18 @@ def cliques(mean_ranks: Any, apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:
     >>> cliques([1.0, 1.5, 3.0], np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool))
     [(0, 1), (1, 2)]
     """
-    order = np.argsort(np.asarray(mean_ranks), kind="stable")
+    means, differs = plain_array(mean_ranks, "mean_ranks"), plain_array(apart, "apart").astype(bool)
+    if means.ndim != 1 or differs.shape != (len(means), len(means)):
+        raise ValueError(
+            f"mean_ranks and apart have shapes {means.shape} and {differs.shape}: expected (method,) and "
+            "(method, method)"
+        )
+    order = np.argsort(means, kind="stable")
     found: list[tuple[int, ...]] = []
     reach = 0
     for begin in range(len(order)):
         end = begin + 1
-        while end < len(order) and not apart[np.ix_(order[begin : end + 1], order[begin : end + 1])].any():
+        while end < len(order) and not differs[np.ix_(order[begin : end + 1], order[begin : end + 1])].any():
             end += 1
         if end - begin > 1 and end > reach:
             found.append(tuple(order[begin:end].tolist()))

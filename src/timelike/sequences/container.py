@@ -287,9 +287,13 @@ class Sequences:
         found = self._first_missing()
         if found is not None:
             raise ValueError(
-                f"{name}: sequence {found[0]} is missing (nan) at time step {found[1]} and {who} cannot take missing "
-                "values: fill them with Sequences.interpolate()"
+                f"{name}: sequence {self._called(found[0])} is missing (nan) at time step {found[1]} and {who} cannot "
+                "take missing values: fill them with Sequences.interpolate()"
             )
+
+    def _called(self, item: int) -> str:
+        """A sequence in errors: where it stands, and its id, by which it is found again after a selection."""
+        return f"{item}" if self._ids is None else f"{item} (id {self._ids.tolist()[item]!r:.80})"
 
     def refuse_disorder(self, who: str, name: str = "X") -> None:
         """Raise, naming the sequence and the time, if `who` is about to read times that repeat or run backwards."""

@@ -18,6 +18,7 @@ from ... import score
 from ...models import parts
 from ...sequences import Sequences
 from .methods import distances_of
+from .predictions import read_predictions
 from .problem import Problem
 
 T = TypeVar("T")
@@ -66,7 +67,7 @@ class Judged:
 
 def judge(model: Any, problem: Problem, fold: int) -> Judged:
     """Fit a method on the training part of a fold, and score it on the test part."""
-    (X, y), (asked, truth) = map(problem.part, problem.folds[fold])
+    (X, y), (asked, _) = map(problem.part, problem.folds[fold])
     before = _peak(reset=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -75,8 +76,8 @@ def judge(model: Any, problem: Problem, fold: int) -> Judged:
         cpu = time.process_time() - cpu
         found = Judged()
         if problem.answers:
-            answer, predict_seconds = _timed(lambda: np.asarray(fitted.predict(asked)))
-            _score_answers(found, problem, truth, answer)
+            answer, predict_seconds = _timed(lambda: fitted.predict(asked))
+            _score_answers(found, problem, fold, answer)
         if problem.distances:
             _, seconds = _timed(lambda: _score_distances(found, fitted, problem, fold))
             predict_seconds = predict_seconds if problem.answers else seconds
@@ -106,12 +107,18 @@ def _timed(work: Callable[[], T]) -> tuple[T, float]:
     return done, time.perf_counter() - began
 
 
-def _score_answers(found: Judged, problem: Problem, truth: NDArray[Any], answer: NDArray[Any]) -> None:
+def _score_answers(found: Judged, problem: Problem, fold: int, answer: Any) -> None:
+    test = problem.folds[fold][1]
+    truth, given = problem.y[test], read_predictions(answer, problem.ids[test], numeric=problem.numeric)
     if problem.numeric:
-        items = (answer.astype(np.float64) - truth) ** 2
-        found.items["mse"], found.values["mse"] = items.tolist(), float(items.mean())
+        with np.errstate(over="ignore"):
+            items = (given - truth) ** 2
+            mean = float(items.mean())
+        if not np.isfinite(mean):
+            raise ValueError(f"predict() gave numbers up to {np.abs(given).max():g}, whose squared error is infinite")
+        found.items["mse"], found.values["mse"] = items.tolist(), mean
     else:
-        right = score.correct(truth, answer).astype(np.float64)
+        right = score.correct(truth, given).astype(np.float64)
         found.items["accuracy"], found.values["accuracy"] = right.tolist(), float(right.mean())
 
 

@@ -32,6 +32,8 @@ class Problem:
 
     X: Sequences
     y: NDArray[Any]
+    ids: NDArray[Any]
+    """What every sequence is called in errors: its id, or where it stands in what was given."""
     folds: tuple[tuple[Rows, Rows], ...]
     scores: tuple[str, ...]
     design: str
@@ -60,7 +62,8 @@ class Problem:
         return bool({"map", "eer"} & set(self.scores))
 
     def part(self, rows: Rows) -> tuple[Sequences, NDArray[Any]]:
-        return self.X[rows], self.y[rows]
+        """Sequences, each with the name that errors call it by, and targets."""
+        return self.X[rows].replace(ids=self.ids[rows]), self.y[rows]
 
     def units(self, rows: Rows) -> NDArray[Any] | None:
         """The groups of rows, to be drawn whole; None where there are none, or too few to draw from."""
@@ -89,7 +92,8 @@ def read_problem(X: Any, y: Any, *, groups: Any, test: Any, cv: Any, metric: Any
         folds, design, notes = dealt(targets, known, None if cv is None else int(cv), scores, rng)
     else:
         folds, design, notes = given_folds(cv, plain, targets, known)
-    return Problem(plain, targets, folds, scores, design, official=False, notes=notes)
+    ids = np.arange(len(plain)) if plain.ids is None else plain.ids
+    return Problem(plain, targets, ids, folds, scores, design, official=False, notes=notes)
 
 
 def _scores(metric: Any) -> tuple[str, ...]:
@@ -151,11 +155,17 @@ def _official(X: Sequences, y: NDArray[Any], test: Any, groups: Any, scores: tup
     folds = ((rows[: len(X)], rows[len(X) :]),)
     design = f"official split: {len(X)} to learn from, {len(other)} to test"
     notes = () if "mse" in scores else _unknown(y, targets)
-    return Problem(both, np.concatenate([y, targets]), folds, scores, design, official=True, notes=notes)
+    ids = np.array([*_names(X, "X"), *_names(other, "test[0]")])
+    return Problem(both, np.concatenate([y, targets]), ids, folds, scores, design, official=True, notes=notes)
 
 
 def _bare(X: Sequences) -> Sequences:
     return X.replace(labels=None, groups=None, ids=None, class_names=None)
+
+
+def _names(X: Sequences, name: str) -> list[str]:
+    """Ids as text, or the places in the argument."""
+    return [f"{name}[{i}]" for i in range(len(X))] if X.ids is None else list(map(str, X.ids.tolist()))
 
 
 def _grouped(both: Sequences, X: Sequences, other: Sequences) -> Sequences:
