@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from benchmarks.mutation import report
-from benchmarks.mutation.mutants import ROOMS, Mutant, per_room_of, sampled, site_of
+from benchmarks.mutation.mutants import LATER, ROOMS, Mutant, per_room_of, sampled, site_of
 from benchmarks.mutation.reach import Reach
 from benchmarks.mutation.workshop import LIMIT, Workshop
 from benchmarks.papers.results import Found
@@ -28,7 +28,7 @@ class Mutation(Program[Mutant]):
 
     paper, table, title, holds = "mutation", "rooms", "What the tests notice", "nothing"
     without_data = True
-    seeds = 3  # samples: to read what survives and write tests for it, and a last one that judges
+    seeds = 4  # samples: to read what survives and write tests for it, and a last one that judges; then other packages
 
     def __init__(self, given: argparse.Namespace) -> None:
         if given.quick and given.results == RESULTS:
@@ -58,7 +58,7 @@ class Mutation(Program[Mutant]):
 
     @cached_property
     def reaches(self) -> dict[str, Reach]:
-        return {room: Reach(room, self.scratch) for room in ROOMS}
+        return {room: Reach(room, self.scratch) for room in (*ROOMS, *LATER)}
 
     def work(self, row: Mutant) -> Found:
         site, reach = site_of(row), self.reaches[row.room]

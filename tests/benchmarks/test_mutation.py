@@ -35,7 +35,7 @@ def test_an_expression_is_changed_in_every_way_that_is_listed(code, expected):
     assert becomes(code) == expected
 
 
-@pytest.mark.parametrize("room", mutants.ROOMS)
+@pytest.mark.parametrize("room", [*mutants.ROOMS, *mutants.LATER])
 def test_every_mutant_is_a_program_that_differs_from_the_library_and_from_the_others(room):
     sites = mutants.sites(room)
     for site in sites[::100]:
@@ -49,6 +49,13 @@ def test_a_sample_has_as_many_of_each_room_and_none_of_an_earlier_one():
     for sample, size in ((first, 64), (second, 24)):
         assert [sum(mutant.room == room for mutant in sample) for room in mutants.ROOMS] == [size] * 5
     assert not {mutant.name for mutant in first} & {mutant.name for mutant in second}
+
+
+def test_the_fourth_sample_is_of_other_packages():
+    fourth = mutants.sampled(3, mutants.per_room_of(3))
+    assert len(fourth) >= 150
+    assert {mutant.room for mutant in fourth} == {"recognize", "forecast", "distributions"}
+    assert {mutant.file.split("/")[1] for mutant in fourth if mutant.room == "forecast"} == {"srvp", "separation"}
 
 
 def test_what_is_never_changed_is_there():
