@@ -23,6 +23,7 @@ def read_sample(value: Any, name: str, over: Over | None = None) -> Sequences:
     >>> read_sample(np.zeros((3, 5)), "X", "sequences")
     Sequences(3 sequences, length 5, 1 channel, float64)
     """
+    refuse_unreadable_tensor(value, name)
     if isinstance(value, Sequences):
         sample = value
     elif over != "sequences" and _is_block(value):
@@ -113,6 +114,18 @@ def pooled(samples: Sequence[Sequences]) -> Sequences:
 def is_tensor(value: Any) -> bool:
     """Whether it is one of torch, which is not imported for that."""
     return hasattr(value, "detach")
+
+
+def refuse_unreadable_tensor(value: Any, name: str) -> None:
+    """An error for a tensor that has no numbers, or complex ones, whose imaginary part would be lost."""
+    if not is_tensor(value):
+        return
+    if value.is_meta:
+        raise ValueError(f"{name} is a tensor on the meta device, which holds no numbers: give one on the CPU or a GPU")
+    if value.is_complex():
+        raise TypeError(
+            f"{name} has dtype {value.dtype}: expected real numbers; use torch.view_as_real({name}), or abs"
+        )
 
 
 def _is_block(value: Any) -> bool:

@@ -11,13 +11,19 @@ from timelike.distributions import (
     IPM,
     LSGAN,
     RBF,
+    Drift,
     Exponential,
     External,
     Finite,
     GlobalAlignment,
     Hinge,
+    TwoSample,
     Vanilla,
     as_discriminator,
+    descend,
+    empirical_ntk,
+    mmd,
+    sinkhorn_divergence,
 )
 
 FAKE = np.random.default_rng(0).normal(size=(6, 3))
@@ -242,3 +248,62 @@ def test_a_kernel_that_gives_nan_is_told():
 
     with pytest.raises(ValueError, match="nan or infinity"):
         LSGAN(broken).against(FAKE, REAL)
+
+
+def near(x, y):
+    return np.exp(-0.5 * ((np.asarray(x)[:, None] - np.asarray(y)[None]) ** 2).sum(axis=2))
+
+
+@pytest.mark.parametrize("discriminator", [near, IPM(near), LSGAN(near)], ids=["function", "IPM", "LSGAN"])
+def test_a_function_of_numpy_has_no_gradients_and_that_is_said(discriminator):
+    with pytest.raises(TypeError, match="kernel=near computes with NumPy.*torch operations"):
+        descend(FAKE, REAL, discriminator, steps=2, step=0.1)
+    kernel = as_discriminator(near).kernel
+    with pytest.raises(TypeError, match="kernel=near computes with NumPy"):
+        kernel(torch.tensor(FAKE), torch.tensor(REAL))
+
+
+def test_what_fails_inside_somebodys_own_kernel_is_told_as_it_is():
+    def broken(x, y):
+        raise RuntimeError("out of coffee")
+
+    with pytest.raises(RuntimeError, match="out of coffee"):
+        as_discriminator(broken).kernel(torch.tensor(FAKE), torch.tensor(REAL))
+
+
+@pytest.mark.parametrize("odd", ["meta", "complex"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda t: RBF()(t, t),
+        RBF(width=1.0),
+        lambda t: mmd(t, t, RBF(width=1.0)),
+        lambda t: sinkhorn_divergence(t, t),
+        lambda t: TwoSample().test(t, t),
+        lambda t: Drift(t).update(t),
+        lambda t: LSGAN(RBF()).against(t, t),
+        lambda t: descend(t, t, RBF(), steps=1, step=0.1),
+        IPM(RBF()).against(FAKE, REAL),
+        lambda t: IPM(RBF()).against(FAKE, REAL).gradient(t),
+        lambda t: empirical_ntk(torch.nn.Linear(3, 1), t),
+    ],
+)
+def test_tensors_without_numbers_and_complex_ones_are_refused(verb, odd):
+    tensor = torch.zeros(6, 3, device="meta") if odd == "meta" else torch.zeros(6, 3, dtype=torch.complex64)
+    error, message = (ValueError, "meta device") if odd == "meta" else (TypeError, "complex64: expected real")
+    with pytest.raises(error, match=message):
+        verb(tensor)
+
+
+def test_complex_similarities_and_samples_are_refused():
+    with pytest.raises(TypeError, match="kernel gave complex128"):
+        TwoSample(lambda x, y: np.exp(1j * (x @ y.T))).test(FAKE, REAL)
+    with pytest.raises(TypeError, match="real matrix"):
+        descend(FAKE, REAL, RBF(), steps=1, step=0.1, geometry=np.eye(len(FAKE)) * 1j)
+    with pytest.raises(TypeError, match="x is complex"):
+        empirical_ntk(torch.nn.Linear(3, 1), np.zeros((4, 3)) * 1j)
+    stream = Drift(np.random.default_rng(0).standard_normal((9, 4, 1)), kernel=RBF(width=1.0)).stream(4, batch=2)
+    with pytest.raises(TypeError, match="is complex"):
+        stream.push(1 + 2j)
+    stream.push(torch.tensor([1.0], requires_grad=True))
+    assert stream.n_samples == 1

@@ -332,5 +332,67 @@ def test_what_cannot_be_integrated_is_told_once_as_an_error(monkeypatch):
 
     monkeypatch.setattr(integrating, "solve_ivp", given_up)
     fake, real, _ = samples()
-    with pytest.raises(ValueError, match=r"time=1.0 cannot be integrated with RBF.*: lower time, or raise tolerance"):
+    message = (
+        r"time=1.0 cannot be integrated with RBF.*reach 1 .*istate.*: bring the items to a smaller scale.*lower time"
+    )
+    with pytest.raises(ValueError, match=message):
         Hinge(KERNEL).against(fake, real)
+
+
+@pytest.mark.parametrize(("size", "rounding"), [(1.0, 0.4), (1.0, 1.0), (2.0, 0.01), (1e6, 1e-3)])
+def test_an_item_that_nobody_else_moves_turns_the_corner_exponentially(size, rounding):
+    """k = size at x = y and 0 elsewhere: f′ = size/2 · clip((1 − f)/ρ + ½, 0, 1), which has a closed form."""
+    fake, real = np.array([[0.0], [1.0]]), np.array([[2.0], [3.0]])
+    pace = size / 2  # an item is half of its sample
+    enters = (1 - rounding / 2) / pace
+    for time in (0.5 * enters, enters, enters + rounding / pace, enters + 3 * rounding / pace):
+        kernel = size * RBF(width=1e-3)
+        critic = Hinge(kernel, time=time, rounding=rounding, tolerance=1e-8).against(fake, real)
+        inside = max(0.0, time - enters)
+        expected = pace * time if time <= enters else 1 + rounding / 2 - rounding * np.exp(-pace * inside / rounding)
+        np.testing.assert_allclose(critic(real), expected, rtol=1e-6)
+        np.testing.assert_allclose(critic(fake), -expected, rtol=1e-6)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often an equation was evaluated."""
+    calls = []
+    change = integrating._Equation.change
+    monkeypatch.setattr(integrating._Equation, "change", lambda *given: (calls.append(1), change(*given))[1])
+    return calls
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e4, 1e6])
+def test_hinge_of_large_items_ends_at_the_margins_within_bounded_work(scale, counted):
+    rng = np.random.default_rng(0)
+    fake, real = scale * rng.standard_normal((3, 2)), scale * (rng.standard_normal((3, 2)) + 1)
+    rounding = Hinge(NTK()).rounding
+    critic = Hinge(NTK()).against(fake, real)
+    places = np.concatenate([-critic(fake), critic(real)])
+    assert places.min() > 1 + rounding / 2 - 1e-4  # nothing is pushed any more
+    assert np.isclose(places, 1 + rounding / 2, atol=1e-4).sum() >= 2  # what holds the others back
+    assert len(counted) <= 2 * integrating._MOST
+    assert critic.trained.products <= len(counted)
+    assert (critic.trained.weights * np.repeat([-1, 1], 3) >= 0).all()
+
+
+def test_what_no_method_can_integrate_is_refused_after_bounded_work(counted, monkeypatch):
+    monkeypatch.setattr(integrating, "_MOST", 1000)  # of 10 000
+    rng = np.random.default_rng(0)
+    fake, real = 1e8 * rng.standard_normal((3, 2)), 1e8 * (rng.standard_normal((3, 2)) + 1)
+    message = r"time=1.0 cannot be integrated with Linear.*reach \d.*e\+1[67].*2000 evaluations.*smaller scale"
+    with pytest.raises(ValueError, match=message):
+        Vanilla(Linear()).against(fake, real)
+    assert len(counted) <= 2 * integrating._MOST + 2
+    small = Vanilla(Linear()).against(fake / 1e8, real / 1e8)  # an ordinary scale takes a small part of that
+    assert small.trained.products < 500
+
+
+@pytest.mark.parametrize("loss", [Vanilla, Hinge])
+def test_large_items_and_a_long_time_are_one(loss):
+    """k(s x, s y) = s² k(x, y) of `Linear`: s² times the similarities is s² times the time."""
+    fake, real, _ = samples()
+    large = loss(Linear(), time=0.01).against(30 * fake, 30 * real)
+    long = loss(Linear(), time=9.0).against(fake, real)
+    np.testing.assert_allclose(large(30 * real), long(real), rtol=1e-3, atol=1e-3)

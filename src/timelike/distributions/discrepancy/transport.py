@@ -14,6 +14,7 @@ from torch import Tensor
 from ...sequences.arguments import real, whole
 from ...sequences.callers import outside
 from ...train.threads import torch_threads
+from ..samples import refuse_unreadable_tensor
 from .debiased import Divergence, solved
 from .potentials import Annealing
 
@@ -132,6 +133,7 @@ def _weights(given: Any, name: str, points: Tensor) -> Tensor:
 
 def _numbers(given: Any, name: str, what: str) -> Tensor:
     """A tensor in float64, on its device and with its gradient if it was one; finite."""
+    refuse_unreadable_tensor(given, name)
     found = given if isinstance(given, Tensor) else torch.from_numpy(_array(given, name, what))
     if found.is_complex():
         raise TypeError(f"{name} is complex: expected {what}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...sequences import Sequences
 from ...sequences.arguments import real as number
 from ..kernels.base import Kernel, as_kernel
-from ..samples import Over, is_tensor, plain, pooled, read_pair
+from ..samples import Over, is_tensor, plain, pooled, read_pair, refuse_unreadable_tensor
 from .costs import Cost
 from .critic import Critic, KernelCritic, Side, Trained
 
@@ -124,6 +124,8 @@ def read_game(fake: Any, real: Any, kernel: Kernel) -> Game:
 
 def read_sides(fake: Any, real: Any, over: Over | None) -> tuple[Sequences, Sequences]:
     """Two samples, arrays or tensors, of one kind, at least two items each, nothing missing; copies of them."""
+    for side, name in ((fake, "fake"), (real, "real")):
+        refuse_unreadable_tensor(side, name)
     given = [side.detach().double().cpu() if is_tensor(side) else side for side in (fake, real)]
     samples = read_pair(given[0], given[1], over, ("fake", "real"), least=2)
     for sample, name in zip(samples, ("fake", "real"), strict=True):

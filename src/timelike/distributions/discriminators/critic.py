@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from ...sequences import Sequences
 from ..blocks import row_blocks
 from ..kernels.base import Kernel
-from ..samples import Over, as_vectors, is_tensor, read_sample, refuse_no_vectors, refuse_other_frame
+from ..samples import (
+    Over,
+    as_vectors,
+    is_tensor,
+    read_sample,
+    refuse_no_vectors,
+    refuse_other_frame,
+    refuse_unreadable_tensor,
+)
 from .costs import Cost
 
 Floats = NDArray[np.float64]
@@ -158,6 +166,7 @@ def vectors(z: Any, name: str, like: Sequences) -> Floats:
 
 def _plain(z: Any) -> Any:
     """A tensor without gradients, which doors read in double precision; anything else as it is."""
+    refuse_unreadable_tensor(z, "z")
     return z.detach().double().cpu().numpy() if is_tensor(z) else z
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...sequences import Sequences
 from ...sequences.arguments import whole
+from ..samples import is_tensor, refuse_unreadable_tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,13 @@ class DriftStream:
         return self.drift.update(Sequences(windows.copy()), groups=False, when=when)
 
     def _frame(self, sample: Any) -> NDArray[np.float64]:
-        given = np.asarray(sample, np.float64)
+        refuse_unreadable_tensor(sample, "sample")
+        given = np.asarray(sample.detach().cpu() if is_tensor(sample) else sample)
+        if given.dtype.kind == "c":
+            raise TypeError(
+                f"sample={given.tolist()!r:.60} is complex: expected real numbers, a frame of the reference"
+            )
+        given = given.astype(np.float64)
         given = given.reshape(1) if given.ndim == 0 else given
         if given.shape != self.drift.frame_:
             raise ValueError(f"sample has shape {given.shape}: the reference has frames {self.drift.frame_}")

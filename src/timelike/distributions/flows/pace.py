@@ -75,10 +75,12 @@ def coupling(geometry: Any, codes: Any, start: Floats) -> Floats | None:
 
 def _matrix(geometry: Any, n: int) -> Floats:
     try:
+        if np.iscomplexobj(geometry):
+            raise TypeError("complex numbers")
         matrix = np.asarray(geometry, np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"geometry={geometry!r:.60}: expected a kernel such as NTK(), a matrix (item, item), or None"
+            f"geometry={geometry!r:.60}: expected a kernel such as NTK(), a real matrix (item, item), or None"
         ) from None
     if matrix.shape != (n, n):
         raise ValueError(

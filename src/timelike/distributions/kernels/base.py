@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from ...sequences import Sequences
 from ...sequences.arguments import real
-from ..samples import Over, as_vectors, is_tensor, pooled, read_pair, read_sample, refuse_no_vectors
+from ..samples import (
+    Over,
+    as_vectors,
+    is_tensor,
+    pooled,
+    read_pair,
+    read_sample,
+    refuse_no_vectors,
+    refuse_unreadable_tensor,
+)
 from .pulling import by_autograd
 
 if TYPE_CHECKING:
@@ -228,7 +237,12 @@ class Given(Kernel):
 
     def _between(self, x: Any, y: Any | None) -> Matrix:
         other = x if y is None else y
-        matrix = np.array(self.function(x, other), np.float64)  # a copy: it is rounded in place where it is used
+        matrix = np.array(self.function(x, other))  # a copy: it is rounded in place where it is used
+        if np.iscomplexobj(matrix):
+            raise TypeError(
+                f"kernel gave {matrix.dtype} numbers: expected real similarities, such as their absolute value"
+            )
+        matrix = matrix.astype(np.float64, copy=False)
         if matrix.shape != (len(x), len(other)):
             raise ValueError(f"kernel gave shape {matrix.shape}: expected ({len(x)}, {len(other)})")
         if not np.isfinite(matrix).all():
@@ -238,7 +252,19 @@ class Given(Kernel):
         return (matrix + matrix.T) / 2 if y is None else matrix
 
     def _graded(self, x: Tensor, y: Tensor) -> Tensor:
-        found: Tensor = self.function(x, y)
+        import torch
+
+        try:
+            found = self.function(x, y)
+        except (RuntimeError, TypeError) as error:  # what NumPy and torch say where the one is given the other's
+            if "numpy" not in str(error).lower():
+                raise
+            found = None
+        if not isinstance(found, torch.Tensor):
+            raise TypeError(
+                f"kernel={self!r} computes with NumPy, through which there are no gradients: write it with torch "
+                "operations, such as (-torch.cdist(x, y) ** 2).exp(), or use a kernel of the library"
+            )
         return found
 
 
@@ -269,6 +295,7 @@ def refuse_unlike_tensors(over: Over, *given: tuple[Any, str]) -> None:
                 f"{name} is a {type(side).__name__} and the other a tensor: expected both of one kind, such as "
                 f"torch.as_tensor({name})"
             )
+        refuse_unreadable_tensor(side, name)
         if side.ndim < 2:
             raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, feature); use {name}[:, None]")
         if not side.is_floating_point():
