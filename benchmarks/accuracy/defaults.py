@@ -32,7 +32,7 @@ from timelike.recognize.comparison.expecting import Size, seconds
 from timelike.recognize.comparison.methods import CLASSIFIERS, Method
 
 MINUTES = 3.0  # for one row
-SEEDLESS = ("1-NN Euclidean", "1-NN DTW (full)", "1-NN DTW", "statistics + forest")  # always the same
+SEEDLESS = ("1-NN Euclidean", "1-NN DTW (full)", "1-NN DTW", "statistics + forest")  # always, or nearly, the same
 FULL, UNTRAINED = "1-NN DTW (full)", "T-Loss untrained + head"
 SETS = [name for names in GROUPS.values() for name in names]
 FIRST = [name for group in ("choose", "confirm") for name in GROUPS[group]]

@@ -124,6 +124,21 @@ def test_a_forest_of_numbers_answers_as_scikit_learns_does():
     np.testing.assert_allclose(Forest.numbers(train, train[:, 1] ** 2).predict(test), theirs.predict(test), atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["EmbeddingClassifier", "EmbeddingRegressor"])
+def test_random_state_decides_about_the_trees_of_a_forest(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 12, 1)), np.arange(40) % 2
+
+    def answers(seed):
+        model = getattr(tl, kind)(tl.StatisticsEncoder(), head="forest", random_state=seed).fit(X[:20], y[:20])
+        return model.predict_proba(X[20:]) if kind == "EmbeddingClassifier" else model.predict(X[20:])
+
+    np.testing.assert_array_equal(answers(3), answers(3))
+    np.testing.assert_array_equal(answers(np.random.default_rng(3)), answers(np.random.default_rng(3)))
+    assert not np.array_equal(answers(3), answers(4))
+    assert not np.array_equal(answers(None), answers(None))
+
+
 def test_a_classifier_with_a_forest_is_saved_without_pickle(tmp_path):
     rng = np.random.default_rng(4)
     X = tl.Sequences([rng.normal(i % 2, 1, 12) for i in range(20)], labels=["low", "high"] * 10)

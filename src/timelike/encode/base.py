@@ -28,6 +28,8 @@ _LOOKS, _LEAST = 50, 32  # parts in which vectors are made where somebody looks,
 Floats = NDArray[np.float32]
 Geometry = Literal["euclidean", "cosine"]
 """How the vectors of an encoder are compared."""
+Length = int | Literal["mean"] | None
+"""Steps to which an encoder resamples sequences: so many, or the mean length of those fitted on; None does not."""
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric):  # type: ignore[misc]
@@ -37,9 +39,17 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     the distance: "euclidean" is ‖u − v‖, "cosine" the distance of directions ‖u/‖u‖ − v/‖v‖‖ = √(2 − 2 cos(u, v)),
     which sorts as the cosine does and, unlike 1 − cos, is a metric. A vector of zeros has no direction: it is as far
     from every direction as 1, and from another one as 0. One without the option compares by Euclidean distance.
+
+    One that takes `length` in its constructor resamples every sequence to one length before `_encode` sees it, linearly
+    in time: None leaves sequences as they are, "mean" stands for the mean length of those fitted on. For examples of
+    one movement at several speeds; what happens at one rate in all of them is better left as it is.
     """
 
     geometry = options.one_of(*get_args(Geometry), role="free")
+    length = options.otherwise(options.maybe(options.steps()), None)
+
+    length_: int
+    """Steps to which sequences are resampled, where they are."""
 
     symmetric: ClassVar[bool] = True
 
@@ -50,6 +60,31 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     @abc.abstractmethod
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out."""
+
+    def _require_stream(self) -> None:
+        """An error where no stream could give what `encode` gives."""
+        self._require_fitted()
+        if self.length is not None:
+            raise ValueError(
+                f"length={self.length!r} resamples whole sequences, and a stream does not know where its own will end: "
+                f"use {type(self).__name__}(length=None) for streams"
+            )
+
+    def _learn_from(self, X: Any) -> Sequences:
+        sequences = super()._learn_from(X)
+        if self.length is not None:
+            self.length_ = round(float(sequences.lengths.mean())) if self.length == "mean" else int(self.length)
+        return self._resampled(sequences)
+
+    def _resampled(self, sequences: Sequences) -> Sequences:
+        """Sequences as `_encode` takes them: all of one length, where that is an option that was taken."""
+        if self.length is None or (sequences.times is None and bool((sequences.lengths == self.length_).all())):
+            return sequences
+        return sequences.resample(self.length_)
+
+    def _encode_resampled(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
+        """Vectors (item, feature) of sequences of any length."""
+        return self._encode(self._resampled(sequences), threads)
 
     def encode(
         self,
@@ -82,10 +117,10 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         """Vectors of all, of some at a time where somebody looks: they are the same in any company."""
         size = max(_LEAST, -(-len(sequences) // _LOOKS))
         if report is None or len(sequences) <= size:
-            return self._encode(sequences, threads)
+            return self._encode_resampled(sequences, threads)
         found = []
         for begin in range(0, len(sequences), size):
-            found.append(self._encode(sequences[begin : begin + size], threads))
+            found.append(self._encode_resampled(sequences[begin : begin + size], threads))
             report(min(begin + size, len(sequences)), len(sequences))
         return np.concatenate(found)
 
@@ -152,7 +187,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         write(self, path)
 
     def _onnx(self, graph: Graph, x: str) -> str:
-        """The vectors (item, feature) of x (item, time, channel), as nodes of a graph."""
+        """The vectors (item, feature) of x (item, time, channel) as `_encode` takes it, as nodes of a graph."""
         raise TypeError(
             f"{type(self).__name__} has no ONNX graph: the encoders of the library, and what is made of them, have one"
         )
@@ -167,7 +202,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         """How long vectors are, for scikit-learn's names of them and `set_output`."""
         self._require_fitted()
         frame = self._frame() or (1,)
-        return int(self._encode(Sequences(np.zeros((1, 1, *frame))), 1).shape[1])
+        return int(self._encode_resampled(Sequences(np.zeros((1, 1, *frame))), 1).shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -176,7 +211,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
     def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """Vectors as they are compared."""
-        return self._compared(self._encode(sequences, threads))
+        return self._compared(self._encode_resampled(sequences, threads))
 
     def _compared(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """What `encode` or a stream gave, (item, feature), as it is compared: the distance is the Euclidean one."""
@@ -200,7 +235,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
     def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """In the precision, and with the weights, in which they are compared."""
-        return self._weighed(self._encode(sequences, threads))
+        return self._weighed(self._encode_resampled(sequences, threads))
 
     def _weighed(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """Features by how much they count, in double precision; here all count the same."""

@@ -13,7 +13,7 @@ from ..sequences import Sequences
 from ..sequences.arguments import store
 from .base import Encoder, Floats, Geometry, Stream
 from .causal.estimator import CausalEncoder
-from .onnx_graph import Graph
+from .onnx_graph import Graph, encoder_vectors
 
 
 def _encoders(value: Any, name: str) -> list[Encoder]:
@@ -78,14 +78,19 @@ class CombinedEncoder(Encoder):
             )
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        return np.concatenate([encoder._encode(sequences, threads) for encoder in self._parts()], axis=1)
+        return np.concatenate([encoder._encode_resampled(sequences, threads) for encoder in self._parts()], axis=1)
 
     def _onnx(self, graph: Graph, x: str) -> str:
-        return graph.add("Concat", *(encoder._onnx(graph, x) for encoder in self._parts()), axis=1)
+        return graph.add("Concat", *(encoder_vectors(graph, encoder, x) for encoder in self._parts()), axis=1)
+
+    def _require_stream(self) -> None:
+        super()._require_stream()
+        for encoder in self._parts():
+            encoder._require_stream()
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out."""
-        self._require_fitted()
+        self._require_stream()
         return _Beside([encoder.stream() for encoder in self._parts()])
 
     def _parts(self) -> list[Encoder]:

@@ -8,6 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sequences.arguments import generator
+from ..sequences.sampling import RandomState
+
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
@@ -33,18 +36,18 @@ class Forest:
     """Shares of classes, or a number, (node, output)."""
 
     @classmethod
-    def classes(cls, vectors: Floats, codes: Whole) -> Self:
+    def classes(cls, vectors: Floats, codes: Whole, *, random_state: RandomState = 0) -> Self:
         """Trees that tell classes apart; √features are tried at every node."""
         from sklearn.ensemble import ExtraTreesClassifier
 
-        return cls._plain(ExtraTreesClassifier(_TREES, random_state=0, n_jobs=1).fit(vectors, codes))
+        return cls._plain(ExtraTreesClassifier(_TREES, random_state=_seed(random_state), n_jobs=1).fit(vectors, codes))
 
     @classmethod
-    def numbers(cls, vectors: Floats, targets: Floats) -> Self:
+    def numbers(cls, vectors: Floats, targets: Floats, *, random_state: RandomState = 0) -> Self:
         """Trees that predict a number; a third of the features is tried at every node."""
         from sklearn.ensemble import ExtraTreesRegressor
 
-        forest = ExtraTreesRegressor(_TREES, random_state=0, n_jobs=1, max_features=1 / 3)
+        forest = ExtraTreesRegressor(_TREES, random_state=_seed(random_state), n_jobs=1, max_features=1 / 3)
         return cls._plain(forest.fit(vectors, targets))
 
     @classmethod
@@ -81,3 +84,10 @@ class Forest:
         """The class with the largest share, or the number, (item,)."""
         found = self.proba(vectors)
         return np.asarray(found[:, 0] if found.shape[1] == 1 else found.argmax(axis=1))
+
+
+def _seed(random_state: RandomState) -> int | None:
+    """What scikit-learn takes: an integer as it is, a number drawn from a generator, None for other trees each time."""
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return None if random_state is None else int(random_state) % (1 << 32)
+    return int(generator(random_state).integers(1 << 32))

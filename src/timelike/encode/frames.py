@@ -20,7 +20,7 @@ from ..sequences.moments import Moments
 from ..sequences.padding import for_network, read_lengths, valid
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .base import Floats, Geometry, StandardizedStream, Stream
+from .base import Floats, Geometry, Length, StandardizedStream, Stream
 from .causal.network import CausalNetwork
 from .causal.onnx_graph import written
 from .causal.stream import CausalStream
@@ -93,6 +93,8 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
+    length : int, "mean" or None
+        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
 
     Examples
     --------
@@ -139,6 +141,7 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
+        length: Length = None,
         vectors: Vectors = "plain",
         geometry: Geometry = "cosine",
         by_terms: bool | None = None,
@@ -180,7 +183,7 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
 
     def stream(self) -> Stream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""
-        self._require_fitted()
+        self._require_stream()
         return self._streamed(FrameStream(self.network_, *self.moments_))
 
 

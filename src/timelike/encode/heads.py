@@ -60,6 +60,12 @@ class _Embedding(Model):
         self.encoder_._refuse_frame(sequences.frame, "X")
         return self.encoder_._vectors(sequences, threads_of(None))
 
+    def _fit_head(self, vectors: NDArray[np.float64], targets: NDArray[Any]) -> Any:
+        """The head of the given name; only a forest draws anything."""
+        if self.head == "forest":
+            return self._heads[self.head](vectors, targets, random_state=self.random_state)
+        return self._heads[self.head](vectors, targets)
+
     def _takes_missing(self) -> bool:
         """If the encoder does."""
         encoder = getattr(self, "encoder_", None) or self._meant("encoder", self.encoder)
@@ -91,7 +97,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
         None takes an encoder that is fitted as it is, for transfer and for few labels, and fits a copy of one that is
         not. True fits a copy in any case, False refuses an encoder that is not fitted.
     random_state
-        Repeats the training of the default encoder.
+        Repeats the training of the default encoder, and the trees of a forest.
 
     Attributes
     ----------
@@ -131,7 +137,7 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
                 raise ValueError(f"y holds one class, {np.unique(labels).tolist()}: expected at least two classes")
             vectors = self._fit_encoder(sequences, labels)
             self.classes_, codes = np.unique(labels, return_inverse=True)
-            self.head_ = self._heads[self.head](vectors, codes.astype(np.int64))
+            self.head_ = self._fit_head(vectors, codes.astype(np.int64))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -188,7 +194,7 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
         with self._fitting():
             sequences = self._learn_from(X)
             targets = self._numbers(sequences, y, "EmbeddingClassifier")
-            self.head_ = self._heads[self.head](self._fit_encoder(sequences, targets), targets)
+            self.head_ = self._fit_head(self._fit_encoder(sequences, targets), targets)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -21,8 +21,15 @@ def write(encoder: Any, path: Any) -> None:
     frame = encoder._frame() or (1,)
     n_features = encoder.encode(np.zeros((1, 1, *frame))).shape[1]
     graph = Graph()
-    graph.add("Identity", encoder._onnx(graph, "x"), into="features")
+    graph.add("Identity", encoder_vectors(graph, encoder, "x"), into="features")
     save(graph, encoder, path, {"features": n_features})
+
+
+def encoder_vectors(graph: Graph, encoder: Any, x: str) -> str:
+    """The vectors (item, feature) of x (item, time, channel), resampled first where the encoder does so."""
+    length = getattr(encoder, "length_", None)
+    found: str = encoder._onnx(graph, x if length is None else graph.resampled(x, length))
+    return found
 
 
 def save(graph: Graph, model: Any, path: Any, outputs: dict[str, int], known: dict[str, Any] | None = None) -> None:
@@ -99,6 +106,23 @@ class Graph:
         """x less a mean and by a scale, as the library computes it: in double precision, then rounded."""
         double = self.add("Sub", self.cast(x, "float64"), self.constant(mean.reshape(-1), np.float64))
         return self.cast(self.add("Div", double, self.constant(scale.reshape(-1), np.float64)), "float32")
+
+    def resampled(self, x: str, length: int) -> str:
+        """x (item, time, channel) at so many evenly spaced places from its first step to its last, linear between."""
+        last = self.add("Sub", self.add("Gather", self.add("Shape", x), self.whole(1)), self.whole(1))
+        steps = self.constant(np.arange(length) / max(length - 1, 1), np.float64)
+        exact = self.add("Mul", steps, self.cast(last, "float64"))
+        nearest = self.add("Round", exact)
+        apart = self.add("Abs", self.add("Sub", exact, nearest))
+        # a place that is a step up to rounding is that step, as in `Sequences.resample`
+        places = self.add("Where", self.add("Less", apart, self.constant(1e-9, np.float64)), nearest, exact)
+        low = self.add("Floor", places)
+        share = self.add("Unsqueeze", self.add("Sub", places, low), self.whole([1]))
+        before = self.cast(low, "int64")
+        after = self.add("Min", self.add("Add", before, self.whole(1)), last)
+        near, far = (self.cast(self.add("Gather", x, at, axis=1), "float64") for at in (before, after))
+        rest = self.add("Sub", self.constant(1.0, np.float64), share)
+        return self.cast(self.add("Add", self.add("Mul", near, rest), self.add("Mul", far, share)), "float32")
 
     def unit(self, rows: str) -> str:
         """Rows (item, feature) of length 1; one at the very centre stays there."""

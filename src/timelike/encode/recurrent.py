@@ -18,7 +18,7 @@ from ..sequences.arguments import one_of, store, whole
 from ..sequences.padding import for_network, own_precision, read_lengths
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .base import Floats, Geometry, StandardizedStream, Stream
+from .base import Floats, Geometry, Length, StandardizedStream, Stream
 from .onnx_graph import Graph
 from .spread import Vectors
 from .tloss import Losses, Schedules, TLossEncoder
@@ -78,8 +78,8 @@ class RecurrentEncoder(TLossEncoder):
     hidden, layers : int
         Size of a state, and how many cells are on top of each other.
     n_features, loss, temperature, min_crop, augment, n_negatives, shared_negatives, batch_size, learning_rate, \
-schedule, max_steps, max_time, validation, patience, standardize, vectors, geometry, by_terms, checkpoint, progress, \
-accelerator, devices, precision, random_state
+schedule, max_steps, max_time, validation, patience, standardize, length, vectors, geometry, by_terms, checkpoint, \
+progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
 
     Examples
@@ -117,6 +117,7 @@ accelerator, devices, precision, random_state
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
+        length: Length = None,
         vectors: Vectors = "plain",
         geometry: Geometry = "cosine",
         by_terms: bool | None = None,
@@ -143,7 +144,7 @@ accelerator, devices, precision, random_state
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow."""
-        self._require_fitted()
+        self._require_stream()
         return self._streamed(RecurrentStream(self.network_, *self.moments_))
 
 

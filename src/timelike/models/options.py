@@ -74,6 +74,11 @@ def whole(least: int, role: Role = "model") -> Option[int]:
     return Option(partial(arguments.whole, least=least), role)
 
 
+def steps(role: Role = "model") -> Option[int | str]:
+    """A number of time steps, or "mean" for the mean length of the sequences fitted on."""
+    return Option(arguments.steps, role)
+
+
 def real(
     least: float = -math.inf, most: float = math.inf, *, above: float = -math.inf, role: Role = "model"
 ) -> Option[float]:

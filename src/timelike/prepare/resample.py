@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,8 +20,8 @@ class Resample(Preparation):
 
     Parameters
     ----------
-    length : int, optional
-        Samples of every sequence.
+    length : int or "mean", optional
+        Samples of every sequence; "mean" for the mean length of the training part.
     rate : float, optional
         Samples per unit of time (second, where stamps are dates).
     max_gap : float, optional
@@ -34,14 +34,16 @@ class Resample(Preparation):
     array([0. , 0.5, 1. ])
     """
 
-    length = options.maybe(options.whole(1))
+    length = options.maybe(options.steps())
     rate = options.maybe(options.real(above=0))
     max_gap = options.maybe(options.real(0))
 
     length_: int | None
     """Samples of every sequence; None where there is a rate."""
 
-    def __init__(self, length: int | None = None, *, rate: float | None = None, max_gap: float | None = None) -> None:
+    def __init__(
+        self, length: int | Literal["mean"] | None = None, *, rate: float | None = None, max_gap: float | None = None
+    ) -> None:
         store(self, locals())
 
     @classmethod
@@ -51,13 +53,15 @@ class Resample(Preparation):
     def _refuse_options(self) -> None:
         super()._refuse_options()
         if self.length is not None and self.rate is not None:
-            raise ValueError(f"length={self.length}, rate={self.rate}: give one of them, or neither")
+            raise ValueError(f"length={self.length!r}, rate={self.rate}: give one of them, or neither")
 
     def _learn(self, sequences: Sequences) -> None:
         if self.rate is not None:
             self.length_ = None
+        elif self.length == "mean":
+            self.length_ = round(float(sequences.lengths.mean()))
         else:
-            self.length_ = self.length or int(np.median(sequences.lengths))
+            self.length_ = int(self.length or np.median(sequences.lengths))
 
     def _made(self, sequences: Sequences) -> Sequences:
         return sequences.resample(self.length_, rate=None if self.length_ else self.rate, max_gap=self.max_gap)

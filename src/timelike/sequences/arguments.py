@@ -87,6 +87,19 @@ def seed(value: Any, name: str) -> RandomState:
     return given
 
 
+def steps(value: Any, name: str) -> int | str:
+    """A number of time steps, or "mean", which stands for the mean length of some sequences.
+
+    >>> steps(30, "length"), steps("mean", "length")
+    (30, 'mean')
+    """
+    if not isinstance(value, str):
+        return whole(value, name, 1)
+    if value != "mean":
+        raise ValueError(f'{name}={value!r}: expected a number of steps, or "mean" for the mean length')
+    return value
+
+
 def folder(value: Any, name: str) -> Path:
     """The path of a folder; nothing at all would be the current one, which is rarely meant."""
     if not isinstance(value, str | os.PathLike):

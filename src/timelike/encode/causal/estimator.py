@@ -12,7 +12,7 @@ from ...models import options
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
-from ..base import Geometry, Stream
+from ..base import Geometry, Length, Stream
 from ..onnx_graph import Graph
 from ..spread import Vectors
 from ..tloss import Losses, Schedules, TLossEncoder
@@ -72,6 +72,8 @@ class CausalEncoder(TLossEncoder):
         Steps without a smaller loss of what is held out after which training ends.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+    length : int, "mean" or None
+        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
     vectors : {"standardized", "plain", "whitened"}
         Whether vectors are brought to mean 0 and deviation 1 in every feature, or also freed from correlations, as
         those of the sequences fitted on are; or left as the network gives them.
@@ -139,6 +141,7 @@ class CausalEncoder(TLossEncoder):
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
+        length: Length = None,
         vectors: Vectors = "standardized",
         geometry: Geometry = "cosine",
         by_terms: bool | None = None,
@@ -180,7 +183,7 @@ class CausalEncoder(TLossEncoder):
         >>> bool(np.allclose(vectors[9], encoder.encode([x[:10]])[0], atol=1e-5))
         True
         """
-        self._require_fitted()
+        self._require_stream()
         return self._streamed(CausalStream(self.network_, *self.moments_))
 
     def _onnx(self, graph: Graph, x: str) -> str:

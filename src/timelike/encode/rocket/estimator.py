@@ -15,7 +15,7 @@ from ...sequences import Sequences
 from ...sequences.arguments import generator, store
 from ...sequences.moments import Moments, flat
 from ...sequences.sampling import RandomState
-from ..base import Encoder
+from ..base import Encoder, Length
 from ..onnx_graph import Graph
 from .drawing import draw
 from .missing import filled
@@ -52,6 +52,8 @@ class Rocket(Encoder):
         Size of a representation.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+    length : int, "mean" or None
+        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
     random_state : int, Generator or None
         Repeats what is drawn: the channels of each kernel, and the sequences that thresholds come from.
 
@@ -84,7 +86,14 @@ class Rocket(Encoder):
     spread_: NDArray[np.float32]
     _records = (Moments, Bank)
 
-    def __init__(self, *, n_features: int = 10_000, standardize: bool = True, random_state: RandomState = None) -> None:
+    def __init__(
+        self,
+        *,
+        n_features: int = 10_000,
+        standardize: bool = True,
+        length: Length = None,
+        random_state: RandomState = None,
+    ) -> None:
         store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -131,5 +140,5 @@ class Rocket(Encoder):
         >>> bool(np.array_equal(vectors[29], encoder.encode([x[:30]])[0]))
         True
         """
-        self._require_fitted()
+        self._require_stream()
         return RocketStream(self.banks_, self.n_features, *self.moments_)

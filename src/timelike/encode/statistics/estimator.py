@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...sequences import Sequences
 from ...sequences.arguments import store
-from ..base import Encoder, Stream
+from ..base import Encoder, Length, Stream
 from ..onnx_graph import Graph
 from .features import statistics
 from .onnx_graph import written
@@ -30,6 +30,11 @@ class StatisticsEncoder(Encoder):
 
     Sequences may have any lengths, and values that are missing (nan). Numbers are clipped at 10 deviations.
 
+    Parameters
+    ----------
+    length : int, "mean" or None
+        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
+
     Attributes
     ----------
     mean_, scale_ : array (feature,)
@@ -47,7 +52,7 @@ class StatisticsEncoder(Encoder):
     mean_: NDArray[np.float64]
     scale_: NDArray[np.float64]
 
-    def __init__(self) -> None:
+    def __init__(self, *, length: Length = None) -> None:
         store(self, locals())
 
     def _takes_missing(self) -> bool:
@@ -73,7 +78,7 @@ class StatisticsEncoder(Encoder):
 
     def stream(self) -> Stream:
         """Statistics of everything so far after each sample; all samples are kept, for quantiles need them."""
-        self._require_fitted()
+        self._require_stream()
         return StatisticsStream(self)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...align.matrix import threads_of
 from ...encode.base import Encoder, Stream
-from ...encode.onnx_graph import Graph
+from ...encode.onnx_graph import Graph, encoder_vectors
 from ...models import options, parts
 from ...sequences import Sequences
 from ...sequences.arguments import generator
@@ -69,7 +69,7 @@ class Projected(Encoder):
         self.encoder_._refuse_frame(sequences.frame, "X")
         if len(sequences) < 2:
             raise ValueError("X holds one sequence (n_samples=1): expected at least two, which can differ")
-        vectors = self.encoder_._encode(sequences, threads_of(None))
+        vectors = self.encoder_._encode_resampled(sequences, threads_of(None))
         return principal(vectors, generator(self.random_state))
 
     def _keep(self, basis: Basis, maps: list[tuple[float, Floats]]) -> None:
@@ -85,7 +85,7 @@ class Projected(Encoder):
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         blocks = (sequences[begin : begin + _ENCODED] for begin in range(0, len(sequences), _ENCODED))
-        return np.concatenate([self._projected(self.encoder_._encode(block, threads)) for block in blocks])
+        return np.concatenate([self._projected(self.encoder_._encode_resampled(block, threads)) for block in blocks])
 
     def _projected(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
         """In double precision, then rounded: so company changes no bit."""
@@ -95,16 +95,20 @@ class Projected(Encoder):
 
     def _onnx(self, graph: Graph, x: str) -> str:
         """In single precision: lengths are 1, and products of a few digits less are as good."""
-        centred = graph.add("Sub", self.encoder_._onnx(graph, x), graph.constant(self.mean_))
+        centred = graph.add("Sub", encoder_vectors(graph, self.encoder_, x), graph.constant(self.mean_))
         parts = []
         for share, some in zip(self.shares_, self.exact_, strict=True):
             row = graph.add("MatMul", centred, graph.constant(some))
             parts.append(graph.add("Mul", graph.unit(row), graph.constant(np.sqrt(share))))
         return graph.add("Concat", *parts, axis=1)
 
+    def _require_stream(self) -> None:
+        super()._require_stream()
+        self.encoder_._require_stream()
+
     def stream(self) -> Stream:
         """One new sample in, the vector of everything so far out, where the encoder has a stream."""
-        self._require_fitted()
+        self._require_stream()
         return _ProjectedStream(self.encoder_.stream(), self)
 
 

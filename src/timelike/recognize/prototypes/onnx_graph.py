@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ...encode.base import directions
-from ...encode.onnx_graph import Graph, save
+from ...encode.onnx_graph import Graph, encoder_vectors, save
 from ...encode.onnx_layers import linear, plain
 from . import reading
 from .cosine import CosineSimilarity, FusedSimilarity
@@ -51,8 +51,7 @@ def _of_encoder(graph: Graph, encoder: Any) -> str:
             f"encoder is a {type(encoder.network_).__name__} of your own, which has no ONNX graph here: write it with "
             "torch.onnx, or take an encoder of the library"
         )
-    found: str = encoder._onnx(graph, "x")
-    return found
+    return encoder_vectors(graph, encoder, "x")
 
 
 def _scores(graph: Graph, model: Answering, vectors: str) -> str:
