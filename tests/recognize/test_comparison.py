@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import timelike as tl
+from naive import intervals
 from rivals import Constant, Supervised, Watching, compared, waves
 from timelike import score
 from timelike.recognize import rank_table
@@ -292,3 +293,17 @@ class Shaped(Constant):
 
     def predict(self, X):
         return super().predict(X).reshape(self.shape)
+
+
+@pytest.mark.parametrize("split", ["folds", "official", "groups"])
+def test_no_interval_is_narrower_than_wilsons_where_every_answer_is_right(split):
+    X = np.repeat([0.0, 9.0], 15)[:, None] + np.random.default_rng(0).random((30, 6))
+    y, groups = np.repeat([0, 1], 15), np.tile(np.arange(6), 5)
+    given = {"official": {"test": (X, y)}, "folds": {"cv": 5}, "groups": {"cv": 3, "groups": groups}}[split]
+    found = tl.compare(X, y, ["euclidean"], metric=("accuracy", "map", "eer"), random_state=0, progress=False, **given)
+    n = 6 if split == "groups" else 30
+    for name in ("accuracy", "map", "eer"):
+        one = found.rows[0].scores[name]
+        perfect = 0.0 if name == "eer" else 1.0
+        assert (one.mean, one.low, one.high) == pytest.approx((perfect, *intervals.wilson(perfect, n)), abs=1e-9)
+    assert "1.000 [1.000, 1.000]" not in found.table()

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import timelike as tl
+from naive import intervals
 from timelike.recognize import FewShot, evaluate_episodes
 
 
@@ -103,7 +104,10 @@ def test_the_record_has_both_intervals_and_draws_itself():
     found = FewShot(values, 5, 1, 15, "mean")
     assert found.half == pytest.approx(1.96 * values.std(ddof=1) / np.sqrt(50))
     low, high = stats.t.interval(0.95, 49, values.mean(), stats.sem(values))
-    assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
+    least = intervals.wilson(values.mean(), 50, variance=values.var() / 50)
+    expected = min(low, least[0]), max(high, least[1])
+    assert (found.interval.low, found.interval.high) == pytest.approx(expected)
+    assert FewShot(np.ones(50), 5, 1, 15, "mean").interval.low == pytest.approx(intervals.wilson(1.0, 50)[0])
     assert str(found) == f"5-way 1-shot: {100 * values.mean():.2f} ± {100 * found.half:.2f} % (50 tasks of 75 queries)"
     (axes,) = found.plot().axes
     assert sum(bar.get_height() for bar in axes.patches[:30]) == 50

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn import metrics
 
+from naive import intervals
 from timelike import score
 
 
@@ -69,7 +70,21 @@ def test_intervals_are_quantiles_of_scores_of_items_that_are_drawn_anew():
     for _ in range(60):
         rows = draws.integers(40, size=40)
         scores.append(metrics.f1_score(truth[rows], answer[rows], average="macro"))
-    assert (found.macro_f1.low, found.macro_f1.high) == pytest.approx(tuple(np.quantile(scores, [0.025, 0.975])))
+    sizes = (np.bincount(truth) + np.bincount(answer)) / 2  # never narrower than of as many items
+    least = intervals.wilson(found.macro_f1.mean, 9 / (1 / sizes).sum())
+    low, high = np.quantile(scores, [0.025, 0.975])
+    assert (found.macro_f1.low, found.macro_f1.high) == pytest.approx((min(low, least[0]), max(high, least[1])))
+
+
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(6), 5)])
+def test_intervals_of_perfect_answers_are_wilsons(groups):
+    truth = np.r_[np.zeros(20, int), np.ones(10, int)]
+    found = score.classification_scores(truth, truth, groups=groups, n_resamples=20, random_state=0)
+    of_first, of_all = (20, 30) if groups is None else (4, 6)
+    assert (found.accuracy.low, found.accuracy.high) == pytest.approx(intervals.wilson(1.0, of_all))
+    for one in (found.classes[0].recall, found.classes[0].precision, found.classes[0].f1):
+        assert (one.low, one.high) == pytest.approx(intervals.wilson(1.0, of_first))
+    assert found.balanced_accuracy.low < found.accuracy.low  # the mean of classes of which one is small
 
 
 def test_groups_are_drawn_whole_and_make_intervals_wider():

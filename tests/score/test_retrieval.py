@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import timelike as tl
+from naive import intervals
 from timelike import score
 
 
@@ -156,12 +157,40 @@ def test_an_interval_holds_the_mean_as_often_as_it_says():
 
 def test_intervals_of_few_values():
     assert score.interval([0.5]) == score.Interval(0.5, -np.inf, np.inf)
-    assert score.interval([1.0, np.nan, 1.0]) == score.Interval(1.0, 1.0, 1.0)
+    assert score.interval([2.0, np.nan, 2.0]) == score.Interval(2.0, 2.0, 2.0)
+    perfect = score.interval([1.0, np.nan, 1.0])
+    assert (perfect.low, perfect.high) == pytest.approx(intervals.wilson(1.0, 2))
     assert str(score.interval([0.9, 0.92, 0.94])) == "0.92 ± 0.05"
     with pytest.raises(ValueError, match="no number"):
         score.interval([np.nan])
     with pytest.raises(ValueError, match="confidence=1.5"):
         score.interval([1.0, 2.0], confidence=1.5)
+
+
+@pytest.mark.parametrize(("right", "n"), [(20, 20), (0, 20), (19, 20), (7, 20), (1, 1), (500, 1000)])
+def test_wilson_is_that_of_scipy(right, n):
+    expected = stats.binomtest(right, n).proportion_ci(method="wilson")
+    found = score.wilson(right / n, n)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(intervals.wilson(right / n, n), abs=1e-9)
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(60) // 6])
+def test_a_bootstrap_of_perfect_answers_is_wilsons(groups):
+    right = np.ones(60, bool)
+    found = score.bootstrap(right, groups=groups, random_state=0)
+    assert (found.low, found.high) == pytest.approx(intervals.wilson(1.0, 60 if groups is None else 10))
+    found = score.bootstrap(np.zeros(60), groups=groups, random_state=0, shares=True)
+    assert (found.low, found.high) == pytest.approx(intervals.wilson(0.0, 60 if groups is None else 10))
+    assert score.bootstrap(np.zeros(60), groups=groups, random_state=0).high == 0  # errors, not shares
+    with pytest.raises(ValueError, match="shares=True: values reach from 0 to 3"):
+        score.bootstrap([0.0, 3.0], shares=True)
+
+
+def test_wilsons_interval_holds_the_share_where_perfect_scores_are_common():
+    rng = np.random.default_rng(0)
+    found = [score.bootstrap(rng.random(30) < 0.98, n_resamples=100, random_state=0) for _ in range(300)]
+    assert np.mean([one.low <= 0.98 <= one.high for one in found]) > 0.94  # the percentiles alone: 0.45
 
 
 def test_scores_need_no_torch():

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from naive import error_rates
+from naive import error_rates, intervals
 from timelike import score
 
 
@@ -203,9 +203,21 @@ def test_intervals_of_the_minimum_cost_are_quantiles_of_the_draws_around_the_cos
         distances, same, groups[np.stack(pairs, axis=1)], lambda e: e.minimum_cost(0.1), n_resamples=100, random_state=1
     )
     assert found.mean == score.minimum_cost(distances, same, prior=0.1)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])))
+    least = intervals.wilson(found.mean, 8, variance=draws.var())
+    low, high = np.quantile(draws, [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx((min(low, least[0]), max(high, least[1])))
     rate = score.errors_interval(matrix, groups, groups=groups, n_resamples=50, random_state=1)
     assert rate == score.equal_error_interval(matrix, groups, groups=groups, n_resamples=50, random_state=1)
+
+
+def test_no_interval_is_narrower_than_its_number_of_items_allows():
+    points = np.r_[np.linspace(0, 1, 10), np.linspace(9, 10, 10)]
+    matrix, labels = abs(points[:, None] - points), np.repeat([0, 1], 10)
+    for found in (score.equal_error_interval(matrix, labels), score.minimum_cost_interval(matrix, labels)):
+        assert (found.mean, found.low, found.high) == pytest.approx((0.0, *intervals.wilson(0.0, 20)), abs=1e-9)
+    rates, low, high = score.error_band(matrix, labels, n_resamples=20)
+    np.testing.assert_allclose(high[rates < 1], intervals.wilson(0.0, 20)[1])
+    assert low.max() == 0
 
 
 def test_the_curve_itself_lies_in_its_band():

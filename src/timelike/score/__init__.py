@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .frechet import frechet_distance as frechet_distance, fvd as fvd
     from .futures import at as at, up_to as up_to
     from .horizons import HorizonScores as HorizonScores, horizon_scores as horizon_scores
-    from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval
+    from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval, wilson as wilson
     from .novelty import (
         OpenSet as OpenSet,
         novelty_auroc as novelty_auroc,

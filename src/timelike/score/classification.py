@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..draw import decisions as drawing, html
 from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.doors import read_labels
-from .intervals import Interval, quantiles, units
+from .intervals import Interval, quantiles, units, widen, wilson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -189,7 +189,10 @@ def classification_scores(
 ) -> Classification:
     """Accuracy, balanced accuracy, macro F1, confusion and the scores of every class, with bootstrap intervals.
 
-    Items, or whole groups, are drawn anew; a class that is not in a draw counts in none of its means.
+    Items, or whole groups, are drawn anew; a class that is not in a draw counts in none of its means. No interval is
+    narrower than `wilson` of as many items, or groups, for where every answer is right every draw is the same: of a
+    class these are its items (recall), the answers that name it (precision), or the mean of both (F1); of a mean over
+    classes C² / Σ_c 1/n_c.
 
     Parameters
     ----------
@@ -211,8 +214,8 @@ def classification_scores(
     >>> print(found)
     | class | items | precision | recall | F1 |
     | --- | ---: | ---: | ---: | ---: |
-    | a | 50 | 1.000 [1.000, 1.000] | 0.900 [...] | 0.947 [...] |
-    | b | 50 | 0.909 [...] | 1.000 [1.000, 1.000] | 0.952 [...] |
+    | a | 50 | 1.000 [0.921, 1.000] | 0.900 [...] | 0.947 [...] |
+    | b | 50 | 0.909 [...] | 1.000 [0.929, 1.000] | 0.952 [...] |
     | mean over classes | 100 |  | 0.950 [...] | 0.950 [...] |
     <BLANKLINE>
     accuracy 0.950 [...]
@@ -220,13 +223,29 @@ def classification_scores(
     known, given, names = _coded(truth, answer, classes)
     sizes = _tally(known, given, names)
     values = [*_totals(sizes), *_shares(sizes).ravel()]
-    draws = _resampled(known, given, names, units(groups, len(known)), n_resamples, random_state)
-    found = [_bounded(value, draws[:, i], confidence) for i, value in enumerate(values)]
+    drawn_together = units(groups, len(known))
+    draws = _resampled(known, given, names, drawn_together, n_resamples, random_state)
+    counts = _counts(known, given, names, drawn_together)
+    found = [_bounded(value, draws[:, i], counts[i], confidence) for i, value in enumerate(values)]
     n = len(names)
     rows = zip(names.tolist(), sizes[1], found[3 : 3 + n], found[3 + n : 3 + 2 * n], found[3 + 2 * n :], strict=True)
     each = tuple(ClassScores(label, int(items), p, r, f) for label, items, p, r, f in rows)
-    counts = np.bincount(known * n + given, minlength=n * n).reshape(n, n)
-    return Classification(found[0], found[1], found[2], each, counts)
+    matrix = np.bincount(known * n + given, minlength=n * n).reshape(n, n)
+    return Classification(found[0], found[1], found[2], each, matrix)
+
+
+def _counts(
+    known: NDArray[np.intp], given: NDArray[np.intp], names: NDArray[Any], drawn_together: NDArray[np.int64]
+) -> Floats:
+    """Of how many items, or groups, every number is, in the order of the draws, (3 + 3 · class)."""
+    items, answers = (
+        np.array([len(np.unique(drawn_together[side == c])) for c in range(len(names))], np.float64)
+        for side in (known, given)
+    )
+    each = np.array([answers, items, (items + answers) / 2])
+    held = [side[side > 0] for side in each[1:]]
+    means = [len(side) ** 2 / (1 / side).sum() for side in held]  # as the variance of a mean of shares of n_c each
+    return np.array([len(np.unique(drawn_together)), *means, *each.ravel()])
 
 
 def _tally(
@@ -274,10 +293,11 @@ def _resampled(
     return draws
 
 
-def _bounded(value: float, draws: Floats, confidence: float) -> Interval:
+def _bounded(value: float, draws: Floats, count: float, confidence: float) -> Interval:
     if np.isnan(value):
         return Interval(np.nan, np.nan, np.nan)
-    return Interval(float(value), *quantiles(draws[~np.isnan(draws)], confidence))
+    drawn = Interval(float(value), *quantiles(draws[~np.isnan(draws)], confidence))
+    return widen(drawn, wilson(float(value), count, confidence=confidence))
 
 
 def _shown(found: Interval) -> str:

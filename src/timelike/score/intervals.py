@@ -1,4 +1,4 @@
-"""Confidence intervals: of means from Student's t, also over overlapping trainings, and by drawing items anew."""
+"""Confidence intervals: Student's t, also over overlapping trainings, by drawing items anew, Wilson's of shares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import RandomState, generator, real, whole
+from ..sequences.arguments import RandomState, flag, generator, real, whole
 from ..sequences.doors import plain_array, read_labels
 
 
@@ -29,7 +29,49 @@ class Interval:
         return f"{self.mean:.4g} ± {self.half:.2g}"
 
 
-def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0) -> Interval:
+def wilson(share: float, n: float, *, confidence: float = 0.95, variance: float | None = None) -> Interval:
+    """Between which numbers a share lies that was found among n independent items (Wilson, 1927).
+
+        (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n),   z the quantile of the normal distribution
+
+    Unlike mean ± z · s / √n it is never of zero width: of n right answers, all right, it is n / (n + z²) to 1.
+
+    Parameters
+    ----------
+    share : float
+        p, from 0 to 1.
+    n : float
+        Of how many; for items that come in groups, how many groups.
+    variance : float, optional
+        Of the share, in place of p (1 − p)/n: for a mean of numbers between 0 and 1 that are not all 0 or 1, such as
+        average precision, whose variance is smaller.
+
+    Examples
+    --------
+    >>> found = wilson(1.0, 20)
+    >>> round(found.low, 3), found.high
+    (0.839, 1.0)
+    """
+    from scipy.special import ndtri
+
+    p, n = real(share, "share", 0.0, 1.0), real(n, "n", above=0.0)
+    spread = p * (1 - p) / n if variance is None else real(variance, "variance", 0.0)
+    z = float(ndtri((1 + _share(confidence)) / 2))
+    pull = z * z / n  # towards one half, as by z² items more
+    middle, half = (p + pull / 2) / (1 + pull), z * np.sqrt(spread + pull / (4 * n)) / (1 + pull)
+    return Interval(p, max(0.0, float(min(p, middle - half))), min(1.0, float(max(p, middle + half))))
+
+
+def widen(found: Interval, least: Interval) -> Interval:
+    """An interval that is nowhere narrower than another.
+
+    >>> widen(Interval(1.0, 1.0, 1.0), Interval(1.0, 0.8, 1.0))
+    Interval(mean=1.0, low=0.8, high=1.0)
+    """
+    return Interval(found.mean, min(found.low, least.low), max(found.high, least.high))
+
+
+def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0, shares: bool | None = None) -> Interval:
     """The mean of values and its confidence interval, from Student's t.
 
     mean ± t · s · √(1/n + r), where s is the standard deviation of the n values (with n − 1), t the quantile of
@@ -46,6 +88,10 @@ def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0) -> 
     overlap : float
         For the folds of a cross-validation, whose training parts share sequences: the size of a test part over that
         of a training part, ¼ for five folds (Nadeau and Bengio, "Inference for the generalization error", 2003).
+    shares : bool, optional
+        Whether values lie between 0 and 1 by what they mean, as accuracies do: then the interval is nowhere narrower
+        than `wilson` of as many, for of values that are all 1 Student's would have no width. Unless given, where all
+        are 0 or 1 and some 1.
 
     Examples
     --------
@@ -63,7 +109,11 @@ def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0) -> 
         return Interval(mean, -np.inf, np.inf)
     spread = np.sqrt(1 / len(array) + overlap) if overlap else 1 / np.sqrt(len(array))
     half = float(stdtrit(len(array) - 1, (1 + confidence) / 2) * array.std(ddof=1) * spread)
-    return Interval(mean, mean - half, mean + half)
+    found = Interval(mean, mean - half, mean + half)
+    if not _are_shares(array, shares):
+        return found
+    variance = float(array.var() / len(array))
+    return widen(found, wilson(mean, len(array), confidence=confidence, variance=variance))
 
 
 def bootstrap(
@@ -73,10 +123,12 @@ def bootstrap(
     confidence: float = 0.95,
     n_resamples: int = 2000,
     random_state: RandomState = None,
+    shares: bool | None = None,
 ) -> Interval:
     """The mean of values, and between which numbers it lies when items, or whole groups, are drawn anew.
 
-    The percentile interval of Efron (1979). A value that is nan does not count.
+    The percentile interval of Efron (1979). A value that is nan does not count. Where every answer is right every draw
+    is the same: of shares the interval is nowhere narrower than that of `wilson` for as many items, or groups.
 
     Parameters
     ----------
@@ -84,6 +136,9 @@ def bootstrap(
         A number for each test item: right or wrong, average precision, squared error.
     groups : array (item,), optional
         What is drawn together, such as all sequences of a person: items of one group tell less than as many others.
+    shares : bool, optional
+        Whether values lie between 0 and 1 by what they mean, as average precision does. Unless given, where all are 0
+        or 1 and some 1.
 
     Examples
     --------
@@ -104,7 +159,11 @@ def bootstrap(
     for i in range(len(draws)):
         drawn = rng.integers(n, size=n)
         draws[i] = sums[drawn].sum() / sizes[drawn].sum()
-    return Interval(mean, *quantiles(draws, confidence))
+    found = Interval(mean, *quantiles(draws, confidence))
+    if not _are_shares(array[counted], shares):
+        return found
+    variance = None if np.isin(array[counted], (0, 1)).all() else float(draws.var())
+    return widen(found, wilson(mean, n, confidence=confidence, variance=variance))
 
 
 def quantiles(draws: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
@@ -130,6 +189,27 @@ def units(groups: Any, n_items: int) -> NDArray[np.int64]:
     if known.shape != (n_items,):
         raise ValueError(f"groups has shape {known.shape} for {n_items} items: expected one for each")
     return np.asarray(np.unique(known, return_inverse=True)[1], np.int64)
+
+
+def _are_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
+    """Whether an interval has to be that of shares; an error where that is said and they are none."""
+    if shares is None:
+        return bool(np.isin(values, (0, 1)).all() and (values == 1).any())
+    if flag(shares, "shares") and not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"shares=True: values reach from {values.min():g} to {values.max():g}, expected 0 to 1")
+    return shares
+
+
+def bounded(share: float, draws: NDArray[np.float64], n: float, confidence: float = 0.95) -> Interval:
+    """Between which numbers a share lies whose items, n of them, were drawn anew; never of zero width.
+
+    >>> found = bounded(0.0, np.zeros(100), 20)
+    >>> found.low, round(found.high, 3)
+    (0.0, 0.161)
+    """
+    found = Interval(share, *quantiles(draws, confidence))
+    variance = float(draws.var()) if len(draws) else None
+    return widen(found, wilson(share, n, confidence=confidence, variance=variance))
 
 
 def _share(confidence: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..sequences.arguments import RandomState, generator, whole
 from ..sequences.doors import plain_array, read_labels
-from .intervals import Interval, quantiles, units as drawn_units
+from .intervals import Interval, bounded, quantiles, units as drawn_units
 from .verification import Errors, Floats, opened_pairs, sorted_errors
 
 Statistic = Callable[[Errors], Any]
@@ -76,6 +76,10 @@ def errors_interval(
 ) -> Interval:
     """A number of the errors of all pairs of items, with its bootstrap interval over items, or over whole groups.
 
+    A number between 0 and 1, as rates, areas and least costs are, has an interval that is nowhere narrower than that of
+    `wilson` for as many items, or groups: where classes are far apart, every draw has no errors, and tells nothing of
+    those to come.
+
     Parameters
     ----------
     distances, labels, groups, n_resamples, random_state
@@ -88,12 +92,15 @@ def errors_interval(
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> matrix, labels = abs(points[:, None] - points), [0, 0, 0, 1, 1, 1]
     >>> found = errors_interval(matrix, labels, lambda errors: errors.area, random_state=0)
-    >>> found.low, found.mean
-    (1.0, 1.0)
+    >>> round(found.low, 2), found.mean
+    (0.61, 1.0)
     """
     far, alike, _ = item_pairs(distances, labels)
     draws = _resampled_items(distances, labels, groups, statistic, n_resamples, random_state)
-    return Interval(float(statistic(_of_pairs(far, alike))), *quantiles(draws, confidence))
+    value = float(statistic(_of_pairs(far, alike)))
+    if not (0 <= value <= 1 and ((draws >= 0) & (draws <= 1)).all()):
+        return Interval(value, *quantiles(draws, confidence))
+    return bounded(value, draws, int(drawn_units(groups, len(labels)).max()) + 1, confidence)
 
 
 def resampled_error_rates(
@@ -132,8 +139,8 @@ def equal_error_interval(
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> found = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> found.mean, found.high
-    (0.0, 0.0)
+    >>> found.mean, round(found.high, 2)  # no error among six items says little
+    (0.0, 0.39)
     """
     options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_resamples": n_resamples}
     return errors_interval(distances, labels, _equal, random_state=random_state, **options)
@@ -157,8 +164,8 @@ def minimum_cost_interval(
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> found = minimum_cost_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> found.mean, found.high
-    (0.0, 0.0)
+    >>> found.mean, round(found.high, 2)
+    (0.0, 0.39)
     """
 
     def cost(errors: Errors) -> float:
@@ -179,22 +186,24 @@ def error_band(
 ) -> tuple[Floats, Floats, Floats]:
     """Rates of false accepts, and between which rates of false rejects the curve is at each, for `Errors.plot(band=…)`.
 
-    The band is one of single points: at each rate so large a share of the resampled curves passes through it.
+    The band is one of single points: at each rate so large a share of the resampled curves passes through it. Nowhere
+    is it narrower than `wilson` of as many items, or groups.
 
     Examples
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> rates, low, high = error_band(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> bool(high.max() == 0)
-    True
+    >>> round(float(high[0]), 2)  # no false reject among six items
+    0.39
     """
     rates = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 200)])
     curves = _resampled_items(
         distances, labels, groups, lambda errors: errors.rejects_at(rates), n_resamples, random_state
     )
-    bounds = [quantiles(curves[:, i], confidence) for i in range(len(rates))]
-    low, high = np.array(bounds).T
-    return rates, low, high
+    far, alike, _ = item_pairs(distances, labels)
+    own, n_units = _of_pairs(far, alike).rejects_at(rates), int(drawn_units(groups, len(labels)).max()) + 1
+    found = [bounded(float(own[i]), curves[:, i], n_units, confidence) for i in range(len(rates))]
+    return rates, np.array([one.low for one in found]), np.array([one.high for one in found])
 
 
 def item_pairs(distances: Any, labels: Any) -> tuple[Floats, NDArray[np.bool_], tuple[NDArray[Any], NDArray[Any]]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import score
-from ...score.intervals import Interval, quantiles
+from ...score.intervals import Interval, quantiles, widen
 from .judging import Judged
 from .problem import Problem
 
@@ -74,14 +74,27 @@ def row_of(method: str, state: str, why: str, judged: list[Judged], problem: Pro
 def _interval(judged: list[Judged], name: str, problem: Problem) -> Interval:
     values = [fold.values[name] for fold in judged]
     if len(problem.folds) > 1:
-        found = score.interval(values, overlap=problem.overlap)
+        found = score.interval(values, overlap=problem.overlap, shares=False)
     elif name == "eer":
         found = Interval(values[0], *quantiles(np.array(judged[0].draws[name])))
     else:
         groups = problem.units(problem.folds[0][1])
-        found = score.bootstrap(judged[0].items[name], groups=groups, random_state=0)
+        found = score.bootstrap(judged[0].items[name], groups=groups, random_state=0, shares=False)
     low, high = _BOUNDS[name]
-    return Interval(found.mean, max(found.low, low), min(found.high, high))
+    found = Interval(found.mean, max(found.low, low), min(found.high, high))
+    return found if name == "mse" else widen(found, _narrowest(found.mean, judged, name, problem))
+
+
+def _narrowest(mean: float, judged: list[Judged], name: str, problem: Problem) -> Interval:
+    """Wilson's of as many independent items as were tested, or groups: folds without any error do not vary."""
+    tested = np.unique(np.concatenate([test for _, test in problem.folds[: len(judged)]]))
+    n = len(tested) if problem.X.groups is None else len(np.unique(problem.X.groups[tested]))
+    if name == "accuracy":
+        return score.wilson(mean, n)
+    # what is no share of right answers varies less than one
+    drawn = [fold.draws[name] if name == "eer" else fold.items[name] for fold in judged]
+    variances = [np.nanvar(each) / (1 if name == "eer" else n) for each in drawn if len(each)]
+    return score.wilson(mean, n, variance=float(np.mean(variances)) if variances else None)
 
 
 def read_row(held: dict[str, Any]) -> Row:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...score import Errors, Interval, resampled_errors, verification_errors
-from ...score.intervals import quantiles
+from ...score.intervals import bounded
 from ...sequences.arguments import RandomState
 from .scoring import Floats
 
@@ -23,8 +23,9 @@ RATES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 100)])  # of false accept
 class Verification:
     """Errors of pairs: the equal error rate, the least cost (minDCF), and what the calibrated threshold comes to.
 
-    Intervals are over subjects, drawn anew with replacement; of few subjects they are rough, and no pair counts as a
-    witness of its own. Without a calibrated threshold `false_accept` and `false_reject` are None.
+    Intervals are over subjects, drawn anew with replacement, and nowhere narrower than `score.wilson` of as many
+    subjects; of few they are rough, and no pair counts as a witness of its own. Without a calibrated
+    threshold `false_accept` and `false_reject` are None.
     """
 
     equal_error_rate: Interval
@@ -71,18 +72,23 @@ def evaluated(
     found = verification_errors(-scores, same)
     own = numbers(found)
     draws = resampled_errors(-scores, same, subjects, numbers, n_resamples=n_resamples, random_state=random_state)
-    low, high = np.array([quantiles(column, confidence) for column in draws.reshape(-1, len(own)).T]).T
-    equal, cost, accept, reject = (Interval(float(own[i]), float(low[i]), float(high[i])) for i in range(4))
+    columns, n_subjects = draws.reshape(-1, len(own)).T, len(np.unique(subjects))
+    # all of them lie between 0 and 1; at a threshold that is not known there is none
+    bounds = [
+        Interval(np.nan, np.nan, np.nan) if np.isnan(value) else bounded(float(value), column, n_subjects, confidence)
+        for value, column in zip(own, columns, strict=True)
+    ]
+    equal, cost, accept, reject = bounds[:4]
     return Verification(
         equal_error_rate=equal,
         minimum_cost=cost,
         false_accept=None if threshold is None else accept,
         false_reject=None if threshold is None else reject,
         errors=found,
-        band=(RATES, low[4:], high[4:]),
+        band=(RATES, np.array([one.low for one in bounds[4:]]), np.array([one.high for one in bounds[4:]])),
         n_impostors=int((~same).sum()),
         n_genuine=int(same.sum()),
-        n_subjects=len(np.unique(subjects)),
+        n_subjects=n_subjects,
     )
 
 
