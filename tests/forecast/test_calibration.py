@@ -1,5 +1,7 @@
 """Split-conformal calibration: ranks beside their definition, and coverage beside what exchangeability promises."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -8,6 +10,7 @@ from scipy.stats import binom
 import timelike as tl
 from timelike.forecast import Calibration, Persistence
 from timelike.forecast.calibration import rank, windows_needed
+from timelike.forecast.request import Futures
 
 RNG = np.random.default_rng(0)
 ROUND = [0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.975]
@@ -175,3 +178,104 @@ def test_intervals_cover_what_they_say_however_far_the_calibration_looked(name):
     inside = ((test[:, 60:65] >= low) & (test[:, 60:65] <= high)).mean(axis=(0, 2))
     assert inside.min() > 0.72
     assert 0.76 < inside.mean() < 0.86
+
+
+# --- methods whose forecast is the mean of what they draw ------------------------------------------------------------
+
+
+class Draws(tl.forecast.Persistence):
+    """Futures drawn around the last frame, with a deviation that is not that of the data."""
+
+    _draws = True
+
+    def _continued(self, past, request):
+        shape = (request.n_samples, request.horizon, self.cells_.n_cells)
+        noise = np.stack([rng.standard_normal(shape) for rng in self._generators(past, request)], axis=1)
+        return Futures(None, self._last(past, 1) + 2.0 * noise)
+
+
+@pytest.mark.parametrize("n_samples", [1, 5, 7, 100, 130])
+def test_intervals_around_means_of_draws_cover_what_they_say_for_any_number_of_them(n_samples):
+    """4000 channels are as many trials: 19 windows each, so that 16 of 20 ranks are inside."""
+    rng, n_windows, trials = np.random.default_rng(1), 19, 4000
+    x = rng.standard_normal((n_windows + 1, 2, trials)).cumsum(axis=1)
+    model = Draws().fit(x[:1]).calibrate(x[:-1], horizon=1)
+    low, high = model.predict(x[-1:, :1], 1, n_samples=n_samples, random_state=7).interval(0.8)
+    inside = int(((low <= x[-1:, 1:]) & (x[-1:, 1:] <= high)).sum())
+    least, most = binom.ppf([1e-4, 1 - 1e-4], trials, (rank(0.9, n_windows) - rank(0.1, n_windows)) / (n_windows + 1))
+    assert least <= inside <= most
+
+
+@pytest.mark.parametrize(("n_samples", "used"), [(1, 1), (2, 2), (4, 2), (5, 5), (12, 10), (13, 13), (99, 13)])
+def test_an_interval_is_around_the_mean_of_as_many_draws_as_its_errors_are_of(n_samples, used):
+    x = np.random.default_rng(0).standard_normal((12, 4, 2))
+    model = Draws().fit(x).calibrate(x, horizon=2, n_samples=13)
+    found = model.predict(x[:3], 2, n_samples=n_samples, random_state=0)
+    assert found.calibration.n_samples == used
+    ordered = np.sort(found.calibration.errors, axis=0)  # NaN, where a window ends, at the end
+    counts = (~np.isnan(found.calibration.errors)).sum(axis=0)
+    places = np.vectorize(lambda count: rank(0.9, count) - 1)(counts)
+    margin = np.take_along_axis(ordered, places[None], axis=0)[0]
+    np.testing.assert_allclose(found.quantile(0.9), found.samples[:used].mean(axis=0) + margin, rtol=1e-12)
+    np.testing.assert_array_equal(found.mean, found.samples.mean(axis=0))
+
+
+def test_errors_of_means_are_those_of_the_first_draws_of_the_same_futures(monkeypatch):
+    x = np.random.default_rng(0).standard_normal((6, 3, 2))
+    model, asked = Draws().fit(x), []
+    predict = Draws.predict
+    monkeypatch.setattr(Draws, "predict", lambda *given, **how: asked.append(predict(*given, **how)) or asked[-1])
+    model.calibrate(x, horizon=1, n_samples=5)
+    (drawn,) = [one for one in asked if len(one.samples) == 5]
+    truth = np.stack([x[:, 1], x[:, 2]], axis=1).reshape(12, 1, 2)
+    for one in [*model.nearer_, model.calibration_]:
+        np.testing.assert_array_equal(one.errors, (truth - drawn.samples[: one.n_samples].mean(0)).astype(np.float32))
+    assert [one.n_samples for one in [*model.nearer_, model.calibration_]] == [1, 2, 5]
+
+
+def test_pieces_change_no_error(monkeypatch):
+    x = np.random.default_rng(0).standard_normal((6, 5, 2))
+    whole = Persistence().fit(x).calibrate(x).calibration_.errors
+    monkeypatch.setattr("timelike.forecast.calibrating._DRAWN", 20)
+    np.testing.assert_array_equal(Persistence().fit(x).calibrate(x).calibration_.errors, whole)
+
+
+def test_a_method_with_a_forecast_of_its_own_is_calibrated_once_however_many_it_draws():
+    x = oscillations(12, np.random.default_rng(0), 30)
+    model = tl.forecast.AR(order=2).fit(x).calibrate(x, horizon=2)
+    assert model.nearer_ == []
+    many, one = (model.predict(x[:2], 2, n_samples=n).interval(0.8) for n in (50, 1))
+    np.testing.assert_array_equal(many, one)
+
+
+def test_what_means_of_draws_were_calibrated_by_is_kept_in_the_saved_model(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((10, 9, 1)).cumsum(axis=1)
+    small = {"hidden": 4, "n_state": 3, "n_random": 2, "n_content": 2, "n_code": 3, "motion_hidden": 4}
+    model = tl.SRVP(conditioning=2, max_steps=2, random_state=0, **small).fit(x).calibrate(x, horizon=2, n_samples=5)
+    model.save(tmp_path / "model")
+    again = tl.load_model(tmp_path / "model")
+    assert [one.n_samples for one in again.nearer_] == [1, 2]
+    for n in (1, 2, 5):
+        pairs = zip(*(m.predict(x[:2], 2, n_samples=n).interval(0.8) for m in (model, again)), strict=True)
+        for one, other in pairs:
+            np.testing.assert_array_equal(one, other)
+
+
+def test_backtest_intervals_of_means_of_draws_cover_what_they_say():
+    rng = np.random.default_rng(2)
+    x, other = rng.standard_normal((2, 120, 3, 20)).cumsum(axis=2)
+    model = Draws().fit(x[:1]).calibrate(other, horizon=1)
+    found = tl.forecast.backtest(model, x, 1, n_windows=1, scores=("crps",), n_samples=100, random_state=0)
+    assert 0.77 < found.at(1)["coverage"].mean < 0.85  # 2400 windows, and 240 that were calibrated on
+
+
+def test_calibrating_says_how_long_it_takes_where_that_is_long(capsys, monkeypatch):
+    now = iter(np.arange(0.0, 1000.0, 2.0))
+    monkeypatch.setattr("timelike.forecast.countdown.time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr("timelike.forecast.calibrating._DRAWN", 1)
+    x = np.random.default_rng(0).standard_normal((5, 5))
+    Persistence().fit(x).calibrate(x, horizon=1)
+    assert capsys.readouterr().err == "Persistence.calibrate: 20 windows, about 40 s; progress=True shows a bar\n"
+    Persistence().fit(x).calibrate(x, horizon=1, progress=False)
+    assert capsys.readouterr().err == ""

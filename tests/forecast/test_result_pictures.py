@@ -122,7 +122,7 @@ def test_bytes_and_one_of_several_channels_can_be_shown():
     with pytest.raises(ValueError, match="2 channels, neither grey nor three colours: say which, channel=0"):
         two.strip()
     assert (rows(two.strip(channel=1))["sample 1"] == 0).all()
-    with pytest.raises(IndexError, match="channel=2: there are 2 channels"):
+    with pytest.raises(ValueError, match="channel=2: there are 2 channels, expected 0 to 1, or -2 to -1"):
         two.strip(channel=2)
 
 
@@ -139,7 +139,7 @@ def test_what_is_no_picture_is_refused_with_the_way_out():
         MANY.strip(truth=20 * TRUTH)
     with pytest.raises(ValueError, match=r"truth has shape \(4, 1, 6, 6\): expected 5 frames of shape \(1, 6, 6\)"):
         MANY.strip(truth=TRUTH[0, :4])
-    with pytest.raises(IndexError, match="item=3: there are 3 futures"):
+    with pytest.raises(ValueError, match="item=3: there are 3 futures, expected 0 to 2, or -3 to -1 from the end"):
         MANY.strip(3)
 
 

@@ -9,6 +9,7 @@ from naive import srvp as naive
 from timelike.forecast import SRVPNetwork
 from timelike.forecast.srvp.network import Content
 from timelike.forecast.srvp.objective import bound_of
+from timelike.train.trained import exact
 
 SMALL = {
     "max_steps": 3,
@@ -47,7 +48,7 @@ class Noise:
     def __init__(self, *given):
         self.given = list(given)
 
-    def __call__(self, shape, like, **how):
+    def __call__(self, shape, like, generator=None):
         found = self.given.pop(0)
         assert tuple(found.shape) == tuple(shape)
         return found
@@ -308,3 +309,71 @@ def test_it_learns_oscillations():
     found = np.mean((model.predict(past, 20, n_samples=10).mean - truth) ** 2)
     still, mean = np.mean((past[:, -1:] - truth) ** 2), np.mean((series[:50].mean((0, 1)) - truth) ** 2)
     assert found < 0.5 * min(still, mean)
+
+
+# --- futures beside loops ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def noises(monkeypatch):
+    """The noise that futures were drawn with, (sample × item, …), by the order in which it was."""
+    from timelike.forecast.srvp import answering
+
+    drawn, known = answering._normal, []
+    monkeypatch.setattr(answering, "_normal", lambda *given: known.append(drawn(*given)) or known[-1])
+    return known
+
+
+def naive_futures(model, pasts, noises, horizon, frames, parts):
+    """(sample, item, frame, …) from the last frames of every past, one future after the other."""
+    network, size = exact(model.network_), model.conditioning
+    mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.moments_)
+    (first, random, _), found = noises[0], []
+    random = random.reshape(len(first), -1, network.n_random)
+    for row in range(len(first)):
+        past = (torch.from_numpy(pasts[row % len(pasts)][-size:]) - mean) / scale
+        given = past, min(model.n_seen, size), first[row], random[row], horizon, frames, parts
+        with torch.no_grad():
+            future = naive.future(network, *given)
+        found.append((future if network.squash else future * scale + mean).numpy())
+    return np.stack(found).reshape(-1, len(pasts), *found[0].shape)
+
+
+@pytest.mark.parametrize(
+    ("trained", "frames", "asked"),
+    [(1, 1, None), (2, 1, None), (2, 2, None), (2, 2, 4), (1, 1, 3), (2, 1, 1), (1, 4, 4)],
+)
+def test_only_the_future_is_moved_at_another_step_than_in_training(swings, noises, trained, frames, asked):
+    """With a past of five frames, whose four steps would end elsewhere if they were divided otherwise."""
+    model = tl.SRVP(substeps=trained, gain=1.5, **SMALL | {"n_seen": 3}).fit(swings)  # small moves would hide it
+    pasts = swings[:3, :9]
+    found = model.predict(pasts, 3, n_samples=2, frames_per_step=frames, substeps=asked, random_state=0).samples
+    parts = trained if asked is None else asked
+    expected = naive_futures(model, pasts, noises, 3, frames, parts)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    if parts != trained:
+        exact(model.network_).substeps = parts
+        assert np.abs(naive_futures(model, pasts, noises, 3, frames, parts) - expected).max() > 1e-3
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_futures_have_the_skips_of_the_last_frame_and_the_content_of_the_last_frames(clips, noises, skips):
+    model = tl.SRVP(codec="dcgan", skips=skips, gain=1.5, **SMALL | {"conditioning": 4, "n_seen": 2}).fit(clips)
+    pasts = clips[:2, :7]
+    found = model.predict(pasts, 2, n_samples=2, random_state=0).samples
+    np.testing.assert_allclose(found, naive_futures(model, pasts, noises, 2, 1, 1), rtol=1e-5, atol=1e-5)
+
+
+def test_another_first_frame_leaves_the_content_and_another_last_one_does_not(clips):
+    """Of five frames the first one is no part of w or of the skips, so that codes of a past alone say nothing new."""
+    model = tl.SRVP(codec="dcgan", skips=True, **SMALL | {"n_seen": 2}).fit(clips)
+    network = exact(model.network_)
+    frames = model._frames_of(tl.Sequences(clips[:1, :5]))
+    content = model._looked(network, frames)[1]
+    for changed, same in ((0, True), (2, True), (3, False), (4, False)):
+        other = frames.clone()
+        other[:, changed] += 0.5
+        found = model._looked(network, other)[1]
+        assert torch.equal(found.code, content.code) == same
+        skips = [torch.equal(one, two) for one, two in zip(found.skips, content.skips, strict=True)]
+        assert skips == [changed != 4] * len(skips)

@@ -73,3 +73,41 @@ def log_evidence(x, transition, noise, emission, observed):
     whole += torch.kron(torch.eye(n, dtype=x.dtype), observed)
     normal = torch.distributions.MultivariateNormal(torch.zeros(n * m, dtype=x.dtype), whole)
     return float(normal.log_prob(x.reshape(-1)))
+
+
+def future(network, past, n_seen, noise_first, noise_random, horizon, frames, parts):
+    """Frames (horizon × frames, …) of one future of a past (time, …) of standardized frames, number by number.
+
+    The past is moved at the step of training, `network.substeps` parts of each, with z from the posterior; what follows
+    in `parts` of each step with z from the prior, a frame after every `parts / frames` of them. w is made of the last
+    `n_seen` frames and the skips are those of the last one.
+    """
+    looked = [network.look(frame[None]) for frame in past]
+    if network.codec == "perceptron":
+        codes, skips = [one[0] for one in looked], None
+    else:
+        codes, skips = [one[0][0] for one in looked], looked[-1][1] if network.skips else []
+
+    def moved(y, gaussian, noise, count):
+        z = torch.tensor([m + s * e for (m, s), e in zip(gaussian, noise.tolist(), strict=True)], dtype=past.dtype)
+        states = []
+        for _ in range(count):
+            y = y + network.move(torch.cat([y, z])[None])[0] / count
+            states.append(y)
+        return states
+
+    first = softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))
+    y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=past.dtype)
+    heard = network.filter(torch.stack(codes)[None])[0][0]
+    w = network.content(sum(network.parts_of_content(code) for code in codes[-n_seen:]))
+    for t in range(1, len(past)):
+        y = moved(y, softplus_gaussian(network.infer_random(heard[t])), noise_random[t - 1], network.substeps)[-1]
+    found = []
+    for step in range(horizon):
+        states = moved(y, softplus_gaussian(network.prior(y)), noise_random[len(past) - 1 + step], parts)
+        y = states[-1]
+        for state in states[parts // frames - 1 :: parts // frames]:
+            rows = torch.cat([w, state])[None]
+            frame = network.draw(rows) if skips is None else network.draw(rows, skips)
+            found.append(torch.sigmoid(frame[0]) if network.squash else frame[0])
+    return torch.stack(found)

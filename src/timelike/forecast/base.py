@@ -51,7 +51,6 @@ class Forecaster(Calibrating):
     """How many months lie between two steps, 0 where the clock is another."""
 
     _records: ClassVar[tuple[type[Any], ...]] = (Cells,)
-    _draws: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
     _between: ClassVar[bool] = False  # whether there are frames between two steps
 
     # --- learning ----------------------------------------------------------------------------------------------------
@@ -158,7 +157,7 @@ class Forecaster(Calibrating):
             times=self._times_after(past, request),
             frames_per_step=request.frames_per_step,
             center=center,
-            calibration=self._calibrated(request.horizon) if calibrated else None,
+            calibration=self._calibrated(request.horizon, request.n_samples) if calibrated else None,
             channel_names=self.channel_names_,
             method=type(self).__name__,
         )

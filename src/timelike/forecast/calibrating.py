@@ -6,19 +6,20 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..models import Model
 from ..sequences import Sequences
 from ..sequences.arguments import counted, whole
-from .calibration import Calibration
+from .calibration import Calibration, sample_counts
 from .cells import Cells
+from .countdown import Countdown
 from .request import Windows
 from .windows import after, cut, known_after, looks
 
 _LONGEST = 500  # steps that are calibrated unless more are asked for
 _WINDOWS = 500  # that are looked at
 _NUMBERS = 1 << 26  # errors that are kept at most: a quarter of a gigabyte
+_DRAWN = 1 << 24  # numbers that are forecast at a time
 
 
 class Calibrating(Model):
@@ -27,13 +28,17 @@ class Calibrating(Model):
     cells_: Cells
     calibration_: Calibration
     nearer_: list[Calibration]
-    """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look."""
+    """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look, and of means of
+    fewer draws, of one whose forecast is the mean of what it draws."""
 
     _records: ClassVar[tuple[type[Any], ...]] = (Calibration,)
     _by_horizon: ClassVar[bool] = False  # whether the first steps depend on how far it is asked to look
+    _draws: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
 
     @abstractmethod
-    def predict(self, past: Any, horizon: int = 1, *, known: Any = None, random_state: Any = None) -> Any:
+    def predict(
+        self, past: Any, horizon: int = 1, *, n_samples: int = 1, known: Any = None, random_state: Any = None
+    ) -> Any:
         """What follows every past."""
 
     @abstractmethod
@@ -48,7 +53,9 @@ class Calibrating(Model):
         """How many steps can be forecast, where what was learned from sets an end to it."""
         return None
 
-    def calibrate(self, X: Any, *, horizon: int | None = None) -> Self:
+    def calibrate(
+        self, X: Any, *, horizon: int | None = None, n_samples: int = 100, progress: bool | None = None
+    ) -> Self:
         """Measure errors on sequences that were not learned from: `interval` and `quantile` then cover what they say.
 
         Split conformal prediction, per step and channel (see `Calibration`): in windows like those of X the interval of
@@ -61,6 +68,14 @@ class Calibrating(Model):
             Of the frames that were fitted. For a level of 0.8 there must be 9 windows, for 0.95 39.
         horizon : int, optional
             How many steps to cover: all that X and the method allow, at most 500, unless given.
+        n_samples : int
+            Of a method whose forecast is the mean of what it draws, such as `SRVP`: around the mean of how many draws
+            intervals lie at most. Errors are measured for 1, 2, 5, 10 … draws up to this number, and the interval of a
+            forecast is around the mean of as many of its samples as there are errors for, the first ones. Other
+            methods have one forecast however many samples are drawn, and take no notice.
+        progress : bool or None
+            Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds, and
+            elsewhere says once how long it will take if that is more than ten.
         """
         self._require_fitted()
         sequences = self._asked_whole(X)
@@ -76,19 +91,54 @@ class Calibrating(Model):
             raise ValueError(
                 f"horizon={steps}: the longest sequence of X allows {counted(most, 'step')} after {need} of the past"
             )
+        counts = sample_counts(whole(n_samples, "n_samples", 1)) if self._averages_draws(sequences) else [1]
         horizons = looks(steps) if self._by_horizon else [steps]
-        most = int(min(_WINDOWS, max(1, _NUMBERS // (sum(horizons) * self.cells_.there.size))))
+        numbers = sum(horizons) * len(counts) * self.cells_.there.size
+        most = int(min(_WINDOWS, max(1, _NUMBERS // numbers)))
         windows = [cut(sequences, need, some, most) for some in horizons]
-        found = [Calibration(self._errors(sequences, *asked)) for asked in zip(windows, horizons, strict=True)]
+        with Countdown(
+            sum(len(one.item) for one in windows), progress, f"{type(self).__name__}.calibrate"
+        ) as countdown:
+            found = [
+                one
+                for asked in zip(windows, horizons, strict=True)
+                for one in self._calibrations(sequences, *asked, counts, countdown)
+            ]
         self.calibration_, self.nearer_ = found[-1], found[:-1]
         return self
 
-    def _calibrated(self, horizon: int) -> Calibration:
-        """The errors of forecasts of this horizon, or of the next longer one that was looked at."""
-        return next((one for one in self.nearer_ if one.horizon >= horizon), self.calibration_)
+    def _averages_draws(self, sequences: Sequences) -> bool:
+        """Whether its forecast is the mean of what it draws, as far as one window tells."""
+        if not self._draws:
+            return False
+        one = cut(sequences, self._conditioning(), 1, 1)
+        return self.predict(one.pasts, known=known_after(self.cells_, sequences, one, 1), random_state=0).center is None
 
-    def _errors(self, sequences: Sequences, windows: Windows, steps: int) -> NDArray[np.float32]:
-        """Truth minus forecast, (window, step, *frame); NaN after the end of a sequence."""
-        known = known_after(self.cells_, sequences, windows, steps)
-        found = self.predict(windows.pasts, steps, known=known, random_state=0).mean
-        return np.asarray(after(self.cells_.frames(sequences), windows, steps) - found, np.float32)
+    def _calibrated(self, horizon: int, n_samples: int = 1) -> Calibration:
+        """The errors of forecasts of this horizon, or of the next longer one that was looked at, and of the mean of as
+        many draws as there are errors for.
+        """
+        every = [*self.nearer_, self.calibration_]
+        reached = min((one.horizon for one in every if one.horizon >= horizon), default=self.calibration_.horizon)
+        same = [one for one in every if one.horizon == reached and one.n_samples <= n_samples]
+        return max(same, key=lambda one: one.n_samples)
+
+    def _calibrations(
+        self, sequences: Sequences, windows: Windows, steps: int, counts: list[int], countdown: Countdown
+    ) -> list[Calibration]:
+        """Truth minus forecast, (window, step, *frame), by each number of draws; NaN after the end of a sequence."""
+        frames, rng = self.cells_.frames(sequences), np.random.default_rng(0)
+        shape = (len(counts), len(windows.item), steps, *frames.frame)
+        found = np.empty(shape, np.float32)
+        at_once = max(1, _DRAWN // (counts[-1] * steps * self.cells_.there.size))
+        for begin in range(0, len(windows.item), at_once):
+            rows = slice(begin, begin + at_once)
+            some = Windows(windows.pasts[rows], windows.item[rows], windows.origin[rows])
+            known = known_after(self.cells_, sequences, some, steps)
+            # one generator for all pieces: equal pasts in two of them are to have other draws
+            forecast = self.predict(some.pasts, steps, n_samples=counts[-1], known=known, random_state=rng)
+            truth = after(frames, some, steps)
+            for row, count in enumerate(counts):
+                found[row, rows] = truth - forecast._mean_of(count)
+            countdown.step(len(some.item))
+        return [Calibration(errors, count) for errors, count in zip(found, counts, strict=True)]

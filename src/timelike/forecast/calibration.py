@@ -17,9 +17,13 @@ class Calibration(NamedTuple):
     Split conformal prediction: if the next window is exchangeable with these n, its error is at most their k-th
     smallest with probability k/(n + 1) or more (Vovk, Gammerman and Shafer, 2005; Lei et al., 2018). Both tails are
     taken apart, per step and channel, so that the interval of level 1 − α covers with at least that probability.
+
+    `n_samples` is how many draws the forecasts were the mean of, where a method has no other; intervals must then lie
+    around means of as many, as the mean of more draws has smaller errors.
     """
 
     errors: NDArray[np.float32]
+    n_samples: int = 1
 
     @property
     def horizon(self) -> int:
@@ -81,6 +85,16 @@ def rank(q: float, count: int) -> int:
     exact = q * (count + 1)
     found = math.ceil(exact - _SLACK) if q >= 0.5 else math.floor(exact + _SLACK)
     return min(max(found, 1), count)
+
+
+def sample_counts(most: int) -> list[int]:
+    """Numbers of draws at which means are calibrated: 1, 2, 5, 10 and so on, and the largest.
+
+    >>> sample_counts(1), sample_counts(30)
+    ([1], [1, 2, 5, 10, 20, 30])
+    """
+    steps = (digit * 10**power for power in range(len(str(most))) for digit in (1, 2, 5))
+    return [*(count for count in steps if count < most), most]
 
 
 def windows_needed(q: float) -> int:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..models import fingerprint
 from ..sequences import Sequences
-from ..train import Batch, Objective, seeded, shuffled
+from ..train import Batch, Objective, shuffled
 from .windows import evenly
 
 Source = Callable[[np.random.Generator], Any]
@@ -102,7 +102,14 @@ class Chunks(Objective):
                 "what it gave first is shown so many at a time; let it give longer ones, or set a shorter chunk"
             )
         for ids in shuffled(len(places), self.batch_size, rng):
-            yield Batch(ids, **material.cut(places[ids], self.length), **self._drawn(len(ids), rng))
+            yield self._batch(ids, material, places[ids], rng)
+
+    def _batch(
+        self, ids: NDArray[np.int64], material: Material, places: NDArray[np.int64], rng: np.random.Generator
+    ) -> Batch:
+        """Chunks at places, and what is drawn for each; the seed is that of its noise, see `noise_generator`."""
+        cut, drawn = material.cut(places, self.length), self._drawn(len(ids), rng)
+        return Batch(ids, **cut, **drawn, seed=rng.integers(2**62, size=len(ids)))
 
     def settle(self) -> None:
         """Statistics of batch normalization anew, over some batches: those of training are of weights that have gone.
@@ -117,7 +124,7 @@ class Chunks(Objective):
             layer.reset_running_stats()
             layer.momentum = None  # torch's word for the mean over all that come
         self.module.train()
-        with torch.no_grad(), seeded(0):
+        with torch.no_grad():
             for batch in islice(self.batches(0, np.random.default_rng(0)), SETTLING):
                 self.loss(batch.like(self.module))
         for layer, momentum in zip(layers, usual, strict=True):
@@ -130,12 +137,20 @@ class Chunks(Objective):
         rng = np.random.default_rng(0)
         places = self.held_out.places(self.length)
         chosen = evenly(np.arange(len(places)), _JUDGED)
-        batch = Batch(chosen, **self.held_out.cut(places[chosen], self.length), **self._drawn(len(chosen), rng))
-        return self.judged(batch.like(self.module))
+        return self.judged(self._batch(chosen, self.held_out, places[chosen], rng).like(self.module))
 
     @abstractmethod
     def judged(self, batch: Batch) -> float:
         """The number by which a training is judged."""
+
+
+def noise_generator(batch: Batch) -> torch.Generator | None:
+    """What the noise of a batch is drawn with: a generator of its own, so that other threads change nothing.
+
+    None, which is torch's global generator, for a batch without seeds.
+    """
+    seeds = batch.tensors.get("seed")
+    return None if seeds is None else torch.Generator(batch["x"].device).manual_seed(int(seeds[0]))
 
 
 def windows_of(x: Tensor, at: Tensor, length: int) -> Tensor:

@@ -45,7 +45,11 @@ class Forecast:
     @property
     def mean(self) -> NDArray[Any]:
         """The expected future, (item, step, *frame): the method's own, or the mean of its samples."""
-        return self.samples.mean(axis=0) if self.center is None else self.center
+        return self._mean_of(len(self.samples))
+
+    def _mean_of(self, count: int) -> NDArray[Any]:
+        """The method's own expected future, or the mean of its first samples, so many of them."""
+        return self.samples[:count].mean(axis=0) if self.center is None else self.center
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.mean, dtype=dtype)
@@ -75,14 +79,16 @@ class Forecast:
         """Below which the truth lies with probability q, (item, step, *frame).
 
         After `calibrate`: the mean plus a quantile of the errors on the windows that were calibrated on, per step and
-        channel (split conformal). Before it, a quantile of the samples, of which there must be several.
+        channel (split conformal). Where the mean is that of samples, it is that of as many as the errors are of, the
+        first ones: `calibrate` measures those of 1, 2, 5, 10 … draws. Before it, a quantile of the samples, of which
+        there must be several.
         """
         q = real(q, "q", above=0.0)
         if q >= 1:
             raise ValueError(f"q={q}: expected a number between 0 and 1, such as 0.9")
         if self.calibration is not None:
             margin = self.calibration.margin(q, self._steps())
-            return np.asarray(self.mean + margin[self._whole_steps()])
+            return np.asarray(self._mean_of(self.calibration.n_samples) + margin[self._whole_steps()])
         need = max(_FEW, windows_needed(q))
         if 1 < len(self.samples) < need:
             raise ValueError(
@@ -216,8 +222,7 @@ class Forecast:
     def _truth(self, truth: Any, channel: int, item: int) -> NDArray[Any] | None:
         """One channel of what really came, (step, …)."""
         n_steps, *frame = self.samples.shape[2:]
-        if not -frame[0] <= whole(channel, "channel") < frame[0]:
-            raise IndexError(f"channel={channel}: there are {frame[0]} channels")
+        checked_position(channel, "channel", frame[0], "channel")
         if truth is None:
             return None
         found = truth_of(truth, item, len(self), tuple(frame))
@@ -226,10 +231,7 @@ class Forecast:
         return np.asarray(found[:, channel])
 
     def _item(self, item: int) -> int:
-        position = whole(item, "item")
-        if not -len(self) <= position < len(self):
-            raise IndexError(f"item={item}: there are {len(self)} futures")
-        return position % len(self)
+        return checked_position(item, "item", len(self), "future")
 
     def _reaches(self, level: float) -> bool:
         """Whether there is an interval of this level at all steps."""
@@ -255,6 +257,22 @@ class Forecast:
             return np.arange(1.0 - n_past, 1.0), np.arange(1, n_frames + 1) / self.frames_per_step
         begin, end = self.past.offsets[item : item + 2]
         return self.past.times[begin:end], self.times[item]
+
+
+def checked_position(value: Any, name: str, count: int, what: str) -> int:
+    """A position among `count` things, counted from the end where it is negative.
+
+    >>> checked_position(-1, "item", 3, "future")
+    2
+    """
+    position = whole(value, name)
+    if not -count <= position < count:
+        expected = "0" if count == 1 else f"0 to {count - 1}"
+        raise ValueError(
+            f"{name}={value}: there {'is' if count == 1 else 'are'} {counted(count, what)}, expected {expected}, or "
+            f"{-count} to -1 from the end"
+        )
+    return position % count
 
 
 def truth_of(truth: Any, item: int, n_items: int, frame: tuple[int, ...]) -> NDArray[Any]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..score import best_first
-from ..sequences.arguments import real, whole
-from .result import Forecast, truth_of
+from ..sequences.arguments import real
+from .result import Forecast, checked_position, truth_of
 
 _SAMPLES = 3  # rows of samples where nothing says which is the best
 _ROUNDING = 0.01  # by how much of the range pictures may be beyond it
@@ -81,9 +81,7 @@ def shown_channels(frames: NDArray[Any], channel: int | None) -> NDArray[Any]:
             "Forecast draws others"
         )
     if channel is not None:
-        if not -n_channels <= whole(channel, "channel") < n_channels:
-            raise IndexError(f"channel={channel}: there are {n_channels} channels")
-        return frames[:, [channel]]
+        return frames[:, [checked_position(channel, "channel", n_channels, "channel")]]
     if n_channels not in (1, 3):
         raise ValueError(f"frames have {n_channels} channels, neither grey nor three colours: say which, channel=0")
     return frames

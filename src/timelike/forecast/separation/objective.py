@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...train import Batch
-from ..chunks import Chunks, windows_of
+from ..chunks import Chunks, noise_generator, windows_of
 from .network import Content, SeparationNetwork
 
 
@@ -63,7 +63,7 @@ class Separating(Chunks):
         """The terms that count, by name."""
         network, x, spans = self.module, batch["x"], batch["spans"]
         known = batch.tensors.get("known")
-        seen = x + jitter * torch.randn_like(x) if jitter else x
+        seen = _jittered(x, jitter, noise_generator(batch)) if jitter else x
         looks = _Looks(network, seen, known, spans)
         at, window = batch["at"], network.conditioning
         content, first = looks.content_at(0), looks.state_at(torch.zeros_like(at))
@@ -131,6 +131,11 @@ class _Looks(NamedTuple):
         known = None if self.known is None else windows_of(self.known, at, size)
         clock = windows_of(self.spans, at, size)[:, 1:] if self.network.n_clock else None
         return windows_of(self.x, at, size), known, clock
+
+
+def _jittered(x: Tensor, deviation: float, generator: torch.Generator | None) -> Tensor:
+    """Frames with noise of this deviation."""
+    return x + deviation * torch.randn(x.shape, dtype=x.dtype, device=x.device, generator=generator)
 
 
 def _rolled(network: SeparationNetwork, first: Tensor, spans: Tensor, known: Tensor | None, begin: int) -> Tensor:

@@ -76,10 +76,12 @@ class Answering(Looking):
         for one in self._one_by_one(sequences):
             x = self._frames_of(one)
             codes, content = self._looked(network, x)
-            with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed ^ fingerprint(x[0].numpy()))
-                undone = self._undoing() if self.squashed_ else None
-                draws = [measured(network, x, codes, content, there, undone)[0] for _ in range(count)]
+            # a generator of its own: threads share torch's, and what the caller draws is not moved
+            generator = torch.Generator().manual_seed(seed ^ fingerprint(x[0].numpy()))
+            undone = self._undoing() if self.squashed_ else None
+            known = there, undone, 1.0, generator
+            with torch.no_grad():
+                draws = [measured(network, x, codes, content, *known)[0] for _ in range(count)]
             parts = [torch.stack([getattr(draw, name) for draw in draws]).mean() for name in Elbo.__annotations__]
             found.append([float(part) for part in parts] + [x.shape[1] * units])
         table = np.array(found)

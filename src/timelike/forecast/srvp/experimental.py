@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...train import Batch
-from ..chunks import windows_of
+from ..chunks import noise_generator, windows_of
 from .delays import Delays
 from .drifting import Drifting
 from .network import Content, SRVPNetwork, noise
@@ -94,6 +94,7 @@ def measured(
     there: Tensor | None = None,
     undone: tuple[Tensor, Tensor] | None = None,
     power: float = 1.0,
+    generator: torch.Generator | None = None,
 ) -> tuple[Bound, Tensor]:
     """The bound of frames, by one draw, and how hasty it is (batch,): Σ 1/τ^power over the delays.
 
@@ -102,15 +103,15 @@ def measured(
     cost = haste = x.new_zeros(len(x))
     if network.drifting is not None:
         u = network.drifting.inferred(codes)
-        content = network.drifting.path(content, u.drawn(noise(u.mean.shape, x)))
+        content = network.drifting.path(content, u.drawn(noise(u.mean.shape, x, generator)))
         cost = u.from_standard().sum(1)
     heard = heard_of(network, codes)
     if network.delays is None or heard is None:
-        found = bound_of(network, x, codes, content, there, undone)
+        found = bound_of(network, x, codes, content, there, undone, generator)
     else:
         first, end = network.state_of(codes), x.shape[1] - 1
-        y = first.drawn(noise(first.mean.shape, x))
-        drawn = noise((len(x), network.delays.most(end), network.n_random), x)
+        y = first.drawn(noise(first.mean.shape, x, generator))
+        drawn = noise((len(x), network.delays.most(end), network.n_random), x, generator)
         times = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
         walk = network.delays.walked(network, y, heard, times, drawn, power)
         frames = network.drawn(content, walk.states)
@@ -122,10 +123,12 @@ def measured(
 class ExperimentalEvidence(Evidence):
     """The loss of an experimental SRVP: that of SRVP, the haste of delays, and terms of Separation in nats.
 
-    With `invariance` the content w of the first window of a chunk is to be that of the last, ½‖w − w'‖² (eq. 5.14);
-    with `autoencoding` the state of a window drawn at random, and w, are to give the first frame of that window:
-    −log p(x) (eq. 5.12). The small first state of eq. 5.13, ½‖y‖², is in the divergence of y_1 already. With these, and
-    where the content drifts, w is made of frames of the first window only.
+    `invariance` weighs ½‖w − w'‖², where w is made of `n_seen` frames drawn from the first window of a chunk and w' of
+    its last `n_seen` frames: d/2 times eq. 5.14, whose 1/d has no place beside sums of nats. `autoencoding` weighs
+    −log p(x) of the first frame of a window drawn at random, given the mean state of that window and w: m/(2ν) times
+    eq. 5.12, and the constant of the normal density. Eq. 5.15, the small first state, has no term of its own: ½‖y‖² is
+    a part of the divergence of y_1 from N(0, I). With either term, and where the content drifts, w is made of frames of
+    the first window only.
     """
 
     def __init__(self, *given: Any, further: Further, **more: Any) -> None:
@@ -147,7 +150,8 @@ class ExperimentalEvidence(Evidence):
         """The weighted sum, and its parts for the history."""
         x, weights = batch["x"], self.further
         codes, content, seen = self._looked(batch)
-        found, haste = measured(self.module, x, codes, content, self.there, self.undone, weights.power)
+        known = self.there, self.undone, weights.power, noise_generator(batch)
+        found, haste = measured(self.module, x, codes, content, *known)
         means = {name: part.mean() for name, part in found._asdict().items()}
         loss = means["first"] + self.beta * means["random"] - means["likelihood"] + self.stillness * means["length"]
         more: dict[str, Tensor] = {}
@@ -164,7 +168,8 @@ class ExperimentalEvidence(Evidence):
     def bound(self, batch: Batch) -> Bound:
         """The bound of every chunk, by one draw from the posterior."""
         codes, content, _ = self._looked(batch)
-        return measured(self.module, batch["x"], codes, content, self.there, self.undone)[0]
+        generator = noise_generator(batch)
+        return measured(self.module, batch["x"], codes, content, self.there, self.undone, generator=generator)[0]
 
     def _looked(self, batch: Batch) -> tuple[Tensor, Content, list[Tensor]]:
         codes, seen = self.module.encoded(batch["x"])

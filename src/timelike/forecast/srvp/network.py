@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -229,6 +229,6 @@ def _repeated(code: Tensor, n_times: int) -> Tensor:
     return code[:, None].expand(shape[0], n_times, *shape[1:]).reshape(shape[0] * n_times, *shape[1:])
 
 
-def noise(shape: Sequence[int], like: Tensor, **how: Any) -> Tensor:
+def noise(shape: Sequence[int], like: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Standard normal noise."""
-    return torch.randn(*shape, dtype=like.dtype, device=like.device, **how)
+    return torch.randn(*shape, dtype=like.dtype, device=like.device, generator=generator)

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...train import Batch, seeded
-from ..chunks import SETTLING, Chunks
+from ...train import Batch
+from ..chunks import SETTLING, Chunks, noise_generator
 from .network import Content, Gaussian, SRVPNetwork, noise
 
 _TINY = 1e-6  # beyond the least deviation, where no more is left
@@ -74,7 +74,7 @@ class Evidence(Chunks):
         if not network.log_scale.requires_grad:
             return
         network.eval()
-        with torch.no_grad(), seeded(0):
+        with torch.no_grad():
             batches = islice(self.batches(0, np.random.default_rng(0)), SETTLING)
             left = [self._left(batch.like(network)) for batch in batches]
             deviation = math.sqrt(max(0.0, float(np.mean(left))))
@@ -97,7 +97,7 @@ class Evidence(Chunks):
         network, x = self.module, batch["x"]
         codes, seen = network.encoded(x)
         content = network.content_of(codes, batch["chosen"], seen, batch["skip"])
-        return bound_of(network, x, codes, content, self.there, self.undone)
+        return bound_of(network, x, codes, content, self.there, self.undone, noise_generator(batch))
 
 
 def bound_of(
@@ -107,11 +107,12 @@ def bound_of(
     content: Content,
     there: Tensor | None = None,
     undone: tuple[Tensor, Tensor] | None = None,
+    generator: torch.Generator | None = None,
 ) -> Bound:
     """The bound of frames (batch, time, *frame), by one draw of the first state and of what is random."""
     first, random = network.state_of(codes), network.random_of(codes)
-    y = first.drawn(noise(first.mean.shape, x))
-    states, length = rolled(network, y, random, x.shape[1])
+    y = first.drawn(noise(first.mean.shape, x, generator))
+    states, length = rolled(network, y, random, x.shape[1], generator)
     divergence = x.new_zeros(len(x))
     if random is not None:
         prior = network.prior_of(states[:, :-1])  # of all steps at once: in training nothing is drawn from it
@@ -121,9 +122,11 @@ def bound_of(
     return Bound(likelihood(drawn, x, network.observed, there, undone), first.from_standard(), divergence, length)
 
 
-def rolled(network: SRVPNetwork, y: Tensor, random: Gaussian | None, n_frames: int) -> tuple[Tensor, Tensor]:
+def rolled(
+    network: SRVPNetwork, y: Tensor, random: Gaussian | None, n_frames: int, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
     """States at all frames, with draws of what is random, and how far they moved."""
-    z = None if random is None else random.drawn(noise(random.mean.shape, y))
+    z = None if random is None else random.drawn(noise(random.mean.shape, y, generator))
     # a sum of many small moves: in mixed precision too it is made of numbers that are not rounded to 8 bits
     with torch.autocast(y.device.type, enabled=False):
         y, z = y.to(network.log_scale), None if z is None else z.to(network.log_scale)
