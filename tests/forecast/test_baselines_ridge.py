@@ -49,18 +49,35 @@ class TestOneSolve:
         found = Ridge(lags=4, alpha=1.0).fit(train).predict(past, 3).mean
         np.testing.assert_allclose(found, np.broadcast_to(train[0][4:], (1, 3, 2)), rtol=1e-9)
 
-    def test_where_features_are_more_than_windows_the_answer_is_the_same(self):
+    @pytest.mark.parametrize(("most", "kind"), [(0, smoother.Smoother), (1 << 22, lagged.Linear)])
+    def test_where_features_are_more_than_windows_the_answer_is_the_same(self, monkeypatch, most, kind):
+        monkeypatch.setattr(ridge, "_WEIGHTS", most)
         train, past = series(14, 15, channels=5), series(8, 9, seed=1, channels=5)
         model = Ridge(lags=6, alpha=0.3).fit(train)
         found = model.predict(past, 4).mean
-        assert isinstance(model.solution(4), smoother.Smoother)
+        assert isinstance(model.solution(4), kind)
         np.testing.assert_allclose(found, expected(train, past, 6, 4, 0.3), rtol=1e-9)
+
+    @pytest.mark.parametrize("together", [1, 4, 256])
+    def test_with_known_channels_weights_of_features_say_what_a_mean_of_windows_does(self, monkeypatch, together):
+        """Errors of a calibration at every horizon: those that the slow way has, window by window."""
+        train, other = series(40, 31, channels=6), series(50, seed=2, channels=6)
+        model = Ridge(lags=12, known=[1, 3, 4]).fit(train)
+        fast = model.calibrate(other, horizon=5)
+        monkeypatch.setattr(ridge, "_WEIGHTS", 0)
+        monkeypatch.setattr(smoother, "_TOGETHER", together)
+        slow = Ridge(lags=12, known=[1, 3, 4]).fit(train).calibrate(other, horizon=5)
+        assert isinstance(slow.solution(5), smoother.Smoother)
+        assert len(fast.nearer_) == len(slow.nearer_) == 4
+        for one, two in zip([*fast.nearer_, fast.calibration_], [*slow.nearer_, slow.calibration_], strict=True):
+            np.testing.assert_allclose(one.errors, two.errors, rtol=1e-5, atol=1e-6)  # single precision
 
     def test_both_forms_choose_the_same_penalty_and_say_the_same(self, monkeypatch):
         train, past = series(60, 50), series(8, 9, seed=1)
         model = Ridge(lags=5).fit(train)
         one, other = model.solution(3), model.predict(past, 3).mean
         monkeypatch.setattr(ridge, "_NUMBERS", 0)
+        monkeypatch.setattr(ridge, "_WEIGHTS", 0)
         by_windows = Ridge(lags=5).fit(train)
         np.testing.assert_allclose(by_windows.predict(past, 3).mean, other, rtol=1e-8)
         assert by_windows.solution(3).alpha == pytest.approx(one.alpha)
@@ -95,6 +112,7 @@ class TestOneSolve:
 
     def test_memory_is_bounded_by_taking_windows_evenly(self, monkeypatch):
         monkeypatch.setattr(ridge, "MOST", 16)
+        monkeypatch.setattr(ridge, "_WEIGHTS", 0)
         train, past = series(100, channels=8), series(9, seed=1, channels=8)
         model = Ridge(lags=3).fit(train)
         assert np.isfinite(model.predict(past, 2).mean).all()

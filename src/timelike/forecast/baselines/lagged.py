@@ -76,6 +76,19 @@ class Normal(NamedTuple):
     n: int
 
 
+class Linear(NamedTuple):
+    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
+
+    weights: Matrix
+    x: Matrix
+    y: Matrix
+    alpha: float
+
+    def forecasts(self, asked: Matrix) -> Matrix:
+        """What follows windows of which so much is seen (window, feature): (window, answer)."""
+        return np.stack([self.y + (one - self.x) @ self.weights for one in asked])
+
+
 class Moments:
     """Sums over windows, to which more windows can be added."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +15,12 @@ from ..request import Futures, Request, Windows
 from ..windows import evenly
 from . import rolling
 from .base import MOST, Baseline, Ids, Matrix, origins, usual_steps
-from .lagged import Lagged, Moments, chosen_of, weights
+from .lagged import Lagged, Linear, Moments, chosen_of, weights
 from .smoother import Smoother
 
 _NUMBERS = 1 << 27  # of a solution, at most
+_WEIGHTS = 1 << 22  # of a solution by windows, up to which weights of features are made of it
 _KEPT = 4  # horizons
-
-
-class Linear(NamedTuple):
-    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
-
-    weights: Matrix
-    x: Matrix
-    y: Matrix
-    alpha: float
-
-    def forecasts(self, asked: Matrix) -> Matrix:
-        """What follows windows of which so much is seen (window, feature): (window, answer)."""
-        return np.stack([self.y + (one - self.x) @ self.weights for one in asked])
 
 
 class Ridge(Baseline):
@@ -142,7 +130,8 @@ class Ridge(Baseline):
         if many:
             origin = evenly(origin, MOST)
         if many or n_features > len(origin):
-            return Smoother(design, origin, self.alpha)
+            smoother = Smoother(design, origin, self.alpha)
+            return smoother.linear() if n_features * design.n_answers <= _WEIGHTS else smoother
         moments = Moments(design)
         moments.add(origin)
         normal = moments.centred()

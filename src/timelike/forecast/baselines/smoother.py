@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_solve, eigh
 
-from .base import Ids, Matrix
-from .lagged import Lagged, chosen, factor
+from .base import Ids, Matrix, stretch
+from .lagged import Lagged, Linear, chosen, factor
+
+_TOGETHER = 256  # columns that are multiplied at a time: fewer leave a product of matrices waiting for memory
 
 
 class Smoother:
@@ -38,6 +40,18 @@ class Smoother:
                 found[row, step * n_cells : (step + 1) * n_cells] = own @ followed
         return found
 
+    def linear(self) -> Linear:
+        """The same as weights of features, X̃ᵀ(K + α)⁻¹Ỹ: many questions are then answered by one small product each."""
+        design = self.design
+        y = design.followed(self.origin).mean(axis=0)
+        counted = cho_solve((self.lower, True), design.followed(self.origin) - y, check_finite=False)
+        x = sum(design.seen(block).sum(axis=0) for block in design.blocks(self.origin)) / len(self.origin)
+        found, begin = np.zeros((design.n_features, design.n_answers)), 0
+        for block in design.blocks(self.origin):
+            found += (design.seen(block) - x).T @ counted[begin : begin + len(block)]
+            begin += len(block)
+        return Linear(found, np.asarray(x), y, self.alpha)
+
     def _weights(self, products: Matrix) -> Matrix:
         """How much every training future counts, from the inner products with its window; they sum to 1."""
         around = products - self.means - products.mean() + self.mean
@@ -57,17 +71,23 @@ class Smoother:
         return found
 
     def _products(self, shifts: range, columns: slice) -> Matrix:
-        found = np.zeros((len(self.origin), len(self.origin)))
-        for shift in shifts:
-            rows = self.design.rows[self.origin + shift, columns]
-            found += rows @ rows.T
+        found, rows = np.zeros((len(self.origin), len(self.origin))), self.design.rows[:, columns]
+        steps = max(1, _TOGETHER // rows.shape[1])
+        for begin in range(shifts.start, shifts.stop, steps):
+            some = stretch(rows, self.origin, begin, min(begin + steps, shifts.stop)).reshape(len(found), -1)
+            found += some @ some.T
         return found
 
     def _chosen(self, gram: Matrix) -> float:
-        answers = _centred(self._products(range(self.design.horizon), slice(self.design.n_cells)))
         values, vectors = eigh(gram)
-        energy = np.einsum("ij,ij->j", vectors, answers @ vectors)
-        return chosen(np.maximum(values, 0.0), energy, float(np.trace(answers)), len(gram))
+        if self.design.n_answers <= len(gram):
+            followed = self.design.followed(self.origin)
+            followed -= followed.mean(axis=0)
+            energy, total = np.square(vectors.T @ followed).sum(axis=1), np.square(followed).sum()
+        else:  # so many that only their products are held
+            answers = _centred(self._products(range(self.design.horizon), slice(self.design.n_cells)))
+            energy, total = np.einsum("ij,ij->j", vectors, answers @ vectors), np.trace(answers)
+        return chosen(np.maximum(values, 0.0), energy, float(total), len(gram))
 
 
 def _centred(products: Matrix) -> Matrix:
