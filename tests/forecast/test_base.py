@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import timelike as tl
+from contract.discover import FORECASTERS, small
 from timelike.forecast import AR, DMD, Analog, Climatology, Mean, Persistence, Ridge, SeasonalNaive
 from timelike.forecast.cells import Cells
 
@@ -232,6 +233,29 @@ def test_a_past_that_is_too_short_says_how_long_it_must_be(model):
     if need > 1:
         with pytest.raises(ValueError, match=rf"past: sequence 1 has {need - 1} time steps?: .* at least {need} to go"):
             model.predict([X[0], X[1, : need - 1], X[2]], 2)
+
+
+@pytest.mark.parametrize("shape", [(144, 1), (144, 1, 3), (1, 1)])
+@pytest.mark.parametrize("kind", FORECASTERS)
+def test_series_of_one_step_are_refused_and_the_axis_of_time_is_named(kind, shape):
+    x = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    for one in (x, tl.Sequences(x)):
+        with pytest.raises(ValueError, match=r"time is the second axis: .*fit\(\[x\]\)"):
+            small(kind).fit(one)
+    if kind is Persistence and shape != (1, 1):
+        assert Persistence().fit([x[:, 0]]).predict([x[:, 0]], 2).mean.shape == (1, 2, x[0, 0].size)
+
+
+@pytest.mark.parametrize("kind", [Persistence, Mean])
+def test_an_array_of_one_column_is_no_past_of_one_step_each_unless_that_is_said(kind):
+    series = np.arange(144.0)
+    model = kind().fit([series])
+    with pytest.raises(ValueError, match=r"past has shape \(144, 1\).*second time.*give Sequences\(past\)"):
+        model.predict(series[:, None])
+    said = model.predict(tl.Sequences(series[:3, None]), 2).mean
+    assert said.shape == (3, 2, 1)
+    np.testing.assert_array_equal(said, model.predict([[0.0], [1.0], [2.0]], 2).mean)
+    assert model.predict(series[None], 2).mean.shape == (1, 2, 1)
 
 
 @pytest.mark.parametrize("model", BASELINES, ids=lambda model: type(model).__name__)

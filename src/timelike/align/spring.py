@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..native import COSTS, Cost, stream as recurrence
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, real
+from ..sequences.doors import plain_array
 from .matching import SubsequenceMatch, flat, frames_of, subsequence
 from .thresholds import SpringCalibration, between, by_examples
 
@@ -121,9 +122,11 @@ class Spring:
     def push(self, sample: Any) -> list[SubsequenceMatch]:
         """Take one sample, a number or (channel,), and give the matches that have become certain (at most one)."""
         try:
-            row = np.asarray(sample, np.float64)
+            row = plain_array(sample, "sample").astype(np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"sample={sample!r:.60}: expected a number or an array of shape {self.frame}") from None
+            raise TypeError(
+                f"sample={sample!r:.60}: expected a number or an array of shape {self.frame}, real numbers"
+            ) from None
         if row.shape != self.frame and not (row.ndim == 0 and self.frame == (1,)):
             raise ValueError(f"sample has shape {row.shape}: expected {self.frame}, as in the query")
         if not np.isfinite(row).all():

@@ -19,7 +19,7 @@ from ..sequences.callers import outside
 from ..sequences.container import as_sequences
 from .calibrating import Calibrating
 from .cells import Cells, check_known
-from .doors import drawn_from, known_ahead, refuse_huge, refuse_table, which
+from .doors import drawn_from, known_ahead, refuse_huge, refuse_single_steps, refuse_table, which
 from .drawing import generators
 from .noticing import warn_of_channels_last, warn_of_rates
 from .request import Futures, Request
@@ -51,6 +51,7 @@ class Forecaster(Calibrating):
     """How many months lie between two steps, 0 where the clock is another."""
 
     _records: ClassVar[tuple[type[Any], ...]] = (Cells,)
+    _takes_single_steps: bool = False  # whether series of one step are meant, as at the beginning of a backtest
     _between: ClassVar[bool] = False  # whether there are frames between two steps
 
     # --- learning ----------------------------------------------------------------------------------------------------
@@ -68,6 +69,8 @@ class Forecaster(Calibrating):
     def _learn_from(self, X: Any) -> Sequences:
         self._refuse_options()
         sequences = self._read(drawn_from(X, self._rng()) if callable(X) else X)
+        if not self._takes_single_steps:
+            refuse_single_steps(sequences, type(self).__name__)
         self.frame_ = sequences.frame
         doors.keep_size(self, sequences)
         self.cells_ = Cells.of(sequences, self.known)
@@ -236,6 +239,7 @@ class Forecaster(Calibrating):
 
     def _past(self, past: Any, name: str = "past") -> Sequences:
         refuse_table(past, name)
+        doors.refuse_steps(past, name)
         sequences = past if isinstance(past, Sequences) else as_sequences(doors.rows(past), name)
         if len(sequences) == 0:
             raise ValueError(f"{name} holds no sequences: expected at least one")

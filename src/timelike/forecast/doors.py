@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences import Sequences, doors
+from ..sequences.arguments import counted
 from ..sequences.callers import outside
 from ..sequences.container import as_sequences
 from ..sequences.moments import RESCALE
@@ -26,6 +27,18 @@ def refuse_table(given: Any, name: str) -> None:
         raise TypeError(
             f"{name} is a table whose rows are times: expected sequences; one series is Sequences([table.to_numpy()], "
             "times=[table.index], channel_names=table.columns), and Sequences.from_frame reads long tables"
+        )
+
+
+def refuse_single_steps(sequences: Sequences, who: str) -> None:
+    """An error where no sequence has a second step: there is no next step to learn from."""
+    if sequences.lengths.max() == 1:
+        count = len(sequences)
+        shape = (count, *sequences.shape[1:])
+        raise ValueError(
+            f"X has shape {shape} and is read as (item, time, channel): {counted(count, 'sequence')} of 1 time step "
+            f"each (n_features = 1 per item and channel), and {who} learns what follows a step; time is the second "
+            "axis: one series x of shape (time,) or (time, channel) is given as fit([x])"
         )
 
 

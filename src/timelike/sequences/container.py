@@ -42,7 +42,8 @@ class Sequences:
     """Sequences of unequal lengths, packed end to end, with labels, groups, times and ids.
 
     Nothing is padded and nothing is copied that need not be: indexing, slicing, windows and crops are views of the
-    same memory, and so are the arrays that `s[i]` and iteration give (read-only). NaN means *missing* and nothing
+    same memory, and so are the arrays that `s[i]` and iteration give (read-only). Arrays in another order in memory
+    (columns, `x.T`, every second row) or another byte order are copied once, here. NaN means *missing* and nothing
     else; infinity is refused.
 
     Labels are kept in the caller's own terms, because `predict` will answer in them. Give integer codes together with
@@ -114,7 +115,7 @@ class Sequences:
         self._describe(labels, groups, times, ids, channel_names, class_names, on_disorder)
 
     def _fill(self, values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> None:
-        self._base = doors.frozen(values)
+        self._base = doors.frozen(doors.row_ordered(values))  # every way in passes here
         self._base_missing: list[bool] = []  # a cell shared by all subsets: filled when somebody first asks
         self._lengths = doors.frozen(lengths)
         self._starts = doors.frozen(lengths.cumsum() - lengths) if starts is None else starts
@@ -152,7 +153,7 @@ class Sequences:
         >>> tl.Sequences.from_packed([1.0, 2.0, 3.0], [0, 1, 3]).lengths
         array([1, 2])
         """
-        packed = np.ascontiguousarray(doors.one_sequence(values, "values"))
+        packed = doors.one_sequence(values, "values")
         lengths = doors.lengths_between(offsets, len(packed))
         self = cls.__new__(cls)
         self._fill(packed, lengths)
@@ -500,7 +501,7 @@ def as_one(value: Any, name: str) -> Sequences:
         if len(value) != 1:
             raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
         return value
-    values = np.ascontiguousarray(doors.one_sequence(value, name))
+    values = doors.one_sequence(value, name)
     made = _nameless(values, np.array([len(values)]), _FIRST)
     if values.dtype.kind != "f" or np.isfinite(values).all():
         made._base_missing.append(False)  # one look for both, since small sequences are compared by the million

@@ -32,7 +32,12 @@ def computed_dtype(*dtypes: Any) -> np.dtype[Any]:
 
 
 def plain_array(value: Any, name: str) -> NDArray[Any]:
-    """A numeric NumPy array over the caller's memory (no copy where that is possible); what is masked is missing."""
+    """A numeric NumPy array in C order, over the caller's memory where that has it; what is masked is missing."""
+    return row_ordered(numeric_view(value, name))
+
+
+def numeric_view(value: Any, name: str) -> NDArray[Any]:
+    """The same in whatever order it lies in memory, for what is packed afterwards and copied then."""
     if type(value) is not np.ndarray:
         value = opened(value, name)
     try:
@@ -45,7 +50,7 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
         raise TypeError(f"{name} has dtype {array.dtype}: expected numbers, real ones; convert text with astype(float)")
     if array.dtype.itemsize > 8:
         array = array.astype(np.float64)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array
 
 
 def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -66,7 +71,7 @@ def packed(data: Any, layout: Layout, name: str = "data") -> tuple[NDArray[Any],
         or isinstance(data, memoryview)
         or (isinstance(data, np.ndarray) and data.dtype != object)
     ):
-        return _packed_block(plain_array(data, name), layout, name)
+        return _packed_block(numeric_view(data, name), layout, name)
     if not isinstance(data, Iterable):
         raise TypeError(
             f"{name} is a {type(data).__name__}: expected a list of arrays or an array (item, time, channel)"
@@ -90,8 +95,7 @@ def _packed_block(block: NDArray[Any], layout: Layout, name: str) -> tuple[NDArr
         )
     if 0 in frame:
         raise ValueError(f"{name} has an empty frame (shape {block.shape}): expected at least one channel")
-    if not block.flags.c_contiguous:
-        block = locked(np.ascontiguousarray(block))
+    block = row_ordered(block)  # a reshape of another order would copy too, one axis at a time
     return block.reshape(n_items * length, *frame), np.full(n_items, length, np.int64)
 
 
@@ -111,12 +115,12 @@ def _packed_list(items: list[Any], layout: Layout, name: str) -> tuple[NDArray[A
                 f"{name}[{i}] has frames of shape {array.shape[1:]} but {name}[0] has {frame}: all need the same {way}"
             )
     lengths = np.array([len(a) for a in arrays], np.int64)
-    return np.ascontiguousarray(arrays[0]) if len(arrays) == 1 else locked(np.concatenate(arrays)), lengths
+    return arrays[0] if len(arrays) == 1 else locked(np.concatenate(arrays)), lengths
 
 
 def one_sequence(value: Any, name: str, layout: Layout = "ntc") -> NDArray[Any]:
     """One sequence as (time, *frame); a plain (time,) gets one channel."""
-    array = plain_array(value, name)
+    array = numeric_view(value, name)
     if array.ndim == 0 and not single(layout):
         raise TypeError(
             f"{name} is a single number: expected a sequence (time,) or (time, channel); a collection of one is [x]"
@@ -228,8 +232,9 @@ def refuse_steps(value: Any, name: str) -> None:
     shape: tuple[int, ...] = getattr(value, "shape", ())
     if len(shape) == 2 and shape[1] == 1 and shape[0] > 1:
         raise ValueError(
-            f"{name} has shape {tuple(shape)}, which are {shape[0]} sequences of one step: one sequence is s[:1], or "
-            f"[x] around its array; if they are sequences of one step, give Sequences({name})"
+            f"{name} has shape {tuple(shape)}, which are {shape[0]} sequences of one step, as the first axis counts "
+            f"sequences and the second time: one sequence is s[:1], or [x] around its array; if they are sequences of "
+            f"one step, give Sequences({name})"
         )
 
 
@@ -292,7 +297,7 @@ def read_labels(values: Any, name: str, what: str) -> NDArray[Any]:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         bad = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise ValueError(f"{name}[{bad}] is {labels.flat[bad]} (NaN or infinity): expected finite numbers")
-    return labels
+    return row_ordered(labels)
 
 
 def _known(entries: list[Any], name: str, what: str) -> NDArray[Any]:
@@ -340,6 +345,20 @@ def holding(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
         if low <= fill <= high:
             return dtype
     return np.result_type(dtype, kind)
+
+
+def row_ordered(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself where compiled code can read it: rows end to end (C order), aligned, in native bytes.
+
+    Otherwise a copy that is so: `np.concatenate` keeps the order of columns, and so does arithmetic.
+
+    >>> x = np.zeros((3, 2))
+    >>> row_ordered(x) is x, row_ordered(x.T).flags.c_contiguous
+    (True, True)
+    """
+    if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+        return array
+    return np.array(array, array.dtype.newbyteorder("="), order="C", subok=False)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .doors import frozen, locked, of_one_kind
+from .doors import frozen, locked, of_one_kind, row_ordered
 from .foreign import from_torch
 
 
@@ -31,7 +31,7 @@ def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(f"{name}[{bad}] is {array[bad]}: expected finite numbers; drop the sequences without one")
-    return locked(array)
+    return locked(row_ordered(array))
 
 
 def names(value: Any, name: str, expected: int | None = None) -> tuple[str, ...] | None:

@@ -106,10 +106,11 @@ def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
     shift = (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)) * step
     _, starts, _ = self.buffers()
     cut = self._spawn(starts[source] + shift, np.full(len(source), size, np.int64))
-    cut._labels = None if self.labels is None else self.labels[source]
-    cut._groups = source if self.groups is None else self.groups[source]
+    cut._labels = None if self.labels is None else doors.locked(self.labels[source])
+    cut._groups = doors.locked(source if self.groups is None else self.groups[source])
     if self.ids is not None:
-        cut._ids = np.array([f"{self.ids[i]}[{s}:{s + size}]" for i, s in zip(source, shift, strict=True)])
+        names = [f"{self.ids[i]}[{s}:{s + size}]" for i, s in zip(source, shift, strict=True)]
+        cut._ids = doors.locked(np.array(names))
     return cut
 
 

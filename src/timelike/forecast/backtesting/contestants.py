@@ -121,6 +121,7 @@ class Contestant:
             first: Any = self._current[1]
             self.choices = first._choices(self.asked.horizon) if hasattr(first, "_choices") else {}
         model: Forecaster = clone(self.given).set_params(**self.choices)
+        model._takes_single_steps = True  # the beginnings of longer series: no axis has been mistaken
         try:
             return model.fit(before(self.sequences, cut))
         except ValueError as error:

@@ -1,0 +1,362 @@
+"""A small valid call of every public verb and function that takes arrays: what contracts about input run, and spoil.
+
+The arguments of a verb are made by the names of its parameters, so that a new method is called by itself. Functions
+stand in a table, since nothing about them says what they take; `test_layouts.py` asserts that none is left out.
+"""
+
+import copy
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+import timelike as tl
+from contract.discover import data, fitted, small, targets
+from timelike import score
+from timelike.distributions import IPM, RBF
+from timelike.recognize.attacks import FGSM
+
+# verbs that are not about what comes in: options, files, figures, streams (which have calls of their own below)
+ASIDE = {
+    "get_params",
+    "set_params",
+    "get_metadata_routing",
+    "save",
+    "export_onnx",
+    "plot",
+    "stream",
+    "network",
+    "metric",
+    "lyapunov",
+    "solution",
+    "report",
+    "get_feature_names_out",
+}
+CHANGING = {
+    "fit",
+    "fit_pairs",
+    "fit_predict",
+    "fit_transform",
+    "enroll",
+    "forget",
+    "calibrate",
+    "calibrate_stream",
+    "update",
+}
+COLLECTIONS = {"X", "Y", "past", "batch", "queries", "gallery", "examples", "content_of", "dynamics_of"}
+ONES = {"x": 0, "y": 2, "a": 0, "b": 2}  # single sequences, by their place
+FIXED = {"horizon": 2, "random_state": 0, "levels": (0.1,), "n_triples": 4, "identity": "up", "label": "up"}
+MORE = {
+    ("GDTW", "select_regularization"): {"values": (0.1, 1.0)},
+    ("Prototypes", "enroll"): {"extend": True},
+    ("Prototypes", "calibrate"): {"false_accept": 0.4},
+    ("Verifier", "enroll"): {"extend": True},
+    ("Verifier", "calibrate"): {"false_accept": 0.4},
+}
+DECLINED = {("Verifier", "calibrate_stream")}  # of a metric that reads no streams; tests/recognize has those that do
+
+
+def verbs(kind):
+    """The public verbs of a class that take sequences, with the parameters of each."""
+    for name in dir(kind):
+        found = inspect.getattr_static(kind, name)
+        if not name.startswith("_") and inspect.isfunction(found) and name not in ASIDE:
+            yield name, dict(list(inspect.signature(found).parameters.items())[1:])
+
+
+def arguments(kind, verb, parameters, seed=5):
+    """What a verb is called with, by name; collections are lists of plain arrays."""
+    X = data(kind, seed=seed) if hasattr(kind, "_axes") else tl.Sequences(data(tl.Rocket, (9, 9, 9, 9), seed))
+    several = [np.array(x) for x in X]
+    given: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        open_ = parameter.default is inspect.Parameter.empty
+        if name == "y" and "X" in parameters:
+            given[name] = np.array(targets(kind, X)) if hasattr(kind, "_axes") else X.labels.copy()
+        elif name in COLLECTIONS and (open_ or name == "Y"):
+            given[name] = several[::-1] if name in ("Y", "dynamics_of") else several
+        elif name in ONES and open_:
+            given[name] = several[ONES[name]]
+        elif name == "pairs":
+            given[name] = np.array([[0, 2], [0, 1], [2, 3], [1, 3], [4, 6], [5, 6]])
+        elif name == "same":
+            given[name] = np.array([True, False, False, True, True, False])
+        elif name == "truth":
+            given[name] = [np.linspace(0, len(x) - 1, len(x)) for x in several]
+        elif name in FIXED and (open_ or name in ("random_state", "levels", "n_triples")):
+            given[name] = FIXED[name]
+    return given | MORE.get((kind.__name__, verb), {})
+
+
+def owner(kind, verb):
+    """Whose verb it is: the small example that is fitted once, or a copy of it where the verb changes it."""
+    if not hasattr(kind, "_axes"):
+        return kind()
+    if verb == "fit_pairs" and "loss" in kind.options():
+        return small(kind, loss="binomial")
+    model = _verifier() if kind is tl.Verifier else fitted(kind)
+    return copy.deepcopy(model) if verb in CHANGING else model
+
+
+@cache
+def _verifier():
+    """One that knows somebody."""
+    model, X = copy.deepcopy(fitted(tl.Verifier)), data(tl.Verifier)
+    model.calibrate(X, X.labels, false_accept=0.4)
+    parameters = dict(list(inspect.signature(model.enroll).parameters.items()))
+    return model.enroll(**arguments(tl.Verifier, "enroll", parameters) | {"extend": False})
+
+
+# --- functions and values ----------------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """A call and the arrays it is given, by name; a list is a collection of sequences."""
+
+    run: Callable[..., Any]
+    given: Mapping[str, Any]
+
+
+def _rng():
+    return np.random.default_rng(3)
+
+
+def _ragged(n=6, shift=0.0):
+    rng = _rng()
+    return [rng.standard_normal((length, 2)) + shift for length in rng.integers(7, 11, n)]
+
+
+def _equal(n=8, length=8):
+    return list(_rng().standard_normal((n, length, 2)))
+
+
+def _vectors(n=8, shift=0.0):
+    return _rng().standard_normal((n, 3)) + shift
+
+
+def _series(length=40):
+    return _rng().standard_normal((length, 2))
+
+
+def _distances(n=8):
+    x = _vectors(n)
+    return np.sqrt(((x[:, None] - x) ** 2).sum(axis=-1))
+
+
+def _probabilities(n=8):
+    found = np.exp(_rng().standard_normal((n, 2)))
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def _spring(query, examples, stream, sample):
+    spring = tl.Spring(query).calibrate(examples)
+    return [spring.threshold, spring.extend(stream), spring.push(sample), spring.flush()]
+
+
+def _encoder_stream(samples):
+    stream = fitted(tl.CausalEncoder).stream()
+    return [stream.push(sample) for sample in samples]
+
+
+def _forecast_methods(past):
+    found = tl.forecast.Persistence().fit(past).calibrate(past, horizon=2).predict(past, 2)
+    return [found.mean, *found.interval(0.5), found.quantile(0.5), found.sequences()]
+
+
+def _frames(n=3, steps=2):
+    return _rng().uniform(size=(n, steps, 1, 12, 12))
+
+
+LABELS = np.array(["up", "down"] * 4)
+SAME = np.array([True, False] * 4)
+ANSWER = np.array(["up", "down", "down", "up"] * 2)
+CODES = np.array([0, 1, 0, 1, 1, 1, 0, 0])
+MEMBERS = {"truth": LABELS, "answer": ANSWER}
+RANKED = {"distances": _distances(), "query_labels": LABELS}
+NUMBERS = {"truth": _vectors(), "forecast": _vectors(shift=0.5)}
+DRAWN = {"truth": _vectors(), "samples": _rng().standard_normal((5, 8, 3))}
+JUDGED = {"truth": CODES % 2, "probabilities": _probabilities()}
+PAIRED = {"distances": _vectors()[:, 0], "same": SAME}
+MANY = {"distances": _distances(), "labels": np.array([0, 0, 1, 1, 2, 2, 3, 3])}
+BETWEEN = {"x": _vectors(), "y": _vectors(shift=0.3)}
+SCORES = _rng().uniform(size=(8, 3))
+
+
+def _resampled(distances, same, subjects):
+    return score.resampled_errors(distances, same, subjects, n_resamples=20, random_state=0)
+
+
+def _seeded(function, **more):
+    return partial(function, random_state=0, **more)
+
+
+SCORE_CALLS = {
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "confusion", "correct", "macro_f1"), MEMBERS),
+    "classification_scores": (_seeded(score.classification_scores, n_resamples=20), MEMBERS),
+    **{name: {"truth": LABELS, "clusters": CODES} for name in ("adjusted_rand", "mutual_information", "purity")},
+    **dict.fromkeys(
+        (
+            "average_precision",
+            "mean_average_precision",
+            "nearest_accuracy",
+            "nearest_correct",
+            "precision_at",
+            "r_precision",
+            "recall_at",
+        ),
+        RANKED,
+    ),
+    **dict.fromkeys(("mae", "mse"), NUMBERS),
+    **dict.fromkeys(("crps", "energy_score"), DRAWN),
+    **{name: (partial(getattr(score, name), score="mse"), DRAWN) for name in ("best_first", "best_of")},
+    **dict.fromkeys(("brier_score", "expected_calibration_error", "negative_log_likelihood", "reliability"), JUDGED),
+    **dict.fromkeys(("equal_error_rate", "minimum_cost", "verification_errors"), PAIRED),
+    **{
+        name: (_seeded(getattr(score, name), n_resamples=20), MANY)
+        for name in (
+            "equal_error_interval",
+            "error_band",
+            "errors_interval",
+            "minimum_cost_interval",
+            "resampled_error_rates",
+        )
+    },
+    **{name: {"distances": _distances(), "clusters": CODES} for name in ("silhouette", "silhouette_samples")},
+    **{
+        name: {"known": _vectors()[:, 0], "unknown": _vectors(shift=1.0)[:, 1]}
+        for name in ("novelty_auroc", "novelty_errors", "unknowns_accepted")
+    },
+    **{name: (partial(getattr(score, name), h=2), {"scores": SCORES}) for name in ("at", "up_to")},
+    **{name: {"truth": _frames(), "forecast": _frames() ** 2} for name in ("psnr", "ssim")},
+    "bootstrap": (_seeded(score.bootstrap, n_resamples=20), {"values": _vectors()[:, 0]}),
+    "cliques": {"mean_ranks": np.array([1.0, 2.0, 2.5]), "apart": np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], bool)},
+    "corrected_t": (partial(score.corrected_t, overlap=0.2), {"differences": _vectors()[:, 0]}),
+    "coverage": {"truth": _vectors(), "low": _vectors() - 1, "high": _vectors() + 1},
+    "critical_difference": (lambda: score.critical_difference(3, 8), {}),
+    "crps_quantiles": {
+        "truth": _vectors(),
+        "quantiles": np.sort(_rng().standard_normal((2, 8, 3)), axis=0),
+        "levels": np.array([0.2, 0.8]),
+    },
+    "frechet_distance": BETWEEN,
+    "friedman": {"scores": SCORES},
+    "fvd": (
+        partial(score.fvd, features=lambda clips: np.asarray(clips).reshape(len(clips), -1)[:, ::40]),
+        {"truth": _frames(6), "forecasts": _frames(6)[None] ** 2},
+    ),
+    "holm": {"p_values": np.array([0.01, 0.2, 0.03])},
+    "horizon_scores": (
+        lambda truth, forecast: score.horizon_scores(truth, {"ours": forecast}),
+        {"truth": _frames(), "forecast": _frames() ** 2},
+    ),
+    "interval": {"values": _vectors()[:, 0]},
+    "item_pairs": MANY,
+    "lpips": (
+        partial(score.lpips, weights=lambda a, b: ((np.asarray(a) - np.asarray(b)) ** 2).mean(axis=(1, 2, 3))),
+        {"truth": _frames(), "forecast": _frames() ** 2},
+    ),
+    "mase": {**NUMBERS, "training": _vectors()[:, ::-1].copy()},
+    "mcnemar": {"first": SAME, "second": SAME[::-1].copy()},
+    "open_set_curve": {"known": _vectors()[:, 0], "correct": SAME, "unknown": _vectors()[:, 1]},
+    "p_of_draws": {"differences": _vectors()[:, 0]},
+    "paired_bootstrap": (
+        _seeded(partial(score.paired_bootstrap, score.accuracy), n_resamples=20),
+        {"truth": LABELS, "first": ANSWER, "second": ANSWER[::-1].copy()},
+    ),
+    "pairs_apart": {"scores": SCORES},
+    "permutation": (_seeded(score.permutation, n_permutations=50), {"first": SCORES[:, 0], "second": SCORES[:, 1]}),
+    "pinball": (partial(score.pinball, q=0.3), {"truth": _vectors(), "quantile": _vectors(shift=0.5)}),
+    "ranks": {"scores": SCORES},
+    "resampled_errors": (
+        _resampled,
+        {"distances": _vectors()[:, 0], "same": SAME, "subjects": np.stack([CODES, CODES[::-1] + 1], axis=1)},
+    ),
+    "skill": {"score": SCORES, "reference": SCORES + 1},
+    "temperature": {"logits": _vectors()[:, :2], "truth": CODES % 2},
+    "width": {"low": _vectors() - 1, "high": _vectors() + 1},
+}
+
+FUNCTIONS = {
+    "align.barycenter": Call(_seeded(tl.barycenter, max_iter=3), {"X": _ragged()}),
+    "align.matrix_profile": Call(partial(tl.matrix_profile, size=5), {"series": _series()}),
+    "align.subsequence": Call(tl.subsequence, {"query": _series(6), "stream": _series()}),
+    "distributions.descend": Call(
+        lambda start, real: tl.distributions.descend(start, real, IPM(RBF(width=1.0)), steps=3, step=0.1).particles,
+        {"start": _vectors(), "real": _vectors(shift=1.0)},
+    ),
+    "distributions.differences": Call(
+        _seeded(tl.distributions.differences, n_permutations=19), {"X": _equal(), "Y": _equal()[::-1]}
+    ),
+    "distributions.energy": Call(tl.distributions.energy, BETWEEN),
+    "distributions.mmd": Call(partial(tl.distributions.mmd, kernel=RBF()), BETWEEN),
+    "distributions.power": Call(_seeded(tl.distributions.power, n_permutations=200), {"X": _equal(), "Y": _equal(9)}),
+    "distributions.sinkhorn_divergence": Call(tl.distributions.sinkhorn_divergence, BETWEEN),
+    "distributions.witness": Call(lambda x, y: tl.distributions.witness(x, y, RBF())(x), BETWEEN),
+    "forecast.backtest": Call(
+        lambda X: tl.forecast.backtest(tl.forecast.Persistence(), X, 2, n_windows=2).scores, {"X": _ragged()}
+    ),
+    "recognize.compare": Call(
+        lambda X, y: tl.compare(X, y, methods={"1-NN": tl.Neighbors()}, cv=2, random_state=0).rows[0].scores,
+        {"X": _equal(), "y": LABELS},
+    ),
+    "recognize.elbow": Call(lambda X: tl.elbow(tl.KMeans(random_state=0), X, (1, 2)), {"X": _ragged()}),
+    "recognize.evaluate_episodes": Call(
+        lambda X, y: tl.evaluate_episodes(tl.DTW(), X, y, n_way=2, n_query=1, n_tasks=4, random_state=0).accuracy,
+        {"X": _equal(), "y": LABELS},
+    ),
+    **{
+        f"score.{name}": Call(*call) if isinstance(call, tuple) else Call(getattr(score, name), call)
+        for name, call in SCORE_CALLS.items()
+    },
+}
+
+# what is public and no function, and is not found as a model or a metric
+VALUES = {
+    "Spring": Call(
+        _spring,
+        {"query": _series(6), "examples": [_series(20), _series(30)], "stream": _series(), "sample": _series()[0]},
+    ),
+    "Stream.push": Call(_encoder_stream, {"samples": _series(3)}),
+    "Forecast": Call(_forecast_methods, {"past": _ragged()}),
+    "TwoSample.test": Call(
+        _seeded(tl.distributions.TwoSample, n_permutations=50)().test, {"X": _equal(), "Y": _equal()[::-1]}
+    ),
+    "ClassifierTest.test": Call(
+        _seeded(tl.distributions.ClassifierTest, n_permutations=9)().test, {"X": _equal(12), "Y": _equal(10)}
+    ),
+    "IPM.against": Call(
+        lambda fake, real: IPM(RBF()).against(fake, real)(fake), {"fake": _vectors(), "real": _vectors(shift=1.0)}
+    ),
+    "FGSM.attack": Call(
+        lambda X, y: FGSM(0.1).attack(fitted(tl.Prototypes), X, y),
+        {"X": [np.array(x) for x in data(tl.Prototypes)], "y": np.array(data(tl.Prototypes).labels)},
+    ),
+}
+
+
+# --- what a call gives -------------------------------------------------------------------------------------------
+
+
+def leaves(answer):
+    """The arrays that an answer is made of, in order: of records, lists, tensors and sequences."""
+    if isinstance(answer, tl.Sequences):
+        return [np.asarray(answer.values), np.asarray(answer.lengths)]
+    if isinstance(answer, torch.Tensor):
+        return [answer.detach().numpy()]
+    if dataclasses.is_dataclass(answer) and not isinstance(answer, type):
+        return [leaf for field in dataclasses.fields(answer) for leaf in leaves(getattr(answer, field.name))]
+    if isinstance(answer, Mapping):
+        return [leaf for value in answer.values() for leaf in leaves(value)]
+    if isinstance(answer, list | tuple):
+        return [leaf for value in answer for leaf in leaves(value)]
+    if isinstance(answer, np.ndarray | np.generic | float | int | str | bool):
+        return [np.asarray(answer)]
+    if hasattr(answer, "frame_"):  # a model that gives itself
+        clocked = ("history_", "seconds_")  # how long a fit took
+        state = {n: v for n, v in vars(answer).items() if n.endswith("_") and n not in clocked}
+        return leaves(state)
+    return []
