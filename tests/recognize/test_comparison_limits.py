@@ -1,16 +1,20 @@
 """Comparisons under a budget, interrupted, resumed, and given what makes no sense."""
 
+import re
 import signal
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GroupKFold, PredefinedSplit
+from sklearn.model_selection import GroupKFold, PredefinedSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 from rivals import Constant, Euclidean, Failing, Interrupted, Limited, Slow, Warns, compared, waves
 from timelike.recognize.comparison.expecting import Size, Speed, seconds
 from timelike.recognize.comparison.methods import CLASSIFIERS, REGRESSORS, Method
+from timelike.recognize.comparison.preparation import takes_missing
 
 # --- the budget
 
@@ -230,13 +234,129 @@ def test_unequal_lengths_fail_only_the_methods_that_cannot_take_them():
     assert "lengths 15 and 19 differ" in found.table()
 
 
-def test_missing_values_fail_only_the_methods_that_cannot_take_them():
+def holes():
+    """Waves with one value in fifty missing, called by their ids."""
+    X = waves().replace(ids=[f"wave {i}" for i in range(24)])
+    lacks = np.random.default_rng(0).random(X.values.shape) < 0.02
+    return X._with_values(np.where(lacks, np.nan, X.values))
+
+
+def test_missing_values_are_left_out_where_that_is_possible_and_interpolated_elsewhere():
+    X = holes()
+    methods = ["dtw", "msm", "1-NN DTW", "statistics + forest"]
+    found = compared(X, methods, cv=2, metric=("accuracy", "map"))
+    why = {row.method: row.why for row in found.rows if row.state == "finished"}
+    taken = takes_missing(tl.StatisticsEncoder())
+    filled = "missing values interpolated"
+    expected = {"dtw": "", "msm": filled, "1-NN DTW": "", "statistics + forest": "" if taken else filled}
+    assert why == expected
+    assert f"for {sum(map(bool, expected.values()))} of 4 methods, which cannot take them" in str(found)
+    rows = {row.method: row for row in found.rows}
+    by_hand = {"dtw": (X, tl.DTW(missing="ignore")), "msm": (X.interpolate(), tl.MSM())}
+    for name, (given, metric) in by_hand.items():
+        again = compared(given, {name: metric}, cv=2, metric=("accuracy", "map")).rows[0]
+        assert again.values("accuracy") == rows[name].values("accuracy")
+        assert again.values("map") == rows[name].values("map")
+
+
+def test_every_usual_method_takes_missing_values():
+    found = compared(holes(), None, cv=2, budget=1e-9)  # only the cheapest runs
+    assert len(found.rows) == len(CLASSIFIERS)
+    assert not [row for row in found.rows if row.state == "failed"]
+
+
+def test_the_best_of_interpolated_values_takes_missing_ones_too():
+    best = compared(holes(), {"msm": tl.MSM()}, cv=2).best()
+    assert [name for name, _ in best.steps] == ["interpolate", "neighbors"]
+    assert best.predict(holes()[:3]).shape == (3,)
+    assert compared(waves(), {"msm": tl.MSM()}, cv=2).best().sequences_ is not None
+
+
+def test_preparations_learn_from_the_training_part_of_a_fold_alone():
     X = waves()
-    holes = [np.array(x) for x in X]
-    holes[3][4] = np.nan
-    found = compared(tl.Sequences(holes, labels=X.labels), ["dtw", "statistics + forest"], cv=2)
-    assert {row.method: row.state for row in found.rows} == {"dtw": "failed", "statistics + forest": "finished"}
-    assert "missing (nan) at time step 4" in found.table()
+    Centred.learned = []
+    found = compared(X, ["euclidean"], cv=3, prepare=Centred())
+    assert found.rows[0].state == "finished"
+    assert sorted(map(len, Centred.learned)) == [16, 16, 16]
+    assert not any(set(X.ids) <= set(ids) for ids in Centred.learned)
+    by_hand = cross_val_score(
+        make_pipeline(tl.prepare.Standardize(), tl.Neighbors("euclidean")),
+        X,
+        X.labels,
+        cv=GroupKFold(3),
+        groups=X.groups,
+    )
+    ours = compared(X, ["euclidean"], cv=GroupKFold(3), prepare=[tl.prepare.Standardize()])
+    assert ours.rows[0].values("accuracy") == tuple(by_hand)
+    assert type(ours.best()).__name__ == "Pipeline"
+
+
+class Centred(tl.prepare.Standardize):
+    """Notes what it learned from."""
+
+    learned: ClassVar[list] = []
+
+    def fit(self, X, y=None):
+        Centred.learned.append(X.ids.tolist())
+        return super().fit(X, y)
+
+
+def test_what_cannot_prepare_is_refused():
+    for wrong in (tl.prepare.Standardize, "standardize", [tl.prepare.Standardize(), None], tl.DTW()):
+        with pytest.raises(TypeError, match="prepare has .*expected a transformer such as"):
+            compared(waves(), ["euclidean"], prepare=wrong)
+    row = compared(waves(), ["euclidean"], cv=2, prepare=tl.prepare.Windows(5)).rows[0]
+    assert row.state == "failed"
+    assert "expected one of each" in row.why
+
+
+def test_a_checkpoint_knows_what_prepared_its_sequences(tmp_path):
+    compared(waves(), ["euclidean"], cv=2, checkpoint=tmp_path / "kept")
+    with pytest.raises(ValueError, match="'euclidean' was"):
+        compared(waves(), ["euclidean"], cv=2, checkpoint=tmp_path / "kept", prepare=tl.prepare.Standardize())
+
+
+def test_errors_name_ids_and_not_positions_inside_a_fold():
+    X = holes()
+    why = compared(X, {"boasting": Boasting()}, cv=2).rows[0].why
+    item = re.search(r"sequence \d+ \(id '(wave \d+)'\) is missing \(nan\) at time step (\d+)", why)
+    assert np.isnan(X[X.ids.tolist().index(item[1])][int(item[2])]).any()
+    plain = tl.Sequences([np.array(one) for one in X], labels=X.labels)  # called by their places in X
+    why = compared(plain, {"boasting": Boasting()}, cv=2).rows[0].why
+    item = re.search(r"sequence \d+ \(id (\d+)\) is missing \(nan\) at time step (\d+)", why)
+    assert np.isnan(plain[int(item[1])][int(item[2])]).any()
+
+
+class Boasting(Constant):
+    """Says that it takes missing values, and does not."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X, y):
+        X.refuse_missing("Boasting")
+        return super().fit(X, y)
+
+
+def test_unequal_lengths_are_also_tried_at_one_length():
+    X = waves(40, noise=0.2)
+    ragged = tl.Sequences([x[: 14 + 2 * (i % 4)] for i, x in enumerate(X)], labels=X.labels)
+    names = [row.method for row in compared(ragged, None, cv=2, budget=1e-9).rows]
+    both = {"1-NN MSM", "Rocket + ridge", "Discriminant"}
+    assert both | {f"{name}, resampled" for name in both} | {"1-NN Euclidean, resampled"} <= set(names)
+    assert "1-NN Euclidean" not in names
+    assert not [row for row in compared(X, None, cv=2, budget=1e-9).rows if "resampled" in row.method]
+    folds = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+    found = compared(ragged, ["msm, resampled", "1-NN Euclidean, resampled"], cv=folds)
+    for row in found.rows:
+        metric = tl.MSM() if "msm" in row.method else tl.Euclidean()
+        for (train, test), value in zip(folds, row.values("accuracy"), strict=True):
+            length = int(np.median(ragged.lengths[train]))
+            model = tl.Neighbors(metric).fit(ragged[train].resample(length))
+            assert value == model.score(ragged[test].resample(length), ragged.labels[test])
+    assert found.best().predict(ragged[:2]).shape == (2,)
 
 
 def test_classes_that_only_the_test_part_has_are_counted_and_said():
@@ -281,7 +401,7 @@ def test_one_fold_of_a_splitter_is_judged_by_its_items():
 
 
 def test_the_usual_methods_are_found_by_their_public_names():
-    assert list(CLASSIFIERS)[:3] == ["1-NN Euclidean", "1-NN DTW", "statistics + forest"]
+    assert list(CLASSIFIERS)[:4] == ["1-NN Euclidean", "1-NN DTW", "1-NN MSM", "statistics + forest"]
     for names in (CLASSIFIERS, REGRESSORS):
         for name in list(names)[:3]:
             assert hasattr(names[name](), "predict")

@@ -17,8 +17,9 @@ from sklearn.base import BaseEstimator
 from ... import score
 from ...models import parts
 from ...sequences import Sequences
-from .methods import distances_of
+from .methods import Method, distances_of
 from .predictions import read_predictions
+from .preparation import prepare_parts
 from .problem import Problem
 
 T = TypeVar("T")
@@ -51,6 +52,8 @@ class Judged:
     """Bytes at the peak of fitting and answering beyond what there was before, where the system tells."""
     said: tuple[str, ...] = ()
     """Warnings of the method."""
+    interpolated: bool = False
+    """Whether missing values were filled in, since the method cannot take them."""
 
     def words(self) -> dict[str, Any]:
         """For JSON, which has no nan."""
@@ -65,28 +68,30 @@ class Judged:
         return cls(**words | {"items": items, "said": tuple(words["said"])})
 
 
-def judge(model: Any, problem: Problem, fold: int) -> Judged:
-    """Fit a method on the training part of a fold, and score it on the test part."""
+def judge(method: Method, model: Any, problem: Problem, fold: int) -> Judged:
+    """Fit a method's model on the training part of a fold, and score it on the test part."""
     (X, y), (asked, _) = map(problem.part, problem.folds[fold])
     before = _peak(reset=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cpu = time.process_time()
+        prepared, seconds = _timed(lambda: prepare_parts(method.prepare, method.steps, model, y, X, asked))
+        X, asked = prepared.parts
         fitted, fit_seconds = _timed(lambda: _fit(model, X, y))
         cpu = time.process_time() - cpu
-        found = Judged()
+        found = Judged(interpolated=prepared.interpolated)
         if problem.answers:
             answer, predict_seconds = _timed(lambda: fitted.predict(asked))
             _score_answers(found, problem, fold, answer)
         if problem.distances:
-            _, seconds = _timed(lambda: _score_distances(found, fitted, problem, fold))
-            predict_seconds = predict_seconds if problem.answers else seconds
+            _, distance_seconds = _timed(lambda: _score_distances(found, fitted, problem, fold, prepared.parts))
+            predict_seconds = predict_seconds if problem.answers else distance_seconds
     after = _peak()
     memory = None if before is None or after is None else max(after - before, 0)
     said = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
     return replace(
         found,
-        fit_seconds=fit_seconds,
+        fit_seconds=seconds + fit_seconds,
         predict_seconds=predict_seconds,
         fit_cpu_seconds=cpu,
         memory=memory,
@@ -122,24 +127,26 @@ def _score_answers(found: Judged, problem: Problem, fold: int, answer: Any) -> N
         found.items["accuracy"], found.values["accuracy"] = right.tolist(), float(right.mean())
 
 
-def _score_distances(found: Judged, fitted: Any, problem: Problem, fold: int) -> None:
+def _score_distances(found: Judged, fitted: Any, problem: Problem, fold: int, parts: tuple[Sequences, ...]) -> None:
+    """By distances of the prepared sequences, to learn from and to test."""
     metric = distances_of(fitted)
     train, test = problem.folds[fold]
+    learned, asked = parts
     if metric is None:
         found.lacks.update({name: _NO_DISTANCES for name in problem.scores if name in ("map", "eer")})
         return
     if "map" in problem.scores:
-        distances = metric.pairwise(problem.X[test], problem.X[train])
+        distances = metric.pairwise(asked, learned)
         items = score.average_precision(distances, problem.y[test], problem.y[train])
         if np.isnan(items).all():
             found.lacks["map"] = "no test sequence has one of its class among those learned from"
         else:
             found.items["map"], found.values["map"] = items.tolist(), float(np.nanmean(items))
     if "eer" in problem.scores:
-        some = (
-            test if len(test) <= MOST_PAIRED else np.random.default_rng(fold).choice(test, MOST_PAIRED, replace=False)
-        )
-        _score_pairs(found, metric.pairwise(problem.X[some]), problem, some, fold)
+        some = np.arange(len(test))
+        if len(test) > MOST_PAIRED:
+            some = np.random.default_rng(fold).choice(some, MOST_PAIRED, replace=False)
+        _score_pairs(found, metric.pairwise(asked[some]), problem, test[some], fold)
 
 
 def _score_pairs(found: Judged, distances: NDArray[Any], problem: Problem, test: NDArray[Any], fold: int) -> None:

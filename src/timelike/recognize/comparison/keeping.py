@@ -73,9 +73,12 @@ class Kept:
 
 
 def _said(method: Method) -> str:
-    """All options in words; addresses in memory are no part of them."""
-    model = method.model
+    """All options in words, and of what is in front of it; addresses in memory are no part of them."""
+    words = " after ".join(map(_options, (method.model, *reversed((*method.prepare, *method.steps)))))
+    return " ".join(re.sub(r" at 0x[0-9a-f]+", "", words).split())
+
+
+def _options(model: Any) -> str:
     given = model.get_params(deep=True) if hasattr(model, "get_params") else {}
     options = ", ".join(f"{name}={value}" for name, value in sorted(given.items()))
-    words = f"{type(model).__name__}({options})" if given else repr(model)
-    return " ".join(re.sub(r" at 0x[0-9a-f]+", "", words).split())
+    return f"{type(model).__name__}({options})" if given else repr(model)

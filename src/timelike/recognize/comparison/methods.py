@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,8 +11,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from ...align import Metric, named
+from ...align.dtw import Warping
 from ...encode import Encoder
 from ...models import parts, registry
+from ...prepare import Resample
+from ...sequences import Sequences
 
 _made = registry.find
 
@@ -27,6 +30,10 @@ class Method:
 
     name: str
     model: Any
+    prepare: tuple[Any, ...] = ()
+    """Transformers that the caller put before every method."""
+    steps: tuple[Any, ...] = ()
+    """Transformers of its own, after them."""
 
     def fresh(self, seed: int, seconds: float | None) -> Any:
         """A copy that has learned nothing, with a seed and a limit of time where it has none of its own.
@@ -76,9 +83,11 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "1-NN Euclidean": lambda: _made("Neighbors")("euclidean"),
     # a slanted band is the usual one for equal lengths, and admits a path between any others
     "1-NN DTW": lambda: _made("Neighbors")(_made("DTW")(band="slanted"), select_window=True),
+    "1-NN MSM": lambda: _made("Neighbors")("msm"),
     "statistics + forest": lambda: _made("EmbeddingClassifier")(_made("StatisticsEncoder")(), head="forest"),
     "Rocket + ridge": lambda: _made("EmbeddingClassifier")(_made("Rocket")(), head="ridge"),
     "Discriminant": partial(_plain, "Discriminant"),
+    "Fused": lambda: _made("Fused")([_made("MSM")(), _made("Discriminant")()]),
     "T-Loss + head": lambda: _made("EmbeddingClassifier")(_made("CausalEncoder")()),
     "SiameseGRU": partial(_plain, "SiameseGRU"),
     "Prototypes": partial(_plain, "Prototypes"),
@@ -88,52 +97,90 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
 REGRESSORS: dict[str, Callable[[], Any]] = {  # learned metrics are not among them: they need classes
     "1-NN Euclidean": lambda: _made("NeighborsRegressor")("euclidean"),
     "1-NN DTW": lambda: _made("NeighborsRegressor")("dtw"),
+    "1-NN MSM": lambda: _made("NeighborsRegressor")("msm"),
     "statistics + forest": lambda: _made("EmbeddingRegressor")(_made("StatisticsEncoder")(), head="forest"),
     "Rocket + ridge": lambda: _made("EmbeddingRegressor")(_made("Rocket")()),
     "T-Loss + ridge": lambda: _made("EmbeddingRegressor")(_made("CausalEncoder")()),
 }
 
 
-def read_methods(methods: Any, *, numeric: bool, answers: bool) -> list[Method]:
+_RESAMPLED = ", resampled"
+"""After one of the usual names: with all sequences brought to the median length of the training part."""
+_BETTER_RESAMPLED = ("1-NN Euclidean", "1-NN MSM", "Rocket + ridge", "Discriminant")
+
+
+def read_methods(
+    methods: Any, X: Sequences, *, numeric: bool, answers: bool, prepare: tuple[Any, ...] = ()
+) -> list[Method]:
     """Every method by its name, as it will be fitted: `answers` is whether classes or numbers are asked for."""
-    given = _given(methods, numeric)
+    given = _given(methods, numeric, X)
     if not given:
         raise ValueError("methods is empty: expected names, metrics, encoders or estimators, or None for all")
-    return [Method(name, _fitted_as(one, name, numeric, answers)) for name, one in given.items()]
+    return [
+        Method(name, _fitted_as(one, name, numeric, answers), prepare, steps) for name, (one, steps) in given.items()
+    ]
 
 
-def _given(methods: Any, numeric: bool) -> dict[str, Any]:
+Entry = tuple[Any, tuple[Any, ...]]
+"""A method, and its own steps in front of it."""
+
+
+def _given(methods: Any, numeric: bool, X: Sequences) -> dict[str, Entry]:
     if methods is None:
-        return {name: make() for name, make in (REGRESSORS if numeric else CLASSIFIERS).items()}
+        methods = _usual(numeric, ragged=not X.equal_length)
     if isinstance(methods, Mapping):
-        return {str(name): _named(one, numeric)[1] for name, one in methods.items()}
+        return {str(name): _named(one, numeric, X)[1] for name, one in methods.items()}
     if isinstance(methods, str) or not isinstance(methods, list | tuple):
         methods = [methods]
-    found: dict[str, Any] = {}
+    found: dict[str, Entry] = {}
     for one in methods:
-        name, model = _named(one, numeric)
+        name, entry = _named(one, numeric, X)
         if name in found:
             raise ValueError(f"methods: two are called {name!r}: give a dict {{name: method}} to tell them apart")
-        found[name] = model
+        found[name] = entry
     return found
 
 
-def _named(one: Any, numeric: bool) -> tuple[str, Any]:
-    """What to call it, and the object behind a word: one of the usual names, a public class, or a metric."""
+def _usual(numeric: bool, *, ragged: bool) -> list[str]:
+    """Names of what is tried when nothing is named; where lengths differ, also of sequences of one length."""
+    names = list(REGRESSORS if numeric else CLASSIFIERS)
+    if not ragged:
+        return names
+    kept = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
+    return kept + [name + _RESAMPLED for name in _BETTER_RESAMPLED if name in names]
+
+
+def _named(one: Any, numeric: bool, X: Sequences) -> tuple[str, Entry]:
+    """What to call it, and the method behind a word: one of the usual names, a public class, or a metric."""
     if not isinstance(one, str):
-        return _called(one), one
+        return _called(one), (one, ())
+    word, resampled = one.removesuffix(_RESAMPLED), one.endswith(_RESAMPLED)
+    model = _by_word(word, one, numeric)
+    return one, (_ignores_missing(model) if X.missing else model, (Resample(),) if resampled else ())
+
+
+def _by_word(word: str, given: str, numeric: bool) -> Any:
     usual = REGRESSORS if numeric else CLASSIFIERS
-    if one in usual:
-        return one, usual[one]()
-    if one in named.by_name():
-        return one, named.resolve(one)
+    if word in usual:
+        return usual[word]()
+    if word in named.by_name():
+        return named.resolve(word)
     try:
-        return one, registry.find(one)()
+        return registry.find(word)()
     except (ValueError, TypeError):
         raise ValueError(
-            f"methods has {one!r}: expected one of {', '.join(map(repr, usual))}, a metric such as 'dtw', or a public "
-            "name such as 'SiameseGRU'"
+            f"methods has {given!r}: expected one of {', '.join(map(repr, usual))}, a metric such as 'dtw', or a "
+            f"public name such as 'SiameseGRU'; {_RESAMPLED!r} after it brings sequences to one length"
         ) from None
+
+
+def _ignores_missing(model: Any) -> Any:
+    """With the option that leaves out missing values, where it, or the metric inside, has it."""
+    if isinstance(model, Warping):
+        return replace(model, missing="ignore")
+    inner = model.get_params(deep=False).get("metric") if hasattr(model, "get_params") else None
+    metric = named.resolve(inner) if isinstance(inner, str) else inner
+    return model.set_params(metric=replace(metric, missing="ignore")) if isinstance(metric, Warping) else model
 
 
 def _called(one: Any) -> str:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
 from ... import score
 from ...draw import comparisons as drawing, html
 from ...sequences.arguments import one_of
 from ...sequences.atomic import write_text
 from .methods import Method
+from .preparation import prepare_parts
 from .problem import SCORES, Problem
 from .rows import Row, read_row
 
@@ -66,7 +68,8 @@ class Comparison:
     def best(self) -> Any:
         """The best method, fitted on everything: an estimator that predicts, or a metric where only distances count.
 
-        It trains as long as it likes, whatever the budget was.
+        It trains as long as it likes, whatever the budget was. What prepares sequences for it is part of it, in a
+        scikit-learn Pipeline; a metric takes prepared sequences, as `prepare` left them.
         """
         ranked = self.ranked()
         if not ranked:
@@ -79,7 +82,9 @@ class Comparison:
         method = next(one for one in self.methods if one.name == ranked[0].method)
         model = method.fresh(self.seed, None)
         ready = not hasattr(model, "fit") or (method.learned and model is method.model)
-        return model if ready else model.fit(self.problem.X, self.problem.y)
+        steps, (X,), _ = prepare_parts(method.prepare, method.steps, model, self.problem.y, self.problem.X)
+        fitted = model if ready else model.fit(X, self.problem.y)
+        return make_pipeline(*steps, fitted) if steps and hasattr(fitted, "predict") else fitted
 
     def _score(self, name: str | None) -> str:
         return self.scores[0] if name is None else one_of(name, "name", self.scores)

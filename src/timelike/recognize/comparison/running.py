@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...sequences import bars
 from ...sequences.arguments import RandomState, generator, real
 from .expecting import Size, Speed, seconds
 from .judging import MOST_PAIRED, Judged, judge
 from .keeping import Kept
 from .methods import Method, read_methods
+from .preparation import read_prepare
 from .problem import Problem, read_problem
 from .result import Comparison
 from .rows import Row, row_of
@@ -35,6 +38,7 @@ def compare(
     test: Any = None,
     cv: Any = None,
     metric: Any = "accuracy",
+    prepare: Any = None,
     budget: float | None = None,
     random_state: RandomState = None,
     checkpoint: str | Path | None = None,
@@ -51,10 +55,12 @@ def compare(
     X, y
         Sequences and their classes, or numbers with `metric="mse"`; y may be left out where X carries labels.
     methods : None, list, dict or one of their entries
-        None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, statistics +
-        forest, Rocket + ridge, Discriminant, T-Loss + head, SiameseGRU, CoupledGRU and TAP. An entry is one of these
-        names, a public name (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances)
-        or any estimator with `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
+        None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
+        statistics + forest, Rocket + ridge, Discriminant, Fused (MSM and Discriminant), T-Loss + head, SiameseGRU,
+        Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
+        all sequences brought to the median length of the training part. An entry is one of these names, a public name
+        (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
+        `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
     groups : array, False or None
         What must not be on both sides (subjects); None takes the groups that X carries.
     test : (X, y), optional
@@ -64,6 +70,10 @@ def compare(
     metric : {"accuracy", "map", "eer", "mse"}, or several
         Accuracy; mean average precision of test sequences as queries among those learned from; equal error rate of
         all pairs of test sequences; mean squared error. Of several, found in one fit, the first decides what is best.
+    prepare : transformer or list of them, optional
+        In front of every method, fitted on the training part of each fold: `timelike.prepare.Standardize()`, or any
+        transformer from sequences to as many. Values that are still missing are interpolated for methods that cannot
+        take them, and the row says so; those that can (DTW by name, with `missing="ignore"`) leave them out.
     budget : float, optional
         Minutes. Methods that can (`max_time`) train within what is left. None runs everything, and says how long that
         will take.
@@ -96,7 +106,8 @@ def compare(
     minutes = None if budget is None else real(budget, "budget", above=0.0)
     rng = generator(0 if random_state is None and checkpoint is not None else random_state)
     problem = read_problem(X, y, groups=groups, test=test, cv=cv, metric=metric, rng=rng)
-    entrants = read_methods(methods, numeric=problem.numeric, answers=problem.answers)
+    steps = read_prepare(prepare)
+    entrants = read_methods(methods, problem.X, numeric=problem.numeric, answers=problem.answers, prepare=steps)
     seed = int(rng.integers(2**31))
     run = Run(problem, entrants, minutes, seed, Kept(checkpoint, problem, seed), bars.checked(progress))
     return run.comparison()
@@ -136,6 +147,7 @@ class Run:
                     self.rows.append(self._row(method, bar))
             except KeyboardInterrupt:
                 self._end_early()
+        self._note_missing()
         units = self.problem.units(self.problem.folds[0][1]) if len(self.problem.folds) == 1 else None
         return Comparison(
             scores=self.problem.scores,
@@ -149,6 +161,15 @@ class Run:
             methods=tuple(self.methods),
             seed=self.seed,
         )
+
+    def _note_missing(self) -> None:
+        filled = [row for row in self.rows if any(fold.interpolated for fold in row.folds)]
+        if filled:
+            share = float(np.isnan(self.problem.X.values).mean())
+            self.notes.append(
+                f"{share:.2g} of all values are missing; for {len(filled)} of {len(self.rows)} methods, which cannot "
+                "take them, they were interpolated in time"
+            )
 
     def _row(self, method: Method, bar: Any) -> Row:
         """A method on all folds, or as far as it comes."""
@@ -199,7 +220,8 @@ class Run:
 
     def _finished(self, method: Method, state: str, why: str, judged: list[Judged]) -> Row:
         fitted = "came fitted, and was used as it is" if method.learned and judged else ""
-        said = filter(None, [why, fitted, self.limits.get(method.name, "") if judged else ""])
+        filled = "missing values interpolated" if any(fold.interpolated for fold in judged) else ""
+        said = filter(None, [why, fitted, filled, self.limits.get(method.name, "") if judged else ""])
         return row_of(method.name, state, "; ".join(said), judged, self.problem)
 
     def _judged(self, method: Method, fold: int) -> Judged:
@@ -208,7 +230,7 @@ class Run:
         fresh = method.fresh((self.seed + fold) % 2**31, limit)
         self._note_limit(method, limit)
         with ended_after(None if left is None or self._is_cheapest(method) else left + self._grace):
-            found = judge(fresh, self.problem, fold)
+            found = judge(method, fresh, self.problem, fold)
         self.kept.keep(method, fold, found, limit)
         return found
 
