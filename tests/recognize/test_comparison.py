@@ -307,3 +307,58 @@ def test_no_interval_is_narrower_than_wilsons_where_every_answer_is_right(split)
         perfect = 0.0 if name == "eer" else 1.0
         assert (one.mean, one.low, one.high) == pytest.approx((perfect, *intervals.wilson(perfect, n)), abs=1e-9)
     assert "1.000 [1.000, 1.000]" not in found.table()
+
+
+def mutated(tree, path=()):
+    """Every tree in which one entry is left out or replaced by something else."""
+    entries = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
+    for key, value in entries[:4] if isinstance(tree, list) else entries:
+        for new in (None, [], {}, "odd", -1, True):
+            yield type(tree)(tree) | {key: new} if isinstance(tree, dict) else [*tree[:key], new, *tree[key + 1 :]]
+        if isinstance(tree, dict):
+            yield {name: one for name, one in tree.items() if name != key}
+        else:
+            yield [*tree[:key], *tree[key + 1 :]]
+        if isinstance(value, dict | list) and value:
+            for inner in mutated(value, (*path, key)):
+                copy = tree.copy()
+                copy[key] = inner
+                yield copy
+
+
+@pytest.mark.parametrize("official", [True, False])
+def test_an_edited_file_is_refused_or_still_a_comparison(official):
+    X = waves(16)
+    given = {"test": (waves(8, seed=1), None)} if official else {"cv": 2}
+    found = compared(X, {"dtw": tl.DTW(), "c": Constant()}, metric=("accuracy", "map", "eer"), **given)
+    held = json.loads(found.to_json())
+    for fold in (fold for row in held["rows"] for fold in row["folds"]):
+        fold["draws"] = {name: draws[:3] for name, draws in fold["draws"].items()}
+    refused = []
+    for tree in mutated(held):
+        try:
+            again = tl.Comparison.from_json(json.dumps(tree))
+        except ValueError as error:
+            refused.append(str(error))
+            continue
+        assert again.table()
+        assert isinstance(again.differences(), tuple)
+    assert len(refused) > 300
+    assert all("source" in words for words in refused)
+
+
+def test_a_file_that_is_no_json_is_refused(tmp_path):
+    (tmp_path / "found.json").write_bytes(b"\xff{")
+    for source in (tmp_path / "found.json", "{]"):
+        with pytest.raises(ValueError, match="source is no JSON"):
+            tl.Comparison.from_json(source)
+
+
+def test_an_edited_checkpoint_is_refused(tmp_path):
+    compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")
+    (one, _) = sorted((tmp_path / "kept").glob("c-*.json"))
+    text = one.read_text()
+    for broken, words in ((text[:-9], "is no JSON"), (text.replace('"judged"', '"judge"'), "lacks 'judged'")):
+        one.write_text(broken)
+        with pytest.raises(ValueError, match=words):
+            compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")

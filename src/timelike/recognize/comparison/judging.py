@@ -61,12 +61,6 @@ class Judged:
         held["items"] = {name: [None if np.isnan(v) else v for v in given] for name, given in self.items.items()}
         return held
 
-    @classmethod
-    def of(cls, words: dict[str, Any]) -> Judged:
-        """What `words` wrote."""
-        items = {name: [np.nan if v is None else float(v) for v in given] for name, given in words["items"].items()}
-        return cls(**words | {"items": items, "said": tuple(words["said"])})
-
 
 def judge(method: Method, model: Any, problem: Problem, fold: int) -> Judged:
     """Fit a method's model on the training part of a fold, and score it on the test part."""

@@ -12,6 +12,7 @@ from ...sequences import arguments, atomic
 from .judging import Judged
 from .methods import Method
 from .problem import Problem
+from .reading import a_number, a_text, or_none, read_fields, read_judged
 
 _HEAD = "comparison.json"
 
@@ -31,8 +32,8 @@ class Kept:
             if any(folder.iterdir()):
                 raise FileExistsError(f"checkpoint={str(folder)!r} holds other files: give a folder of its own")
             atomic.write_text(head, iter([json.dumps(identity)]))
-        elif (known := json.loads(head.read_text(encoding="utf-8"))) != identity:
-            other = next(name for name in identity if known.get(name) != identity[name])
+        elif (known := read_fields(_read(head), head.name, **dict.fromkeys(identity, _anything))) != identity:
+            other = next(name for name in identity if known[name] != identity[name])
             what = "other data, folds or scores" if other == "problem" else f"random_state={known.get(other)}"
             raise ValueError(
                 f"checkpoint={str(folder)!r} is of a comparison with {what}: repeat its call, or give another folder"
@@ -42,16 +43,17 @@ class Kept:
         """What was finished before, and the seconds it had; not what had fewer than there are now."""
         if self.folder is None or not (file := self._file(method, fold)).exists():
             return None
-        held = json.loads(file.read_text(encoding="utf-8"))
+        numbers = {"fold": a_number, "limit": or_none(a_number)}
+        held = read_fields(_read(file), file.name, method=a_text, model=a_text, judged=read_judged, **numbers)
         if held["model"] != _said(method):
             raise ValueError(
                 f"checkpoint: {method.name!r} was {held['model']:.200}, and is {_said(method):.200} now: give it "
                 "another name, or the comparison another folder"
             )
-        had = held.get("limit")
+        had = held["limit"]
         if had is not None and (limit is None or limit > had):
             return None
-        return Judged.of(held["judged"]), had
+        return held["judged"], had
 
     def keep(self, method: Method, fold: int, judged: Judged, limit: float | None) -> None:
         """At once, so that whatever comes next costs nothing that is finished."""
@@ -70,6 +72,17 @@ class Kept:
         letters = "".join(letter if letter.isalnum() else "-" for letter in method.name)[:40]
         mark = hashlib.blake2b(method.name.encode(), digest_size=4).hexdigest()
         return self.folder / f"{letters}-{mark}-{fold}.json"
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"checkpoint: {file.name} is no JSON: {error}; delete it to have it computed again") from None
+
+
+def _anything(value: Any, where: str) -> Any:
+    return value
 
 
 def _said(method: Method) -> str:

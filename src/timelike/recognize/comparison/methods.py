@@ -87,7 +87,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "statistics + forest": lambda: _made("EmbeddingClassifier")(_made("StatisticsEncoder")(), head="forest"),
     "Rocket + ridge": lambda: _made("EmbeddingClassifier")(_made("Rocket")(), head="ridge"),
     "Discriminant": partial(_plain, "Discriminant"),
-    "Fused": lambda: _made("Fused")([_made("MSM")(), _made("Discriminant")()]),
+    "Fused": lambda: _made("Fused")([_made("DTW")(normalize="length"), _made("Discriminant")(classes="open")]),
     "T-Loss + head": lambda: _made("EmbeddingClassifier")(_made("CausalEncoder")()),
     "SiameseGRU": partial(_plain, "SiameseGRU"),
     "Prototypes": partial(_plain, "Prototypes"),

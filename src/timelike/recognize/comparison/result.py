@@ -17,7 +17,8 @@ from ...sequences.atomic import write_text
 from .methods import Method
 from .preparation import prepare_parts
 from .problem import SCORES, Problem
-from .rows import Row, read_row
+from .reading import a_text, one_among, or_none, positive, read_fields, read_json, read_row, refuse_unlike, several
+from .rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -216,18 +217,27 @@ class Comparison:
 
     @classmethod
     def from_json(cls, source: str | Path) -> Comparison:
-        """What `to_json` gave, or the file that it wrote."""
-        text = (
-            source if isinstance(source, str) and source.lstrip().startswith("{") else Path(source).read_text("utf-8")
-        )
-        held = json.loads(text)
+        """What `to_json` gave, or the file that it wrote; one that was edited into something else is refused."""
+        held = read_json(source)
         if not isinstance(held, dict) or held.get("format") != _FORMAT:
             raise ValueError(f"source is no comparison of this timelike: expected the format {_FORMAT!r}")
-        groups = held["groups"]
-        known = {name: held[name] for name in ("design", "overlap", "seconds")}
-        rows = tuple(map(read_row, held["rows"]))
-        known |= {"scores": tuple(held["scores"]), "notes": tuple(held["notes"]), "rows": rows}
-        return cls(groups=None if groups is None else tuple(groups), **known)
+        fields = read_fields(
+            held,
+            "source",
+            format=a_text,
+            scores=several(one_among(SCORES)),
+            rows=several(read_row),
+            design=a_text,
+            overlap=positive,
+            groups=or_none(several(a_text)),
+            notes=several(a_text),
+            seconds=positive,
+        )
+        del fields["format"]
+        if not fields["scores"]:
+            raise ValueError("source.scores is empty: expected at least one score")
+        refuse_unlike(fields["rows"], fields["scores"], fields["groups"])
+        return cls(**fields)
 
 
 def _shown(row: Row, name: str) -> str:

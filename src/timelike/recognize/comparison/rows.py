@@ -12,6 +12,7 @@ from ...score.intervals import Interval, quantiles, widen
 from .judging import Judged
 from .problem import Problem
 
+STATES = ("finished", "unfinished", "skipped", "failed")
 _BOUNDS = {"accuracy": (0.0, 1.0), "map": (0.0, 1.0), "eer": (0.0, 1.0), "mse": (0.0, np.inf)}
 
 
@@ -21,7 +22,7 @@ class Row:
 
     method: str
     state: str
-    """"finished", "unfinished" (some folds), "skipped" (none, for lack of time) or "failed"."""
+    """One of `STATES`: "unfinished" has some folds, "skipped" none, for lack of time."""
     why: str
     """What there is to say about it, such as why it failed."""
     scores: dict[str, Interval]
@@ -95,9 +96,3 @@ def _narrowest(mean: float, judged: list[Judged], name: str, problem: Problem) -
     drawn = [fold.draws[name] if name == "eer" else fold.items[name] for fold in judged]
     variances = [np.nanvar(each) / (1 if name == "eer" else n) for each in drawn if len(each)]
     return score.wilson(mean, n, variance=float(np.mean(variances)) if variances else None)
-
-
-def read_row(held: dict[str, Any]) -> Row:
-    """What `words` wrote."""
-    scores = {name: Interval(**{key: float(v) for key, v in found.items()}) for name, found in held["scores"].items()}
-    return Row(held["method"], held["state"], held["why"], scores, tuple(map(Judged.of, held["folds"])))

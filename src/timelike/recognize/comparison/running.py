@@ -56,7 +56,7 @@ def compare(
         Sequences and their classes, or numbers with `metric="mse"`; y may be left out where X carries labels.
     methods : None, list, dict or one of their entries
         None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
-        statistics + forest, Rocket + ridge, Discriminant, Fused (MSM and Discriminant), T-Loss + head, SiameseGRU,
+        statistics + forest, Rocket + ridge, Discriminant, Fused (DTW and Discriminant), T-Loss + head, SiameseGRU,
         Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
         all sequences brought to the median length of the training part. An entry is one of these names, a public name
         (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
