@@ -180,11 +180,28 @@ def test_a_file_may_not_claim_more_than_the_limit(tmp_path, monkeypatch) -> None
         tl.load(path)
 
 
+def hdf5(size: int, declared: int | None = None) -> bytes:
+    """The beginning of an HDF5 file, by its specification (II.A, version 0), filled up with nothing."""
+    numbers = [0, 2**64 - 1, size if declared is None else declared, 2**64 - 1]
+    head = b"\x89HDF\r\n\x1a\n" + bytes([0, 0, 0, 0, 0, 8, 8, 0, 4, 0, 16, 0]) + bytes(4)
+    return (head + b"".join(number.to_bytes(8, "little") for number in numbers)).ljust(size, b"\0")
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x89HDF\r\n\x1a\n", b"\x89HDF\r\n\x1a\n" + b"\xff" * 90, hdf5(100, 101), hdf5(100)[:40]]
+)
+def test_a_damaged_netcdf_4_file_needs_no_package_to_be_refused(content, tmp_path) -> None:
+    """Whichever packages are there: what can be seen without one is not put down to its absence."""
+    (tmp_path / "a.nc").write_bytes(content)
+    with pytest.raises(tl.FormatError, match=r"^a\.nc: "):
+        tl.load(tmp_path / "a.nc")
+
+
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch) -> None:
     path = tmp_path / "a.nc"
-    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    path.write_bytes(hdf5(100))
     monkeypatch.setattr("timelike.sequences.formats.netcdf.importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"a\.nc is a netCDF 4 file.*pip install h5netcdf"):
+    with pytest.raises(ImportError, match=r'a\.nc is a netCDF 4 file.*pip install "timelike\[grids\]"'):
         tl.load(path)
     real = builtins.__import__
 

@@ -56,6 +56,10 @@ def _try(target: Path) -> None:
     """Make the file that will be written, and take it away again: an error after all frames were drawn is too late."""
     if os.path.isdir(target):
         raise IsADirectoryError(f"path={str(target)!r} is a folder: expected the name of a file to write")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise FileExistsError(
+            f"path={str(target)!r} is a pipe, a device or a socket, which a file would replace: give the name of a file"
+        )
     if not os.path.isdir(target.parent):
         raise FileNotFoundError(f"the folder {target.parent} does not exist: make it first, or save elsewhere")
     part = _part(target)

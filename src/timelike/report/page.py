@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..draw.html import joined, section
-from ..sequences.atomic import write_text
+from ..sequences.atomic import make_folder, write_text
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2733; --paper: #fff; --line: #d8dee4; --soft: #5b6b7b }
@@ -54,8 +54,8 @@ class Page:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write the page; either the whole file appears or nothing does."""
+        """Write the page; either the whole file appears or nothing does. Its folder is made in one that exists."""
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         write_text(target, iter(self.html().splitlines()))
         return target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -124,7 +125,7 @@ def _network(weights: Any) -> Callable[..., Any]:
         return weights  # type: ignore[no-any-return]
     if not isinstance(weights, str | Path):
         raise TypeError(f"weights is a {type(weights).__name__}: expected a path to a .safetensors file or a callable")
-    path = Path(weights).expanduser()
+    path = Path(os.path.expanduser(weights))
     if path.suffix.lower() != ".safetensors":
         raise ValueError(
             f"weights={str(weights)!r} ends in {path.suffix!r}: expected .safetensors; a .pth file can run code when "

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from . import atomic
+
 LONGEST = 255  # bytes in the name of a file or a folder
 _PATH = 4000  # characters of a path
 
@@ -125,10 +127,12 @@ def too_long(path: str) -> bool:
 
 
 def make_folder(path: Path, name: str) -> None:
-    """Make a folder that an argument asks for, with those it lies in."""
+    """Make a folder that an argument asks for, in one that exists."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        atomic.make_folder(path)
     except OSError as error:
+        if error.errno is None:  # not from the system: the folder that it would lie in is missing
+            raise FileNotFoundError(f"{name}={str(path)!r}: {error}") from None
         raise OSError(
             f"{name}={str(path)!r}: no folder can be made there ({error.strerror}); give one in a place that can be "
             "written to"

@@ -36,11 +36,41 @@ def replacing(path: Path) -> Iterator[Path]:
         raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first, or save elsewhere")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: expected the name of a file")
+    refuse_irreplaceable(path)
     with _beside(path) as temporary:
         temporary.touch(0o600, exist_ok=False)
         yield temporary
         temporary.chmod(_mode(path))
         temporary.replace(path)
+
+
+def refuse_irreplaceable(path: Path) -> None:
+    """An error where a pipe, a device or a socket has the name: a file that took its place would destroy it."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileExistsError(
+            f"{path} is a pipe, a device or a socket, which a file would replace: give the name of a file, and hand "
+            "that on"
+        )
+
+
+def make_folder(folder: Path, *, parents: bool = False) -> None:
+    """Make a folder that does not exist yet in one that does, or with `parents` those it lies in too.
+
+    A path that is mistyped should not become a tree of folders. By an absolute path none is made at the root of the
+    file system in any case: whoever wants one there makes it by hand.
+
+    >>> import tempfile
+    >>> make_folder(Path(tempfile.mkdtemp()) / "runs")
+    >>> make_folder(Path("/nosuchfolder"))
+    Traceback (most recent call last):
+    FileNotFoundError: the folder /nosuchfolder does not exist: make it first, or give another
+    """
+    lacking = [one for one in (folder, *folder.parents) if not one.exists()]  # the outermost last
+    at_root = bool(lacking) and folder.is_absolute() and lacking[-1].parent == Path(folder.anchor)
+    if at_root or (len(lacking) > 1 and not parents):
+        needed = lacking[-1] if at_root else lacking[1]
+        raise FileNotFoundError(f"the folder {needed} does not exist: make it first, or give another")
+    folder.mkdir(parents=parents, exist_ok=True)
 
 
 def _mode(path: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,4 +100,4 @@ def save(self: Sequences, path: str | Path, *, test: Sequences | None = None) ->
             part.refuse_disorder("a file", name)
     if not isinstance(path, str | Path):
         raise TypeError(f"path={path!r:.80}: expected a string or a Path whose suffix says the format")
-    return write(self, Path(path).expanduser(), test=test)
+    return write(self, Path(os.path.expanduser(path)), test=test)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -118,8 +119,8 @@ def opened(table: Any) -> Any:
 
 def _named(table: Any) -> Any:
     names = [str(name) for name in table.columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
         raise ValueError(f"table has the column {twice!r} twice: expected distinct names; rename or drop one")
     return table if names == list(table.columns) else table.set_axis(names, axis=1)
 

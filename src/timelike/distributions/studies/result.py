@@ -87,7 +87,8 @@ class Study:
             if plane:
                 figures[f"particles-{name}.png"] = self.moments(problem)
             for file, figure in figures.items():
-                figure.savefig(self.folder / file, dpi=110, metadata={"Software": None})
+                with atomic.replacing(self.folder / file) as temporary:
+                    figure.savefig(temporary, dpi=110, metadata={"Software": None}, format="png")
                 written.append(self.folder / file)
         return written
 

@@ -26,7 +26,7 @@ class Kept:
             self._open(self.folder, {"problem": problem.identity(), "random_state": seed})
 
     def _open(self, folder: Path, identity: dict[str, Any]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        arguments.make_folder(folder, "checkpoint")
         head = folder / _HEAD
         if not head.exists():
             if any(folder.iterdir()):

@@ -14,8 +14,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from ..atomic import replacing, scratch
+from ..atomic import make_folder, replacing, scratch
 from ..formats.limits import megabytes
+from .sources import at_home
 
 BASE_URL = "https://timeseriesclassification.com/aeon-toolkit"
 LIMIT_MB = 500  # of a download; TIMELIKE_DOWNLOAD_LIMIT_MB overrides it
@@ -32,7 +33,7 @@ def cache_folder() -> Path:
     """Where downloads are kept: `$TIMELIKE_CACHE`, or the place the operating system has for it."""
     chosen = os.environ.get("TIMELIKE_CACHE")
     if chosen:
-        return Path(chosen).expanduser()
+        return at_home(chosen)
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "timelike" / "cache"
     if sys.platform == "darwin":
@@ -49,7 +50,7 @@ def fetch(name: str) -> Path:
     """Download a data set into the cache; gives its folder. Interrupted at any moment, it leaves nothing behind."""
     cache = cache_folder()
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        make_folder(cache, parents=True)
     except OSError as error:
         raise DownloadError(f"the cache {cache} cannot be made ({error}): set TIMELIKE_CACHE to a folder") from None
     with scratch(cache / name) as temporary:

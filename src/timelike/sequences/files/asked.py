@@ -56,10 +56,9 @@ def _is_column(value: Any) -> bool:
 def column_of(sheet: Sheet, asked: Any, role: str) -> str:
     """The column of a name or a position; an error that says which there are."""
     if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
-        names = list(sheet.columns)
-        if not -len(names) <= asked < len(names):
-            raise sheet.wrong(f"{role}={asked}: expected a position among its {len(names)} columns")
-        return names[asked]
+        if not -len(sheet.names) <= asked < len(sheet.names):
+            raise sheet.wrong(f"{role}={asked}: expected a position among its {len(sheet.names)} columns")
+        return sheet.names[asked]
     if asked in sheet.columns:
         return str(asked)
     near = difflib.get_close_matches(str(asked), sheet.columns, n=1)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from .. import formats
 from ..container import Sequences
+from ..formats.special import special_kind
 from . import archive
+from .sources import at_home
 
 PART = re.compile(r"(.+)_(TRAIN|TEST)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
@@ -60,7 +62,8 @@ def _elsewhere(folder: Path) -> str:
 
 def data_sets(folder: Path) -> dict[str, Files]:
     """The data sets in a folder by name: those of which a training or a test part lies there."""
-    return {name: files for name, files in _pairs(sorted(folder.iterdir())).items() if "all" not in files}
+    files = sorted(entry for entry in folder.iterdir() if special_kind(entry) is None)
+    return {name: files for name, files in _pairs(files).items() if "all" not in files}
 
 
 def _pairs(files: list[Path], suffixes: Iterable[str] = formats.SUFFIXES) -> dict[str, Files]:
@@ -110,7 +113,7 @@ def _roots() -> Iterator[tuple[str, Path]]:
     """Where names are looked for, in order, with what to call the place."""
     chosen = os.environ.get("TIMELIKE_DATA")
     if chosen:
-        folder = Path(chosen).expanduser()
+        folder = at_home(chosen)
         if not folder.is_dir():
             raise FileNotFoundError(f"TIMELIKE_DATA={chosen!r} is not a folder: make it, or unset the variable")
         yield "$TIMELIKE_DATA", folder
@@ -162,6 +165,8 @@ def _refuse_others(name: str) -> None:
     for place, root in _roots():
         for pattern in (folders + file for file in files for folders in ("", "*/", "*/*/")):
             for file in root.glob(pattern):
+                if special_kind(file) is not None:
+                    continue
                 try:
                     formats.read(file)
                 except formats.FormatError as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import doors, tables
 from ..formats.sheets import Cells, Sheet
@@ -50,7 +52,7 @@ def _named(frames: Any) -> dict[str, Any]:
         raise ValueError("frames is empty: expected at least one table")
     names = [str(name) for name, _ in pairs]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise ValueError(f"frames has {twice!r} twice: expected distinct names")
     return dict(zip(names, (one for _, one in pairs), strict=True))
 
@@ -95,4 +97,14 @@ def _cells(column: Any, name: str) -> Cells:
         return tables.clock(column, name)
     if kind.is_numeric() or kind == nw.Boolean:
         return tables.numbers(column)
-    return ["" if entry is None else entry for entry in column.cast(nw.String).to_list()]
+    if kind.is_nested() or kind == nw.Binary:
+        return unreadable(len(column))
+    try:
+        return ["" if entry is None else entry for entry in column.cast(nw.String).to_list()]
+    except Exception:  # each kind of table has its own error for objects that are no text
+        return unreadable(len(column))
+
+
+def unreadable(n_rows: int) -> NDArray[Any]:
+    """What stands for a column of lists, structures, bytes or other objects, which is neither channel nor label."""
+    return np.full(n_rows, None, dtype=object)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,19 +32,26 @@ _LOOKED = 1000  # samples by which a rate is judged
 _NAMED = 3  # files that a note names
 
 
-def read(files: list[Path], asked: Asked, layout: str | None = None, on_error: str = "raise") -> Sequences:
+def read(
+    files: list[Path],
+    asked: Asked,
+    layout: str | None = None,
+    on_error: str = "raise",
+    left_out: Mapping[Path, Exception] | None = None,
+) -> Sequences:
     """The recordings of files, with ids made of the names of the files.
 
     Text is parsed once, files side by side, and copied into one array; what can be mapped is copied from there, and not
     at all where it is the only one. Neither order nor number of threads changes anything, and where a file fails
-    nothing is given; `on_error="skip"` leaves it out, and a warning and `X.source.skipped` say what and why.
+    nothing is given; `on_error="skip"` leaves it out, and a warning and `X.source.skipped` say what and why. They also
+    name what was `left_out` before.
     """
     skips = one_of(on_error, "on_error", ("raise", "skip")) == "skip"
     with recordings.bar(len(files), "reading", "file") as tick:
         jobs = [_job(path, asked, layout) for path in files]
         found = recordings.side_by_side(jobs, tick, skips, counts=True)
     failed = {path: one for path, one in zip(files, found, strict=True) if isinstance(one, Exception)}
-    skipped = recordings.tell(failed, len(files))
+    skipped = recordings.tell(failed, len(files), left_out or {})
     pieces = [one for one in found if isinstance(one, Piece)]
     names = [name for name, path in zip(names_of(files), files, strict=True) if path not in failed]
     return _packed(pieces, asked, names, skipped, "files")
@@ -162,8 +169,9 @@ def _same_channels(pieces: list[Piece], asked: Asked, what: str) -> list[Piece]:
     looks = [Look(one.path, 0, one.values.shape[1:]) for one in pieces]
     said = {one.path: _channels_said(one) for one in pieces}
     found = kinds(looks, lambda look: said[look.path])
-    common = [name for name in first.names or () if all(name in (one.names or ()) for one in pieces)]
-    strange = {name for one in pieces for name in one.names or () if name not in common and is_likely(name)}
+    everywhere = set(first.names or ()).intersection(*(one.names or () for one in pieces))
+    common = [name for name in first.names or () if name in everywhere]
+    strange = {name for one in pieces for name in one.names or () if name not in everywhere and is_likely(name)}
     if strange:
         way = f"if it is the time, give time={min(strange)!r}; or take those that all have with values={common!r:.120}"
     elif common:
@@ -186,7 +194,8 @@ def _in_order_of(first: Piece, one: Piece) -> Piece:
         return one
     assert first.names is not None
     assert one.names is not None
-    places = [one.names.index(name) for name in first.names]
+    place = {name: at for at, name in enumerate(one.names)}
+    places = [place[name] for name in first.names]
     return Piece(
         one.path, one.values[:, places], one.lengths, first.names, one.times, one.ids, one.label, one.group,
         (*one.notes, "channels are put in the order of the first file"), one.columns,

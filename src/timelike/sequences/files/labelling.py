@@ -28,6 +28,7 @@ def described(pieces: list[Piece], asked: Role, role: str, notes: list[str]) -> 
         said = [_called(asked, piece.path, role) if callable(asked) else asked for piece in pieces]
         return _plain([entry for entry, piece in zip(said, pieces, strict=True) for _ in piece.lengths])
     if all(found is not None for found in within):
+        _refuse_mixed_kinds(pieces, within, role)
         found = [entry for found in within for entry in found or ()]
         return _meaning(found) if all(isinstance(entry, str) for entry in found) else _plain(found)
     if any(found is not None for found in within):
@@ -70,6 +71,19 @@ def _partly(pieces: list[Piece], within: list[Any], name: Any, role: str) -> Val
         f"{role}: the column {name!r} is in {len(pieces) - len(lacking)} of {len(pieces)} files, and not in "
         f"{', '.join(lacking[:_NAMED])}{more}: expected it in all; or give {role}= as a function of the path"
     )
+
+
+def _refuse_mixed_kinds(pieces: list[Piece], within: list[list[Any] | None], role: str) -> None:
+    """An error where the column is text in some files and numbers in others."""
+    kinds: dict[bool, str] = {}
+    for piece, found in zip(pieces, within, strict=True):
+        for entry in found or ():
+            kinds.setdefault(isinstance(entry, str), piece.path.name)
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{role}s are text in {kinds[True]} and numbers in {kinds[False]}: expected one kind; write them alike, or "
+            f"give {role}= as a function of the path"
+        )
 
 
 def _from_names(pieces: list[Piece], asked: str, role: str, notes: list[str]) -> list[str]:

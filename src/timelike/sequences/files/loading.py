@@ -12,6 +12,7 @@ from .. import formats
 from ..arguments import one_of, too_long
 from ..container import Sequences
 from ..formats import har
+from ..formats.special import refuse_special, special_kind
 from ..layouts import known_layout
 from . import catalogue, sources
 
@@ -105,7 +106,8 @@ def load(
     every : int
         Of videos: only every n-th frame.
     on_error : {"raise", "skip"}
-        Whether a recording that cannot be read is an error, or left out with a warning that says why.
+        Whether a recording that cannot be read is an error, or left out with a warning that says why. Pipes and
+        devices in a folder are left out in any case.
 
     >>> import pathlib, tempfile, timelike as tl
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -153,7 +155,8 @@ def _found(source: Any, asked: bool) -> list[Path] | Path | str:
         raise ValueError(f"source={what}: {_EXPECTED}")
     if isinstance(source, str) and not _is_path(given):
         return given
-    path = Path(given).expanduser()
+    path = sources.at_home(given)
+    refuse_special(path)
     if sources.is_pattern(path):
         return _one_or_many(sources.matching(path), asked)
     if path.is_file():
@@ -163,6 +166,8 @@ def _found(source: Any, asked: bool) -> list[Path] | Path | str:
 
 def _one_or_many(files: list[Path], asked: bool) -> list[Path] | Path:
     """A single file is itself, however it was found, unless it is a recording or asked for as one."""
+    if len(files) == 1 or all(special_kind(file) for file in files):
+        refuse_special(files[0])
     if len(files) > 1 or _is_recording(files[0]):
         return files
     known = formats.FORMATS.get(files[0].suffix.lower())
@@ -186,14 +191,23 @@ def _is_path(given: str) -> bool:
     separators = {"/", os.sep, os.altsep or os.sep}
     suffix = Path(given).suffix.lower()
     many = "*" in given or any(s in given for s in separators)
-    return many or suffix in formats.SUFFIXES or Path(given).expanduser().exists()
+    return many or suffix in formats.SUFFIXES or sources.at_home(given).exists()
 
 
 # --- recordings --------------------------------------------------------------------------------------------------
 
 
 def _recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str, Any], on_error: str) -> Sequences:
-    """Files of one recording each, as one collection."""
+    """Files of one recording each, as one collection; a pipe or a device among them is left out, whatever is asked."""
+    left_out: dict[Path, Exception] = {}
+    for file in files:
+        try:
+            refuse_special(file)
+        except formats.FormatError as error:
+            left_out[file] = error
+    if len(left_out) == len(files):
+        raise next(iter(left_out.values()))
+    files = [file for file in files if file not in left_out]
     filmed = [file for file in files if _is_recording(file)]
     for file in files:
         if not _is_recording(file) and not _has_sheets(file):
@@ -210,13 +224,13 @@ def _recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str,
         from . import recordings
 
         _refuse_asked(columns, files[0])
-        return recordings.read(files, Videos(**videos), on_error)
+        return recordings.read(files, Videos(**videos), on_error, left_out)
     from . import gathering
     from .asked import Asked
 
     _refuse_asked(videos, files[0])
     layout = columns.pop("layout")
-    return gathering.read(files, Asked.checked(**columns), _known_layout(layout, files), on_error)
+    return gathering.read(files, Asked.checked(**columns), _known_layout(layout, files), on_error, left_out)
 
 
 def _known_layout(layout: Any, files: list[Path]) -> str | None:
@@ -249,7 +263,7 @@ def _recordings_in(folder: Path, asked: bool) -> list[Path]:
     if data_sets and not asked:
         parts = {path for parts in data_sets.values() for path in parts.values()}
         whole = any(len(parts) > 1 for parts in data_sets.values())
-        if whole or parts >= {file for file in files if not _is_recording(file)}:
+        if whole or parts >= {file for file in files if not _is_recording(file) and special_kind(file) is None}:
             return []  # one that is called walk_test among others is a recording
     return files
 
@@ -286,6 +300,8 @@ def _from_path(path: Path) -> dict[str, Sequences]:
     if not path.is_dir():
         near = difflib.get_close_matches(path.name, _listing(path.parent), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
+        if path.parts[:1] and path.parts[0].startswith("~"):
+            hint = f": there is no user {path.parts[0][1:]!r}; write the folder out, or ~/ for your own"
         raise FileNotFoundError(f"there is no file or folder {path}{hint}")
     official = har.folder(path)
     return har.read(official) if official is not None else catalogue.read(catalogue.in_folder(path))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .sources import readable_name
+
 _NAMED = 3  # files in the first line
 
 
@@ -30,8 +32,9 @@ class Origin:
         count = "1 file" if len(self.files) == 1 else f"{len(self.files)} files"
         lines = [f"{count}: {', '.join(self.files[:_NAMED])}{more}", *(f"  {note}" for note in self.notes)]
         lines += [f"left out: {len(self.skipped)}"] if self.skipped else []
-        return "\n".join([*lines, *(f"  {path}: {reason}" for path, reason in self.skipped.items())])
+        lines += [f"  {path}: {reason}" for path, reason in self.skipped.items()]
+        return readable_name("\n".join(lines))
 
     def short(self) -> str:
         """Of one file its name, of several how many."""
-        return self.files[0] if len(self.files) == 1 else f"{len(self.files)} files"
+        return readable_name(self.files[0]) if len(self.files) == 1 else f"{len(self.files)} files"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,11 +58,14 @@ class Reader(Protocol):
         """An error, with a way out, where frames have different shapes."""
 
 
-def read(files: list[Path], reader: Reader, on_error: str = "raise") -> Sequences:
+def read(
+    files: list[Path], reader: Reader, on_error: str = "raise", left_out: Mapping[Path, Exception] | None = None
+) -> Sequences:
     """The recordings of files as sequences, with their times, and with ids made of the names of the files.
 
     Files are read side by side, each into its own place of one array, so that neither order nor number of threads
-    changes anything. `on_error="skip"` leaves out what cannot be read, and a warning says what and why.
+    changes anything. `on_error="skip"` leaves out what cannot be read, and a warning says what and why, and what was
+    `left_out` before.
     """
     skips = one_of(on_error, "on_error", ("raise", "skip")) == "skip"
     with bar(len(files), "looking", "file") as tick:
@@ -75,7 +78,7 @@ def read(files: list[Path], reader: Reader, on_error: str = "raise") -> Sequence
         reader.refuse_mixed(looks)
         values, clocks = _filled(looks, reader, skips)
         failed |= {look.path: one for look, one in zip(looks, clocks, strict=True) if isinstance(one, Exception)}
-    skipped = tell(failed, len(files))
+    skipped = tell(failed, len(files), left_out or {})
     kept = [clock for clock in clocks if not isinstance(clock, Exception)]
     names = [name for name, path in zip(names_of(files), files, strict=True) if path not in failed]
     offsets = np.cumsum([0, *map(len, kept)])
@@ -111,8 +114,9 @@ def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.
 # --- errors ------------------------------------------------------------------------------------------------------
 
 
-def tell(failed: dict[Path, Exception], total: int) -> dict[str, str]:
+def tell(failed: dict[Path, Exception], total: int, before: Mapping[Path, Exception]) -> dict[str, str]:
     """A warning of what was left out, and why, by file; an error where nothing is left."""
+    failed, total = {**before, **failed}, total + len(before)
     if not failed:
         return {}
     reasons = [str(error).removeprefix(path.name).lstrip(":, ") for path, error in failed.items()]

@@ -96,8 +96,8 @@ def _channels(
     names = [part for name, block in found.items() for part in _names(name, block)]
     blocks = list(found.values())
     if sheet.block is not None:
-        places = [list(sheet.columns).index(name) for name in found]
-        return sheet.block[:, places], tuple(names) if sheet.named else None
+        place = {name: at for at, name in enumerate(sheet.columns)}  # a search for each is slow
+        return sheet.block[:, [place[name] for name in found]], tuple(names) if sheet.named else None
     if len(blocks) == 1 and blocks[0].ndim > 1:
         return blocks[0], tuple(names) if sheet.named and blocks[0].ndim == 2 and len(names) > 1 else None
     return np.column_stack(blocks), tuple(names) if sheet.named else None
@@ -134,7 +134,7 @@ def _numeric(sheet: Sheet, taken: set[str], notes: list[str]) -> dict[str, NDArr
 def _asked_numbers(sheet: Sheet, name: str) -> NDArray[Any]:
     found = sheets.numbers(sheet, name)
     if found is None or found.ndim == 0:
-        raise sheet.wrong(f"values: the column {name!r} is text or a single value: expected numbers")
+        raise sheet.wrong(f"values: the column {name!r} is text, a single value or an object: expected numbers")
     return found
 
 
@@ -158,6 +158,8 @@ def _constant(sheet: Sheet, asked: Role, role: str, notes: list[str]) -> tuple[s
     if name not in sheet.columns:
         return None, None
     cells = sheet.columns[name] if sheet.written is None else sheet.written(name)
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "O":
+        raise sheet.wrong(f"the {role} in column {name!r} is a list, bytes or another object: expected text or numbers")
     entries = [cell.strip() for cell in cells] if isinstance(cells, list) else np.atleast_1d(cells).tolist()
     kinds = list(dict.fromkeys(entries))
     if len(kinds) > 1:

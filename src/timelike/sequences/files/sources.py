@@ -4,12 +4,34 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..formats.special import refuse_special
+
 MAGIC = "*?["  # what makes a path a pattern
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def at_home(path: str | os.PathLike[str]) -> Path:
+    """A path with ~ replaced; one of a user who is not there stays as it is, and is found nowhere.
+
+    >>> at_home("~nosuchuser/a.csv").name
+    'a.csv'
+    """
+    return Path(os.path.expanduser(path))
+
+
+def readable_name(name: str) -> str:
+    r"""A name as text: bytes that are no UTF-8, which Python keeps as half letters nobody can print, are written out.
+
+    >>> readable_name(os.fsdecode(b"caf\xe9"))
+    'caf\\xe9'
+    """
+    return _HALVES.sub(lambda half: f"\\x{ord(half[0]) & 0xFF:02x}", name)
 
 
 def in_memory(source: Any) -> bool:
@@ -93,9 +115,11 @@ def listed(source: Iterable[Any]) -> list[Path]:
     for position, one in enumerate(source):
         if not isinstance(one, str | os.PathLike) or not isinstance(os.fspath(one), str):
             raise TypeError(f"source[{position}]={one!r:.80}: expected the path of a file")
-        path = Path(one).expanduser()
+        path = at_home(one)
         files += matching(path) if is_pattern(path) else [path]
-        if not files[-1].is_file():
+        if not is_pattern(path):
+            refuse_special(path)
+        if not is_pattern(path) and not path.is_file():
             what = "is a folder" if path.is_dir() else "does not exist"
             raise FileNotFoundError(f"source[{position}]: {path} {what}: expected the path of a file")
     if not files:
@@ -109,7 +133,7 @@ def listed(source: Iterable[Any]) -> list[Path]:
 def in_folder(folder: Path, suffixes: Collection[str]) -> list[Path]:
     """The files of a folder that have one of the suffixes, in the order of their names; hidden ones are left out.
 
-    A link that leads nowhere is among them: whoever reads it says so.
+    A link that leads nowhere is among them, and so are pipes and devices: whoever reads them says so.
     """
     entries = sorted((one for one in folder.iterdir() if not one.name.startswith(".")), key=lambda one: one.name)
     return [entry for entry in entries if entry.suffix.lower() in suffixes and not entry.is_dir()]
@@ -123,6 +147,7 @@ def names_of(files: list[Path]) -> list[str]:
     >>> names_of([Path("walk.mp4"), Path("walk.avi")])
     ['walk.mp4', 'walk.avi']
     """
+    files = [Path(readable_name(str(path))) for path in files]
     stems = [path.with_suffix("") for path in files]
     alike = Counter(stems)
     parts = [(path if alike[stem] > 1 else stem).parts for path, stem in zip(files, stems, strict=True)]

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import struct
-import zlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import LONGEST
-from .text import FormatError, wrong
+from .special import refuse_special
+from .text import FormatError, said_of
 
 if TYPE_CHECKING:
     from ..container import Sequences
     from .sheets import Sheet
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "FormatError", "holds", "read", "sheet", "write"]
+__all__ = ["FORMATS", "SUFFIXES", "Format", "FormatError", "holds", "read", "said_of", "sheet", "write"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,7 @@ def read(path: Path) -> dict[str, Sequences]:
     {'all': Sequences(1 sequence, length 2, 1 channel, float64, 1 class)}
     """
     reader: Callable[[Path], dict[str, Sequences]] = _format(path, SUFFIXES).functions().read
+    refuse_special(path)
     with said_of(path):
         return reader(path)
 
@@ -94,20 +93,9 @@ def read(path: Path) -> dict[str, Sequences]:
 def sheet(path: Path, layout: str | None = None) -> Sheet | Sequences:
     """The columns of a file that may be one recording; sequences where it is several that are told apart."""
     reader: Callable[..., Sheet | Sequences] = _format(path, SUFFIXES).functions().sheet
+    refuse_special(path)
     with said_of(path):
         return reader(path, layout)
-
-
-@contextmanager
-def said_of(path: Path) -> Iterator[None]:
-    """Whatever goes wrong inside is a `FormatError` that names the file."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except (ValueError, TypeError, OverflowError, MemoryError, EOFError, zlib.error, struct.error) as error:
-        # the container's own checks, and what NumPy, zipfile and pyarrow raise on damaged files
-        raise wrong(path, f"cannot be read: {error}") from error
 
 
 def holds(path: Path) -> bool:

@@ -45,7 +45,7 @@ def holds(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return {"values.npy", "offsets.npy"} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile):
+    except Exception:  # zipfile raises what not: NotImplementedError, UnicodeDecodeError, struct.error
         return True  # damaged: whoever asks for it by name should be told so
 
 
@@ -62,14 +62,14 @@ def sheet(path: Path, layout: str | None = None) -> Sheet | Sequences:
     return of_arrays(path, arrays, layout)
 
 
-def of_arrays(path: Path, arrays: dict[str, NDArray[Any]], layout: str | None) -> Sheet:
+def of_arrays(path: Path, arrays: dict[str, NDArray[Any]], layout: str | None, notes: tuple[str, ...] = ()) -> Sheet:
     """Arrays by name as the columns of one recording: (time,), (time, *frame), and single values."""
     if layout is not None:
         refuse_several(path, layout)
     columns = {
         name: array.swapaxes(0, 1) if layout == "ct" and array.ndim > 1 else array for name, array in arrays.items()
     }
-    return Sheet(path, dict(columns))
+    return Sheet(path, dict(columns), notes=notes)
 
 
 def refuse_several(path: Path, layout: str) -> None:
@@ -159,10 +159,10 @@ def members(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[Any]
             for info, name in found.items():
                 with archive.open(info) as file:
                     arrays[name] = _one_array(file, headers[info], path, name)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            raise
-        raise text.wrong(path, f"is not a whole .npz file ({error}): get it again") from None
+    except (text.FormatError, FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except Exception as error:  # zipfile and zlib raise whatever a damaged file leads to
+        raise text.wrong(path, f"is not a whole .npz file ({str(error)[:200]}): get it again") from None
     return arrays, names
 
 

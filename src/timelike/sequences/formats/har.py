@@ -47,7 +47,7 @@ def _activities(path: Path) -> dict[str, str]:
 
 
 def _part(path: Path, part: str, names: dict[str, str]) -> Sequences:
-    files = sorted((path / "Inertial Signals").glob(f"*_{part}.txt"))
+    files = sorted(file for file in (path / "Inertial Signals").glob(f"*_{part}.txt") if file.is_file())
     if not files:
         raise text.wrong(path / "Inertial Signals", f"holds no *_{part}.txt: expected one file per signal")
     labels = _column(path / f"y_{part}.txt")

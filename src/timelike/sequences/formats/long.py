@@ -188,12 +188,13 @@ def _pyarrow() -> Any:
 def _arrow(path: Path) -> Any:
     pyarrow = _pyarrow()
     try:
-        refuse_claim(path, _claimed(pyarrow.parquet.read_metadata(path)))
-        table = pyarrow.parquet.read_table(path, partitioning=None)
+        with pyarrow.parquet.ParquetFile(path) as file:
+            refuse_claim(path, _claimed(file.metadata))
+            table = file.read()
         table.validate(full=True)
-    except (pyarrow.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            raise
+    except (text.FormatError, FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except Exception as error:  # a name that is no UTF-8 is none of pyarrow's own errors
         raise text.wrong(path, f"is not a whole parquet file ({str(error)[:200]}): get it again") from None
     return table
 
@@ -242,10 +243,12 @@ def _read_parquet(path: Path) -> Sequences:
 
 
 def _claimed(metadata: Any) -> int:
-    """Bytes that the columns take: numbers of a run, or of one page, are kept once in the file and often in memory."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    columns = [group.column(j) for group in groups for j in range(group.num_columns)]
-    return sum(max(8 * column.num_values, column.total_uncompressed_size) for column in columns)
+    """Bytes that the columns take: numbers of a run, or of one page, are kept once in the file and often in memory.
+
+    What the columns of a group say of themselves is not looked at: where it is damaged pyarrow ends the process.
+    """
+    stored = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    return int(max(8 * metadata.num_rows * metadata.num_columns, stored))
 
 
 _ATTRIBUTES = ("labels", "groups", "ids", "times", "channel_names", "class_names")

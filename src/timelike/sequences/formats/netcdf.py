@@ -2,7 +2,7 @@
 
 A file is one sequence over its time. Its variables that change in time are the channels; bounds, masks and other
 variables without time are left out. Packed numbers are unpacked, fill values are missing (NaN over land stays NaN), and
-dates are dates. netCDF 3 needs the extra `grids`; netCDF 4, which is HDF5, needs h5netcdf or netCDF4 besides.
+dates are dates. Needs the extra `grids`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ import numpy as np
 
 from ..container import Sequences
 from . import text
+from .endings import refuse_short
 from .limits import refuse_claim
 
 LACKS: dict[str, tuple[text.Lack, ...]] = {".nc": ("unequal lengths", "labels", "groups")}
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_SUPERBLOCK = 64  # bytes in which an HDF5 file says how long it is
 
 
 def read(path: Path) -> dict[str, Sequences]:
     """The fields of a .nc file as one sequence."""
     xarray = _xarray()
     with path.open("rb") as file:
-        _refuse_unreadable(path, file.read(len(_HDF5)))
+        _refuse_unreadable(path, file.read(_SUPERBLOCK))
     try:
         opened = xarray.open_dataset(path, decode_coords="all", decode_timedelta=False, cache=False)
     except Exception as error:  # whatever the several readers raise on damaged files
@@ -72,9 +74,28 @@ def _is_clock(coordinate: Any) -> bool:
 
 
 def _refuse_unreadable(path: Path, head: bytes) -> None:
-    readers = ("h5netcdf", "netCDF4")
-    if head == _HDF5 and not any(importlib.util.find_spec(reader) for reader in readers):
-        raise ImportError(f"{path.name} is a netCDF 4 file, which needs one more package: pip install h5netcdf")
+    """An error for a netCDF 4 file that is cut short, and for a whole one where no package reads it."""
+    if not head.startswith(_HDF5):
+        return
+    declared = _hdf5_size(head)
+    if declared is None:
+        raise text.wrong(path, "begins as an HDF5 file and is none: get it again")
+    refuse_short(path, declared)
+    if not any(importlib.util.find_spec(reader) for reader in ("h5netcdf", "netCDF4")):
+        raise ImportError(f'{path.name} is a netCDF 4 file, which needs h5netcdf: pip install "timelike[grids]"')
+
+
+def _hdf5_size(head: bytes) -> int | None:
+    """Bytes of an HDF5 file, as its superblock says; None where that is damaged.
+
+    The address of the end is the third of four numbers, which begin behind the flags: "HDF5 File Format
+    Specification", II.A.
+    """
+    begin, width = {0: (24, 13), 1: (28, 13), 2: (12, 9), 3: (12, 9)}.get(head[8] if len(head) > 8 else -1, (0, 0))
+    size = head[width] if 0 < width < len(head) else 0
+    if size not in (2, 4, 8) or len(head) < begin + 3 * size:
+        return None
+    return int.from_bytes(head[begin + 2 * size : begin + 3 * size], "little")
 
 
 def _xarray() -> Any:

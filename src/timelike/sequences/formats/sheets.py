@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,11 @@ class Sheet:
     block: NDArray[np.float64] | None = None  # (time, column) of all columns, where they are in one array
     written: Callable[[str], list[str]] | None = None  # the text of a column that was read as numbers
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Of the columns, by position."""
+        return list(self.columns)
+
     def wrong(self, problem: str, row: int | None = None) -> text.FormatError:
         """The error that names the file, and the line where there are lines."""
         return text.wrong(self.path, problem, None if row is None else self.line(row))
@@ -56,6 +62,11 @@ def numbers(sheet: Sheet, name: str) -> NDArray[Any] | None:
     """A column as numbers; None where it is text throughout. One that is a bit of both is an error, not a loss."""
     cells = sheet.columns[name]
     if isinstance(cells, np.ndarray):
+        if cells.dtype.kind == "c":
+            raise sheet.wrong(
+                f"column {name!r} is complex: expected real numbers; choose others with values=[...], or store its "
+                "real and imaginary parts, or its magnitude, as columns of their own"
+            )
         return _plain(sheet, name, cells) if cells.dtype.kind in "biuf" else None
     written = "".join(cells)
     if sheet.decimal == "," and "," in written:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,6 +52,27 @@ def wrong(path: Path, problem: str, line: int | None = None) -> FormatError:
     return FormatError(f"{path.name}{'' if line is None else f', line {line}'}: {problem}")
 
 
+_OF_CONTENT = (None, errno.EINVAL)  # raised by a library without asking the system, or for a place in no file
+
+
+@contextmanager
+def said_of(path: Path) -> Iterator[None]:
+    """Whatever goes wrong inside because of the file's content is a `FormatError` that names the file.
+
+    Libraries raise anything on damaged files, RuntimeError and AttributeError among it, so there is no list of what is
+    caught but one of what is not: a package that is missing, and a file that cannot be opened.
+    """
+    try:
+        yield
+    except (FormatError, ImportError):
+        raise
+    except Exception as error:
+        by_system = type(error) is not OSError or error.errno not in _OF_CONTENT
+        if isinstance(error, OSError) and not isinstance(error, ValueError) and by_system:
+            raise
+        raise wrong(path, f"cannot be read: {str(error)[:400] or type(error).__name__}") from error
+
+
 def read_lines(path: Path) -> list[str]:
     """All lines of a UTF-8 file without their ends; a last line that is empty is none."""
     content = path.read_bytes()
@@ -57,11 +80,38 @@ def read_lines(path: Path) -> list[str]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise wrong(path, "is not UTF-8 text: save it as UTF-8, or check that it is not compressed", line) from None
+        raise wrong(path, _encoding_hint(content, error.start), line) from None
     if "\0" in text:
-        raise wrong(path, "holds binary data: expected text", text.count("\n", 0, text.index("\0")) + 1)
+        at = text.index("\0")
+        raise wrong(path, _encoding_hint(content, at, "holds binary data"), text.count("\n", 0, at) + 1)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines[:-1] if lines[-1] == "" else lines
+
+
+_CONTROLS = re.compile(rb"[\0-\x08\x0e-\x1f]")  # which text of any encoding of bytes has not
+_MAGIC = (
+    ((b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "is UTF-32 text", "UTF-32"),
+    ((b"\xff\xfe", b"\xfe\xff"), 'is UTF-16 text, as Excel\'s "Unicode Text"', "UTF-16"),
+    ((b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"), "is compressed", ""),
+)
+
+
+def _encoding_hint(content: bytes, at: int, otherwise: str = "is not UTF-8 text") -> str:
+    """What a file that is no UTF-8 probably is, and how it becomes that."""
+    for begins, what, encoding in _MAGIC:
+        if content.startswith(begins):
+            return f"{what}: {_converted(encoding) if encoding else 'unpack it first'}"
+    head = content[:1000]
+    if min(head[::2].count(0), head[1::2].count(0)) * 4 < max(head[::2].count(0), head[1::2].count(0)) > len(head) // 4:
+        return f"is UTF-16 text without a mark: {_converted('UTF-16LE' if head[1::2].count(0) else 'UTF-16BE')}"
+    if _CONTROLS.search(content):
+        return f"{otherwise}: expected text; save it as UTF-8"
+    letter = content[at : at + 1].decode("cp1252", "replace")  # Latin-1, and letters where that has none
+    return f"is not UTF-8 text but perhaps Windows-1252, with {letter!r}: {_converted('WINDOWS-1252')}"
+
+
+def _converted(encoding: str) -> str:
+    return f"save it as UTF-8, or convert it: iconv -f {encoding} -t UTF-8"
 
 
 def refuse_empty(path: Path) -> None:

@@ -178,16 +178,19 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     with path.open("rb") as file:  # who may not read it is told so by Python, in its own words
         if not file.read(1):
             raise text.wrong(path, "is empty: expected a video; get it again")
-    try:  # "file:", as a name such as a:b.mp4 would be taken for an address
-        with av.open(f"file:{path}", options={"format_whitelist": _CONTAINERS}) as container:
-            if not container.streams.video:
-                kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-                raise text.wrong(path, f"has no pictures, but {kinds}: expected a video")
-            yield container, container.streams.video[0]
-    except av.error.FFmpegError as error:
-        raise text.wrong(
-            path, f"cannot be decoded ({error.strerror}): it is damaged, cut short or no video; get it again"
-        ) from None
+    with text.said_of(path):
+        try:  # "file:", as a name such as a:b.mp4 would be taken for an address
+            # a title in Latin-1 is no part of the pictures
+            safe = {"format_whitelist": _CONTAINERS}
+            with av.open(f"file:{path}", options=safe, metadata_errors="replace") as container:
+                if not container.streams.video:
+                    kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+                    raise text.wrong(path, f"has no pictures, but {kinds}: expected a video")
+                yield container, container.streams.video[0]
+        except av.error.FFmpegError as error:
+            raise text.wrong(
+                path, f"cannot be decoded ({error.strerror}): it is damaged, cut short or no video; get it again"
+            ) from None
 
 
 def _refuse_large(path: Path, pictures: Any) -> int:
