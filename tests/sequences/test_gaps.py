@@ -400,3 +400,32 @@ def test_a_long_table_with_repeated_times_is_taken_and_mended():
         tl.Sequences.from_frame(table, id="who", time="t")
     kept = tl.Sequences.from_frame(table, id="who", time="t", on_disorder="keep")
     assert [x.ravel().tolist() for x in kept.merge_duplicates("last")] == [[5, 4], [7]]
+
+
+@given(holed(2), st.none() | limits, st.sampled_from([0.5, 1, 2]))
+def test_missing_cells_are_bridged_as_if_their_rows_were_not_there(made, limit, rate):
+    """Each channel by itself: of its own values alone, at the steps that the whole sequence has."""
+    values, times = made
+    found = tl.Sequences(values, times=times).resample(rate=rate, max_gap=limit)
+    for x, now, after, then in zip(values, times, found, np.split(found.times, found.offsets[1:-1]), strict=True):
+        for channel in range(x.shape[1]):
+            there = ~np.isnan(x[:, channel])
+            expected = np.full(len(after), np.nan)
+            for row, moment in enumerate(then - 0.0):
+                before, behind = (np.flatnonzero(there & side) for side in (now <= moment + 1e-9, now >= moment - 1e-9))
+                if len(before) and len(behind):
+                    a, b = before[-1], behind[0]
+                    if abs(now[a] - moment) < 1e-9:
+                        expected[row] = x[a, channel]
+                    elif limit is None or now[b] - now[a] <= limit + 1e-9:
+                        expected[row] = np.interp(moment, now[[a, b]], x[[a, b], channel])
+            np.testing.assert_allclose(after[:, channel], expected, atol=1e-9)
+
+
+def test_steps_that_do_not_fit_into_memory_are_refused_with_their_number():
+    since = tl.Sequences([[1.0, 2.0]], times=[["1970-01-01", "2024-01-01"]])
+    with pytest.raises(
+        ValueError, match=r"rate=1000.0 asks for 1\.7e\+12 time steps, \d+.* GB.*lasts 1\.7.*e\+09 s; use"
+    ):
+        since.resample(rate=1000)
+    assert since.resample(rate=1e-6).lengths.tolist() == [1705]

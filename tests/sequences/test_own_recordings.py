@@ -407,7 +407,7 @@ def people(tmp_path) -> Path:
         (r"(anna|bob)", ["anna", "anna", "bob", "bob"]),
         (lambda path: path.stem[:1], ["r", "w", "r", "w"]),
         (lambda path: len(path.stem), [6, 7, 6, 7]),
-        ("indoors", ["indoors"] * 4),
+        (lambda path: "indoors", ["indoors"] * 4),
         (7, [7] * 4),
         (0.5, [0.5] * 4),
     ],
@@ -419,7 +419,6 @@ def test_labels_and_groups_are_columns_expressions_functions_or_constants(label,
     assert X.labels.tolist() == X.groups.tolist() == expected
     numeric = {"ax", "ay", "session", "code"} - ({label} if isinstance(label, str) else set())
     assert set(X.channel_names) == numeric
-    assert ("label: 'indoors' for all, as no file has such a column" in X.source.notes) == (label == "indoors")
 
 
 @pytest.mark.parametrize(
@@ -484,7 +483,9 @@ def test_a_long_table_is_still_one_and_its_columns_can_be_named(tmp_path) -> Non
         np.testing.assert_array_equal(X[0], frame[["ay"]][:5])
         np.testing.assert_array_equal(X.times[:5], np.arange(5) / 10)
     semicolons = frame.drop(columns="activity").to_csv(index=False, sep=";", decimal=",")
-    np.testing.assert_array_equal(tl.load(write(tmp_path / "s.csv", semicolons)).values[:, 1:], frame[["ax", "ay"]])
+    X = tl.load(write(tmp_path / "s.csv", semicolons))
+    np.testing.assert_array_equal(X.values, frame[["ax", "ay"]])
+    np.testing.assert_array_equal(X.times[:5], np.arange(5) / 10)
 
 
 def test_several_files_with_ids_are_joined_under_both_names(tmp_path) -> None:
@@ -822,3 +823,26 @@ def test_what_is_loaded_can_be_sliced_saved_and_sent(tmp_path) -> None:
     assert json.loads(described.json())["source"]["notes"] == list(X.source.notes)
     assert tl.load(X.save(tmp_path / "b.npz")).equals(X)
     assert tl.load(tmp_path / "b.npz").source is None
+
+
+def test_a_word_that_is_no_column_is_no_label_and_no_group(tmp_path) -> None:
+    for name in ("anna_1", "bob_1"):
+        table().to_csv(tmp_path / f"{name}.csv", index=False)
+    for role in ("label", "group"):
+        with pytest.raises(ValueError, match=rf"{role}='subject' is a column of no file: they have 't', .*lambda path"):
+            tl.load(tmp_path, **{role: "subject"})
+        said = tl.load(tmp_path, **{role: lambda path: "subject"})
+        assert getattr(said, f"{role}s").tolist() == ["subject"] * 2
+
+
+def test_all_files_that_cannot_be_read_are_named_at_once_with_the_way_out(tmp_path) -> None:
+    for i in range(12):
+        (tmp_path / f"f{i:02}.csv").write_text("t,x\n0,1\n1,2\n" if i % 4 else "" if i % 8 else "t,x\n0,1\n1,b\n")
+    with pytest.raises(tl.FormatError) as caught:
+        tl.load(tmp_path)
+    assert 'on_error="skip" leaves them out' in str(caught.value)
+    assert "3 of 12 files cannot be read" in str(caught.value)
+    for name in ("f00.csv: line 3: column 'x' holds 'b'", "f04.csv: is empty", "f08.csv"):
+        assert name in str(caught.value)
+    with pytest.warns(UserWarning, match="3 of 12 files are left out"):
+        assert len(tl.load(tmp_path, on_error="skip")) == 9

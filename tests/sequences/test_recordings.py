@@ -191,7 +191,7 @@ def test_clips_that_cannot_be_decoded_are_skipped_with_their_reasons(tmp_path) -
     whole = tmp_path / "c.mkv"
     clip(whole, 30)
     whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])  # seen only when it is read
-    with pytest.raises(tl.FormatError, match=r"^b\.mkv: is empty"):
+    with pytest.raises(tl.FormatError, match=r"^2 of 4 files cannot be read.*\n  .*b\.mkv: is empty.*\n  .*c\.mkv: "):
         tl.load(tmp_path)
     with pytest.warns(
         UserWarning, match=r"^2 of 4 files are left out:\n  .*b\.mkv: is empty.*\n  .*c\.mkv: says"

@@ -185,7 +185,7 @@ free = labelled.replace(groups=None)
         (
             lambda: labelled.split(groups=True),
             ValueError,
-            r"all sequences are in one group.*groups=False splits inside it",
+            r"all sequences are in one group.*such as subjects or recordings, with replace\(groups=...\)",
         ),
         (labelled.split, ValueError, r"all sequences are in one group"),
         (

@@ -79,7 +79,8 @@ def test_dates_and_other_tables() -> None:
         ({"id": "who", "values": ["z"]}, ValueError, "values='z' is not a column"),
         ({"id": "who", "values": []}, ValueError, "values is empty"),
         ({"id": "who", "values": ["s"]}, TypeError, "values column 's' has dtype String"),
-        ({"id": "who", "time": "s"}, TypeError, "time column 's' has dtype String"),
+        ({"id": "who", "time": "s"}, ValueError, "column 's' holds 'a': expected a number or a datetime"),
+        ({"id": None}, TypeError, "id=None: expected the column that tells sequences apart"),
         ({"id": "who", "label": "c"}, ValueError, "the label of id 1 changes from 1 to 2"),
         ({"id": "who", "group": "c"}, ValueError, "the group of id 1 changes from 1 to 2"),
         ({"id": "who", "time": "t"}, ValueError, "times of sequence 0 repeats"),
@@ -280,3 +281,136 @@ def test_integer_nanoseconds_are_not_taken_for_exact_times(kind) -> None:
 def test_time_cannot_be_the_item_too() -> None:
     with pytest.raises(ValueError, match="item='time' is also the time"):
         tl.Sequences.from_xarray(xr.DataArray(np.ones((2, 3)), dims=("time", "x")), item="time")
+
+
+# --- the time is found by the same rules with and without ids -----------------------------------------------------
+
+TIMES = {"timestamp": 1, "t": 1, "date": 1, "Time": 1, "time [ms]": 1, "time": 1, "Elapsed (s)": 1}
+
+
+def named_time(name):
+    """Two recordings whose rows are shuffled among each other; times of the second begin anew."""
+    return {"id": ["a", "b", "a", "b", "a"], name: [2.0, 0.0, 1.0, 1.5, 0.0], "x": [1.0, 2.0, 3.0, 4.0, 5.0]}
+
+
+@both
+@pytest.mark.parametrize("name", TIMES)
+def test_a_time_is_found_beside_an_id_as_without_one(kind, name, tmp_path) -> None:
+    columns = named_time(name)
+    frame = pd.DataFrame(columns)
+    frame.sort_values(["id", name]).to_csv(tmp_path / "long.csv", index=False)
+    frame.sort_values(["id", name]).to_parquet(tmp_path / "long.parquet", index=False)
+    rising = KINDS[kind](frame.sort_values(["id", name]).to_dict("list"))
+    for data in (
+        tl.Sequences.from_frame(rising, id="id"),
+        tl.Sequences.from_frames([rising]),
+        tl.load(tmp_path / "long.csv"),
+        tl.load(tmp_path / "long.parquet"),
+        tl.load([tmp_path / "long.csv"], values=["x"]),
+    ):
+        assert data.channel_names == ("x",)
+        assert data.times.tolist() == [0.0, 1.0, 2.0, 0.0, 1.5]
+        assert data.values.ravel().tolist() == [5.0, 3.0, 1.0, 2.0, 4.0]
+        assert data.source is None or any(f"time: the column {name!r}" in note for note in data.source.notes)
+    assert tl.load(tmp_path / "long.csv").source.notes  # what was guessed is said
+    if name != "time":
+        assert tl.Sequences.from_frame(rising, id="id").source.notes == (f"time: the column {name!r}, by its name",)
+    as_channel = tl.Sequences.from_frame(rising, id="id", values=[name, "x"])
+    assert as_channel.times is None
+    assert as_channel.channel_names == (name, "x")
+
+
+@both
+def test_a_name_that_may_be_a_time_is_one_only_where_it_rises_within_each_id(kind) -> None:
+    falls = {"id": [1, 1, 1, 2, 2, 2], "t": [5.0, 1.0, 4.0, 2.0, 9.0, 0.0], "x": [1.0] * 6}
+    data = tl.Sequences.from_frame(KINDS[kind](falls), id="id")
+    assert data.channel_names == ("t", "x")
+    assert data.times is None
+    assert data.source.notes == ("'t' does not rise as a time does, and is a channel",)
+    woven = falls | {"id": [1, 2, 1, 2, 1, 2], "t": [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]}
+    assert tl.Sequences.from_frame(KINDS[kind](woven), id="id").times.tolist() == [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
+
+
+def test_a_channel_that_would_come_back_as_the_time_is_not_written_to_text(tmp_path) -> None:
+    data = tl.Sequences([[[0.0, 1.0], [1.0, 2.0]]], channel_names=["t", "x"])
+    with pytest.raises(ValueError, match=r"the channel 't' would be read back from \.csv as the time"):
+        data.save(tmp_path / "t.csv")
+    data.save(tmp_path / "t.parquet")
+    again = tl.load(tmp_path / "t.parquet")
+    assert again.channel_names == ("t", "x")
+    assert again.times is None
+
+
+# --- what is missing in a table, in every dtype -------------------------------------------------------------------
+
+DTYPES = ["Int64", "Float64", "boolean", "string", "category", "int64[pyarrow]", "string[pyarrow]", "double[pyarrow]"]
+
+
+def column(dtype):
+    words = ["x", None, "x", "x"]
+    entries = {"boolean": [True, None, True, True]}.get(
+        dtype, words if dtype[:6] in ("string", "catego") else [1, None, 1, 1]
+    )
+    return pd.Categorical(entries) if dtype == "category" else pd.array(entries, dtype=dtype)
+
+
+@both
+def test_a_text_column_with_a_missing_cell_is_left_out(kind) -> None:
+    table = KINDS[kind]({"id": [1, 1, 2, 2], "t": [0.0, 1.0, 0.0, 1.0], "note": ["x", None, None, "y"], "v": [1.0] * 4})
+    assert tl.Sequences.from_frame(table, id="id").channel_names == ("v",)
+    for data in (tl.Sequences.from_frames([table]), tl.load([table])):
+        assert data.channel_names == ("v",)
+        assert "left out, as no channel: 'note'" in data.source.notes
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_missing_cell_of_any_dtype_is_missing_or_named(dtype) -> None:
+    table = pd.DataFrame({"id": ["a", "a", "b", "b"], "w": column(dtype), "v": [1.0, 2.0, 3.0, 4.0]})
+    numeric = dtype not in ("string", "category", "string[pyarrow]")
+    one = tl.Sequences.from_frames([table.drop(columns="id")])
+    assert one.channel_names == (("w", "v") if numeric else ("v",))
+    if numeric:
+        assert np.isnan(one[0][1, 0])
+        assert np.isnan(tl.Sequences.from_frame(table, id="id", values=["w"])[0]).ravel().tolist() == [False, True]
+    for role in ("label", "group", "time"):
+        with pytest.raises(ValueError, match=rf"{role} column 'w' is empty in row 1"):
+            tl.Sequences.from_frame(table, id="id", **{role: "w"})
+    for role in ("label", "group"):
+        with pytest.raises(ValueError, match=rf"no {role} in column 'w', row 1: expected one in every row"):
+            tl.Sequences.from_frames([table.drop(columns="id")], **{role: "w"})
+    with pytest.raises(ValueError, match=r"(no time|column 'w' has dtype bool|column 'w' holds)"):
+        tl.Sequences.from_frames([table.drop(columns="id")], time="w")
+    full = table.dropna()
+    assert tl.Sequences.from_frame(full, id="id", label="w", values=["v"]).labels is not None
+
+
+def test_times_with_a_zone_are_in_utc_whatever_holds_them() -> None:
+    when = pd.Series(pd.date_range("2024-03-31 00:30", periods=4, freq="h", tz="Europe/Paris"))  # the clock changes
+    expected = np.array(
+        ["2024-03-30T23:30", "2024-03-31T00:30", "2024-03-31T01:30", "2024-03-31T02:30"], "datetime64[ns]"
+    )
+    for held in (when, when.astype("timestamp[us, tz=Europe/Paris][pyarrow]"), when.astype(str)):
+        table = pd.DataFrame({"id": ["a"] * 4, "when": held, "v": [1.0, 2.0, 3.0, 4.0]})
+        for data in (
+            tl.Sequences.from_frame(table, id="id"),
+            tl.Sequences.from_frame(table, id="id", time="when"),
+            tl.Sequences.from_frames([table.drop(columns="id")]),
+        ):
+            np.testing.assert_array_equal(data.times, expected)
+    absent = pd.DataFrame({"v": [1.0, 2.0], "when": when[:2].where([True, False])})
+    with pytest.raises(ValueError, match="no time in column 'when', row 1"):
+        tl.Sequences.from_frames([absent])
+    other = absent.assign(timestamp=[0.0, 1.0])  # of two, only the one that is the time must be whole
+    with pytest.raises(ValueError, match="may each be the time|no time"):
+        tl.Sequences.from_frames([absent.assign(t2=when[:2])])
+    assert tl.Sequences.from_frames([other]).times.tolist() == [0.0, 1.0]
+
+
+@both
+def test_a_table_without_columns_says_so(kind) -> None:
+    empty = KINDS[kind]({})
+    with pytest.raises(ValueError, match="table has no columns"):
+        tl.Sequences.from_frame(empty, id="id")
+    for read in (tl.Sequences.from_frames, tl.load):
+        with pytest.raises(ValueError, match="no columns"):
+            read([empty])

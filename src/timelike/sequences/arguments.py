@@ -139,6 +139,18 @@ def make_folder(path: Path, name: str) -> None:
         ) from None
 
 
+def shown(value: Any, most: int = 60) -> str:
+    """A value of the caller's as a message shows it: its repr, cut in the middle where it is long.
+
+    >>> shown("walk"), shown("x" * 100, 12)
+    ("'walk'", "'xxxx…xxxxx'")
+    """
+    if isinstance(value, str) and len(value) > 4 * most:
+        value = value[: 2 * most] + value[-2 * most :]  # a repr of a megabyte takes its time
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+
+
 def counted(count: int, word: str) -> str:
     """A number with its noun.
 

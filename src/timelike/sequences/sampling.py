@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import entries
-from .arguments import RandomState, generator, whole
+from .arguments import RandomState, generator, shown, whole
 
 if TYPE_CHECKING:
     from .container import Sequences
@@ -83,7 +83,8 @@ def folds(
     rng = generator(random_state)
     if group is not None:
         if group.max() + 1 < k:
-            raise ValueError(f"k={k} folds of {group.max() + 1} groups: expected at least one group for every fold")
+            most = int(group.max()) + 1
+            raise ValueError(f"k={k} folds of {most} groups: expected at least one group for every fold; use k={most}")
         fold = _folds_of_groups(_histograms(group, classes, len(self)), k, rng)[group]
     else:
         fold = _deal(np.zeros(len(self), np.int64) if classes is None else classes, k, rng)
@@ -182,7 +183,11 @@ def _grouping(self: Sequences, groups: Any) -> NDArray[np.int64] | None:
         return None
     names, numbers = np.unique(known, return_inverse=True)
     if len(names) < 2:
-        raise ValueError(f"all sequences are in one group ({names[0].item()!r}): groups=False splits inside it")
+        raise ValueError(
+            f"all sequences are in one group ({shown(names[0].item())}), which cannot be on both sides: give the "
+            "groups that must stay whole, such as subjects or recordings, with replace(groups=...); if there is but "
+            "one of them, what is measured by splitting it says nothing about others (groups=False)"
+        )
     return numbers.astype(np.int64)
 
 

@@ -41,8 +41,10 @@ def from_frame(
     """From a long table, one row per sequence and time step: pandas, polars, pyarrow and others.
 
     `id` says which rows belong together, in any order and not necessarily next to each other; sequences come in the
-    order in which their ids first appear. Rows are sorted by `time` (numbers, or datetimes; time zones become UTC), or
-    stay in their order without it. `values` are the channels, by default every other numeric column. `label` and
+    order in which their ids first appear. Rows are sorted by `time` (numbers, datetimes, durations or ISO text; time
+    zones become UTC). Unless it is named, the column that is called so (time, timestamp, date, t, …) or holds dates is
+    the time, as in `load`, and `X.source.notes` says which; one that is named in `values` is a channel. Without any,
+    rows stay in their order. `values` are the channels, by default every other numeric column. `label` and
     `group` must be the same in all rows of a sequence; an ordered categorical (or Enum) label gives `class_names`.
     Nulls become NaN. Times that repeat are refused, or kept for `merge_duplicates` by `on_disorder="keep"`. Channels
     called `value_0`, `value_1`, … are channels without names.
@@ -54,26 +56,71 @@ def from_frame(
     (array([2., 3.]), array(['a', 'b'], dtype='<U1'))
     """
     frame = opened(table)
-    named = {"id": id, "time": time, "label": label, "group": group}
-    named = {role: None if column is None else str(column) for role, column in named.items()}
-    for role, column in named.items():
-        if column is not None and column not in frame.columns:
-            raise _absent(role, column, frame.columns)
-    taken = [column for column in named.values() if column is not None]
-    channels = _channels(frame, values, taken)
+    named = _roles(frame, {"id": id, "time": time, "label": label, "group": group})
     if len(frame) == 0:
         raise ValueError("table has no rows: expected at least one")
-    codes, ids = _coded(frame[str(id)], str(id))
+    codes, ids = _coded(frame[named["id"]], named["id"])
+    chosen = None if values is None else [values] if isinstance(values, str) else [str(name) for name in values]
+    about, times, notes = _time_of(frame, named, chosen, codes)
+    channels = _channels(frame, chosen, [*named.values(), *about])
     columns = Columns(
         codes,
         ids,
         np.column_stack([numbers(frame[name]) for name in channels]),
-        None if time is None else clock(frame[str(time)], str(time)),
-        None if label is None else _entries(frame[str(label)], "label", str(label)),
-        None if group is None else _entries(frame[str(group)], "group", str(group)),
+        times,
+        *(_entries(frame[named[role]], role, named[role]) if role in named else None for role in ("label", "group")),
     )
-    classes = None if label is None else _categories(frame[str(label)])
-    return grouped(cls, columns, channels, class_names=classes, on_disorder=on_disorder)
+    classes = _categories(frame[named["label"]]) if "label" in named else None
+    data = grouped(cls, columns, channels, class_names=classes, on_disorder=on_disorder)
+    if notes:
+        from .files.origin import Origin
+
+        data._source = Origin(("table",), notes)
+    return data
+
+
+def _roles(frame: Any, given: dict[str, Any]) -> dict[str, str]:
+    """The columns that are named, by their role; an error for one that there is not."""
+    if len(frame.columns) == 0:
+        raise ValueError("table has no columns: expected one for the id and at least one of numbers")
+    if given["id"] is None:
+        raise TypeError(
+            "id=None: expected the column that tells sequences apart; a table that is one sequence is "
+            "Sequences.from_frames([table])"
+        )
+    named = {role: str(column) for role, column in given.items() if column is not None}
+    for role, column in named.items():
+        if column not in frame.columns:
+            raise _absent(role, column, frame.columns)
+    return named
+
+
+def _time_of(
+    frame: Any, named: dict[str, str], values: list[str] | None, codes: NDArray[np.int64]
+) -> tuple[tuple[str, ...], NDArray[Any] | None, tuple[str, ...]]:
+    """The columns about time, the times, and what was guessed: by the rules of files, where no column is named."""
+    from .files.asked import Asked
+    from .files.frames import cells_of
+    from .files.timing import is_likely, time_of
+    from .formats.sheets import Sheet
+
+    name = named.get("time")
+    if name is not None and (frame[name].null_count() or _is_clock(frame[name])):
+        return (name,), clock(frame[name], name), ()
+    open_ = [column for column in frame.columns if column not in named.values() and column not in (values or ())]
+    open_ = [column for column in open_ if is_likely(column) or not frame[column].dtype.is_numeric()]
+    wanted = [name] if name is not None else open_
+    if not wanted:
+        return (), None, ()
+    sheet = Sheet(Path("table"), {column: cells_of(frame[column], column) for column in wanted})
+    found, times = time_of(sheet, Asked(time=name), codes)
+    return found.columns, times, () if name is not None else found.notes
+
+
+def _is_clock(column: Any) -> bool:
+    import narwhals as nw
+
+    return column.dtype in (nw.Date, nw.Datetime) or column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
 def from_frames(
@@ -129,8 +176,8 @@ def _absent(role: str, column: str, available: list[str]) -> ValueError:
     return ValueError(f"{role}={column!r} is not a column of the table: it has {', '.join(map(repr, available))}")
 
 
-def _channels(frame: Any, values: str | Iterable[str] | None, taken: list[str]) -> list[str]:
-    if values is None:
+def _channels(frame: Any, chosen: list[str] | None, taken: list[str]) -> list[str]:
+    if chosen is None:
         found = [name for name in frame.columns if name not in taken and frame[name].dtype.is_numeric()]
         if not found:
             raise ValueError(
@@ -138,7 +185,6 @@ def _channels(frame: Any, values: str | Iterable[str] | None, taken: list[str]) 
                 f"values=[...]; it has {', '.join(map(repr, frame.columns))}"
             )
         return found
-    chosen = [values] if isinstance(values, str) else [str(name) for name in values]
     if not chosen:
         raise ValueError("values is empty: expected at least one column")
     for name in chosen:
@@ -173,11 +219,11 @@ def numbers(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
-def clock(column: Any, name: str) -> NDArray[Any]:
-    """A column of times: numbers, or datetimes, those with a time zone in UTC."""
+def clock(column: Any, name: str, *, gaps: bool = False) -> NDArray[Any]:
+    """A column of times: numbers, or datetimes, those with a time zone in UTC; `gaps` says that some may be missing."""
     import narwhals as nw
 
-    if column.null_count():
+    if column.null_count() and not gaps:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
         raise ValueError(f"time column {name!r} is empty in row {row}: expected a time in every row; drop or fill it")
     if column.dtype == nw.Date:

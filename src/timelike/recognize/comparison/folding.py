@@ -55,7 +55,8 @@ def _of_groups(
     if len(names) < 2:
         raise ValueError(
             f"groups: all sequences are in one group, {names.tolist()[0]!r}, so no fold could be tested on another: "
-            "use groups=False to split inside it"
+            "give the groups that must stay whole, such as subjects; of a single one, scores of folds inside it say "
+            "nothing about others (groups=False)"
         )
     k = _count(cv, len(names), "groups")
     if cv is None and set(scores) == {"eer"}:  # a fold of one class has no pair of two
@@ -76,7 +77,8 @@ def _stratified(y: NDArray[Any], member: NDArray[np.int64], scores: tuple[str, .
                 return False
             raise ValueError(
                 f"groups: class {kind.item()!r} is in one group only, so it could never be both learned and tested: "
-                "leave the class out, use groups=False, or metric='eer', which compares classes that nobody has seen"
+                "leave the class out, give it examples of other groups, or use metric='eer', which compares classes "
+                "that nobody has seen"
             )
     return y
 
@@ -116,7 +118,7 @@ def _refuse_shared(folds: Folds, groups: NDArray[Any]) -> None:
         if len(shared):
             raise ValueError(
                 f"cv: fold {i} learns from group {shared.tolist()[0]!r} and is tested on it: use a splitter of groups, "
-                "such as GroupKFold, or groups=False to leave them out"
+                "such as GroupKFold"
             )
 
 

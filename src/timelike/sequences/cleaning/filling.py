@@ -30,12 +30,18 @@ def interpolate(self: Sequences, *, max_gap: Any = None) -> Sequences:
     limit = None if max_gap is None else span(self, max_gap, "max_gap")
     if not self.missing:
         return self
-    clock = running(self, "interpolate()")
+    return self._with_values(filled(self, running(self, "interpolate()"), limit, ends=True))
+
+
+def filled(self: Sequences, clock: NDArray[np.float64], limit: float | None, *, ends: bool) -> NDArray[Any]:
+    """The values with what is missing between two of a channel's values, and with `ends` before and after them."""
+    if not self.missing:
+        return self.values
     values = self.values.reshape(len(self.values), -1).copy()
     absent = np.isnan(values)
     for column in np.flatnonzero(absent.any(axis=0)).tolist():
-        _fill(self, values[:, column], ~absent[:, column], clock, limit, column)
-    return self._with_values(values.reshape(self.values.shape))
+        _fill(self, values[:, column], ~absent[:, column], clock, limit, column, ends)
+    return values.reshape(self.values.shape)
 
 
 def _fill(
@@ -45,9 +51,12 @@ def _fill(
     clock: NDArray[np.float64],
     limit: float | None,
     column: int,
+    ends: bool,
 ) -> None:
     """One channel of all sequences, in place."""
     holes = between_samples(present, self.lengths)
+    if not ends:
+        holes = holes.only(present[holes.begin] & present[holes.end])
     empty = ~present[holes.begin] & ~present[holes.end]  # a sequence without any value
     if limit is None and empty.any():
         item = int(holes.item[empty][0])

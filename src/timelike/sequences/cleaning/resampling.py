@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,13 +10,15 @@ from numpy.typing import NDArray
 
 from .. import clocks, doors
 from ..arguments import real, whole
+from ..formats.limits import most_of_all
+from .filling import filled
 from .spans import longer, running, span
 
 if TYPE_CHECKING:
     from ..container import Sequences
 
 
-_MOST = 1e10  # samples of one sequence; 80 GB
+_NUMBERS = 6  # of 8 bytes that a new step takes beside its values, while they are worked out
 
 
 def resample(
@@ -24,7 +27,8 @@ def resample(
     """Linear interpolation at evenly spaced times: to `length` samples each, or to `rate` samples per unit of time.
 
     Timestamps are honoured where there are any (seconds for datetimes); otherwise a step is one unit of time. The
-    first sample is kept, and with `length` the last one too. A result next to a missing value is missing.
+    first sample is kept, and with `length` the last one too. Missing values are bridged as missing steps are, each
+    channel from its neighbouring values; before the first and after the last value of a channel it stays missing.
 
     With `max_gap` nothing is invented between samples that are further apart, in the unit of the clock (seconds for
     datetimes, or a timedelta): what falls there is missing, so that the samples stay evenly spaced. `split_at_gaps`
@@ -37,6 +41,8 @@ def resample(
     >>> s = tl.Sequences([[0.0, 1.0, 5.0]], times=[[0.0, 1.0, 5.0]])
     >>> s.resample(rate=1, max_gap=2)[0].ravel()
     array([ 0.,  1., nan, nan, nan,  5.])
+    >>> tl.Sequences([[0.0, float("nan"), 4.0]], times=[[0.0, 1.0, 2.0]]).resample(rate=2)[0].ravel()
+    array([0., 1., 2., 3., 4.])
     """
     if (length is None) == (rate is None):
         raise ValueError(f"length={length}, rate={rate}: give exactly one of them")
@@ -44,6 +50,9 @@ def resample(
     rate = None if rate is None else real(rate, "rate", above=0.0)
     limit = None if max_gap is None else span(self, max_gap, "max_gap")
     times, clock = self.times, running(self, "resample()")
+    if rate is not None:
+        _refuse_many(self, clock, rate)
+    values = filled(self, clock, limit, ends=False)  # on the straight line that a resampled step lies on as well
     positions, new_times = [np.empty(0)], [np.empty(0) if times is None else times[:0]]
     lengths = np.empty(len(self), np.int64)
     for item, (begin, old) in enumerate(zip(self.offsets[:-1].tolist(), self.lengths.tolist(), strict=True)):
@@ -61,10 +70,25 @@ def resample(
     low = np.floor(places)
     share = places - low  # counted inside each sequence: rounding must not depend on those before it
     rows_before = low.astype(np.int64) + np.repeat(self.offsets[:-1], lengths)
-    values = _between(self.values, rows_before, share)
+    values = _between(values, rows_before, share)
     if limit is not None:
         values[_in_a_hole(self, rows_before, share, limit)] = np.nan
     return self._with_values(values, lengths, new)
+
+
+def _refuse_many(self: Sequences, clock: NDArray[np.float64], rate: float) -> None:
+    """An error where so many steps are asked for that they do not fit into memory."""
+    spans = clock[self.offsets[1:] - 1]
+    steps = float((spans * rate + 1).sum())
+    bytes_ = steps * (8 * _NUMBERS + 2 * doors.computed_dtype(self.dtype).itemsize * math.prod(self.frame))
+    if not bytes_ <= most_of_all():
+        item = int(np.argmax(spans))
+        unit = " s" if self.times is not None and self.times.dtype.kind == "M" else ""
+        raise ValueError(
+            f"rate={rate} asks for {steps:.3g} time steps, {bytes_ / 1e9:.3g} GB, and the limit is "
+            f"{most_of_all() / 1e9:.3g} GB: sequence {item} lasts {spans[item]:.6g}{unit}; use a lower rate, or "
+            "split_at_gaps first"
+        )
 
 
 def _in_a_hole(self: Sequences, low: NDArray[np.int64], share: NDArray[np.float64], limit: float) -> NDArray[np.bool_]:
@@ -87,10 +111,6 @@ def _even(end: float, length: int | None, rate: float | None, grain: float) -> N
         return np.linspace(0, end, length)
     assert rate is not None
     count = end * rate
-    if count > _MOST:
-        raise ValueError(
-            f"rate={rate} asks for {count:.3g} samples of a sequence that lasts {end:.6g}: use a lower rate"
-        )
     slack = min(0.5, grain * rate + 4 * float(np.spacing(count)))
     return np.asarray(np.arange(int(count + slack) + 1) / rate)
 

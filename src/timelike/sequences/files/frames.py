@@ -76,9 +76,11 @@ def sheet_of(table: Any, name: Path) -> Sheet:
         else:
             table = table.reset_index(names=str(index.names[0] or "index"))
     frame = tables.opened(table)
+    if len(frame.columns) == 0:
+        raise ValueError(f"{name} has no columns: expected at least one of numbers")
     if len(frame) == 0:
         raise ValueError(f"{name} has no rows: expected at least one")
-    return Sheet(name, {column: _cells(frame[column], column) for column in frame.columns}, notes=notes)
+    return Sheet(name, {column: cells_of(frame[column], column) for column in frame.columns}, notes=notes)
 
 
 def _is_dated(index: Any) -> bool:
@@ -87,22 +89,25 @@ def _is_dated(index: Any) -> bool:
     )
 
 
-def _cells(column: Any, name: str) -> Cells:
+def cells_of(column: Any, name: str) -> Cells:
+    """A column as the columns of files are: numbers and dates in arrays, durations in seconds, all else as text."""
     import narwhals as nw
 
     kind = column.dtype
     if kind == nw.Duration:
         return np.asarray(column.dt.total_nanoseconds().to_numpy()) / 1e9
     if kind in (nw.Datetime, nw.Date):
-        return tables.clock(column, name)
+        return tables.clock(column, name, gaps=True)  # which matters only where it is the time
     if kind.is_numeric() or kind == nw.Boolean:
         return tables.numbers(column)
     if kind.is_nested() or kind == nw.Binary:
         return unreadable(len(column))
     try:
-        return ["" if entry is None else entry for entry in column.cast(nw.String).to_list()]
+        words = column.cast(nw.String).to_list()
     except Exception:  # each kind of table has its own error for objects that are no text
         return unreadable(len(column))
+    # what is missing is None, NaN or NA, by the library and the dtype: the column itself knows
+    return ["" if gone else str(word) for gone, word in zip(column.is_null().to_list(), words, strict=True)]
 
 
 def unreadable(n_rows: int) -> NDArray[Any]:

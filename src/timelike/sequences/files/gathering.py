@@ -49,8 +49,10 @@ def read(
     skips = one_of(on_error, "on_error", ("raise", "skip")) == "skip"
     with recordings.bar(len(files), "reading", "file") as tick:
         jobs = [_job(path, asked, layout) for path in files]
-        found = recordings.side_by_side(jobs, tick, skips, counts=True)
+        found = recordings.side_by_side(jobs, tick, counts=True)
     failed = {path: one for path, one in zip(files, found, strict=True) if isinstance(one, Exception)}
+    if failed and not skips:
+        raise recordings.unreadable(failed, len(files))
     skipped = recordings.tell(failed, len(files), left_out or {})
     pieces = [one for one in found if isinstance(one, Piece)]
     names = [name for name, path in zip(names_of(files), files, strict=True) if path not in failed]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.text import real_numbers, whole_numbers
-from .asked import Role
+from .asked import LISTED, Role
 from .roles import Piece
 
 _LED = re.compile(r"[+-]?0\d")  # by a zero
@@ -35,7 +35,7 @@ def described(pieces: list[Piece], asked: Role, role: str, notes: list[str]) -> 
         raise _partly(pieces, within, asked or role, role)
     if asked is None:
         return None
-    given = _from_names(pieces, asked, role, notes)
+    given = _from_names(pieces, asked, role)
     return _meaning([entry for entry, piece in zip(given, pieces, strict=True) for _ in piece.lengths])
 
 
@@ -86,8 +86,8 @@ def _refuse_mixed_kinds(pieces: list[Piece], within: list[list[Any] | None], rol
         )
 
 
-def _from_names(pieces: list[Piece], asked: str, role: str, notes: list[str]) -> list[str]:
-    """What a regular expression finds; a word that is neither that nor a column is a constant."""
+def _from_names(pieces: list[Piece], asked: str, role: str) -> list[str]:
+    """What a regular expression finds; a word that is neither that nor a column would be the same for all: refused."""
     try:
         pattern = re.compile(asked)
     except re.error as error:
@@ -103,13 +103,13 @@ def _from_names(pieces: list[Piece], asked: str, role: str, notes: list[str]) ->
         )
     columns = list(dict.fromkeys(column for piece in pieces for column in piece.columns))
     near = difflib.get_close_matches(asked, columns, n=1)
-    if near:
-        raise ValueError(
-            f"{role}={asked!r} is a column of no file; did you mean {near[0]!r}? If it is a constant, give "
-            f"{role}=lambda path: {asked!r}"
-        )
-    notes.append(f"{role}: {asked!r} for all, as no file has such a column")
-    return [asked] * len(pieces)
+    hint = (
+        f"; did you mean {near[0]!r}?" if near else f": they have {', '.join(map(repr, columns[:LISTED])) or 'none'}."
+    )
+    raise ValueError(
+        f"{role}={asked!r} is a column of no file{hint} A part of the files' names is a regular expression with a "
+        f'group ( ), such as {role}=r"([a-z]+)_"; a constant for all is {role}=lambda path: {asked!r}'
+    )
 
 
 def _matched(paths: list[Path], pattern: re.Pattern[str], role: str) -> list[str]:

@@ -97,7 +97,7 @@ def load(
         The columns that are channels, in this order; otherwise all numbers that are nothing else.
     label, group : str, number or callable, optional
         A column that is constant in a file; a regular expression with a group ( ) that is looked for in the names of
-        the files, then in their paths; a function of the path; or a constant.
+        the files, then in their paths; a function of the path; or a number for all.
     size : int or (height, width), optional
         Of videos: frames in this size, by the mean over areas where they shrink; one number makes squares of them,
         whatever their shape was.
@@ -106,8 +106,8 @@ def load(
     every : int
         Of videos: only every n-th frame.
     on_error : {"raise", "skip"}
-        Whether a recording that cannot be read is an error, or left out with a warning that says why. Pipes and
-        devices in a folder are left out in any case.
+        Whether recordings that cannot be read are an error that names all of them, or left out with a warning that says
+        why. Pipes and devices in a folder are left out in any case.
 
     >>> import pathlib, tempfile, timelike as tl
     >>> folder = pathlib.Path(tempfile.mkdtemp())

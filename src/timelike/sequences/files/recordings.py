@@ -69,15 +69,19 @@ def read(
     """
     skips = one_of(on_error, "on_error", ("raise", "skip")) == "skip"
     with bar(len(files), "looking", "file") as tick:
-        seen = side_by_side([_job(reader.look, path, tick.stopped) for path in files], tick, skips, counts=True)
+        seen = side_by_side([_job(reader.look, path, tick.stopped) for path in files], tick, counts=True)
     looks = [one for one in seen if isinstance(one, Look)]
     failed = {path: one for path, one in zip(files, seen, strict=True) if isinstance(one, Exception)}
     clocks: list[Any] = []
     values: NDArray[np.float32] = np.empty(0, np.float32)
+    if failed and not skips:
+        raise unreadable(failed, len(files))
     if looks:
         reader.refuse_mixed(looks)
-        values, clocks = _filled(looks, reader, skips)
+        values, clocks = _filled(looks, reader)
         failed |= {look.path: one for look, one in zip(looks, clocks, strict=True) if isinstance(one, Exception)}
+    if failed and not skips:
+        raise unreadable(failed, len(files))
     skipped = tell(failed, len(files), left_out or {})
     kept = [clock for clock in clocks if not isinstance(clock, Exception)]
     names = [name for name, path in zip(names_of(files), files, strict=True) if path not in failed]
@@ -87,7 +91,7 @@ def read(
     return data
 
 
-def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.float32], list[Any]]:
+def _filled(looks: list[Look], reader: Reader) -> tuple[NDArray[np.float32], list[Any]]:
     """All recordings end to end, and for each its times, or why it could not be read."""
     total, frame = sum(look.steps for look in looks), looks[0].frame
     of_one = " × ".join(map(str, frame))
@@ -101,7 +105,7 @@ def _filled(looks: list[Look], reader: Reader, skips: bool) -> tuple[NDArray[np.
             _job(reader.fill, look, values[begin : begin + look.steps], tick, max(1, threads // len(looks)))
             for look, begin in zip(looks, starts.tolist(), strict=False)
         ]
-        clocks = side_by_side(jobs, tick, skips, threads=threads)
+        clocks = side_by_side(jobs, tick, threads=threads)
     end = 0
     for begin, clock in zip(starts.tolist(), clocks, strict=False):
         if not isinstance(clock, Exception):  # some have fewer steps than was thought: the others move up
@@ -119,13 +123,34 @@ def tell(failed: dict[Path, Exception], total: int, before: Mapping[Path, Except
     failed, total = {**before, **failed}, total + len(before)
     if not failed:
         return {}
-    reasons = [str(error).removeprefix(path.name).lstrip(":, ") for path, error in failed.items()]
-    told = [f"\n  {path}: {reason}" for path, reason in zip(failed, reasons, strict=True)][:_TOLD]
-    told += [f"\n  and {len(failed) - _TOLD} others"] if len(failed) > _TOLD else []
     if len(failed) == total:
-        raise FormatError(f"none of {total} files can be read:{''.join(told)}")
-    warnings.warn(f"{len(failed)} of {total} files are left out:{''.join(told)}", UserWarning, stacklevel=outside())
-    return dict(zip(map(str, failed), reasons, strict=True))
+        raise FormatError(f"none of {total} files can be read:{_listed(failed)}")
+    warnings.warn(f"{len(failed)} of {total} files are left out:{_listed(failed)}", UserWarning, stacklevel=outside())
+    return {str(path): _reason(path, error) for path, error in failed.items()}
+
+
+def unreadable(failed: dict[Path, Exception], total: int) -> Exception:
+    """The error that names every file that cannot be read, and the way out; of one file alone its own error."""
+    first = next(iter(failed.values()))
+    if total == 1:
+        return first
+    if len(failed) == total > 1 and not isinstance(first, OSError):
+        return FormatError(f"none of {total} files can be read:{_listed(failed)}")
+    kind = OSError if all(isinstance(error, OSError) for error in failed.values()) else FormatError
+    if len(failed) == 1:
+        return kind(f'{first}; it is 1 of {total} files, and on_error="skip" leaves it out, with a warning')
+    way = 'on_error="skip" leaves them out, with a warning'
+    return kind(f"{len(failed)} of {total} files cannot be read, {way}:{_listed(failed)}")
+
+
+def _reason(path: Path, error: Exception) -> str:
+    return str(error).removeprefix(path.name).lstrip(":, ")
+
+
+def _listed(failed: dict[Path, Exception]) -> str:
+    """Files and why, a line each."""
+    told = [f"\n  {path}: {_reason(path, error)}" for path, error in failed.items()][:_TOLD]
+    return "".join(told) + (f"\n  and {len(failed) - _TOLD} others" if len(failed) > _TOLD else "")
 
 
 def kinds(looks: list[Look], kind: Callable[[Look], str]) -> list[str]:
@@ -180,15 +205,15 @@ def _job(function: Callable[..., Result], *given: Any) -> Callable[[], Result]:
 
 
 def side_by_side(
-    jobs: list[Callable[[], Any]], tick: _Ticks, skips: bool, *, counts: bool = False, threads: int | None = None
+    jobs: list[Callable[[], Any]], tick: _Ticks, *, counts: bool = False, threads: int | None = None
 ) -> list[Any]:
-    """What the jobs give, in their order; with `skips` an error in the place of what one could not give."""
+    """What the jobs give, in their order, with an error in the place of what one could not give."""
 
     def done(job: Callable[[], Any]) -> Any:
         try:
             return job()
-        except (FormatError, OSError) as error:
-            if not skips or isinstance(error, InterruptedError):
+        except (FormatError, OSError) as error:  # others are read on: all that fail are named at once
+            if isinstance(error, InterruptedError):
                 raise
             return error
         finally:

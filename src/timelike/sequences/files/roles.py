@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..formats import long, sheets
 from ..formats.sheets import Cells, Sheet
 from .asked import LISTED, Asked, Role, column_of
-from .timing import refuse_restart, time_of
+from .timing import refuse_restart, time_of, time_of_long
 
 _NOT_CHANNELS = ("id", "label", "group")
 
@@ -36,10 +36,8 @@ class Piece:
 def piece(sheet: Sheet, asked: Asked) -> Piece:
     """The columns of a file told apart."""
     sheet = _with_id(sheet)
-    if sheet.named and "id" in sheet.columns and all(isinstance(cells, list) for cells in sheet.columns.values()):
-        return _several(sheet, asked)
     if sheet.named and "id" in sheet.columns and sheets.axes(sheet.columns["id"]) == 1:
-        return _several(_as_text(sheet), asked)
+        return _several(sheet, asked)
     sheet = _split_block(sheet, asked)
     found, time = time_of(sheet, asked)
     notes = [*sheet.notes, *found.notes]
@@ -161,6 +159,11 @@ def _constant(sheet: Sheet, asked: Role, role: str, notes: list[str]) -> tuple[s
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "O":
         raise sheet.wrong(f"the {role} in column {name!r} is a list, bytes or another object: expected text or numbers")
     entries = [cell.strip() for cell in cells] if isinstance(cells, list) else np.atleast_1d(cells).tolist()
+    blank = next((row for row, entry in enumerate(entries) if str(entry) in ("", "nan")), None)
+    if blank is not None:
+        raise sheet.wrong(
+            f"no {role} in column {name!r}, row {blank}: expected one in every row; drop or fill it", blank
+        )
     kinds = list(dict.fromkeys(entries))
     if len(kinds) > 1:
         row = next(row for row, entry in enumerate(entries) if entry != kinds[0])
@@ -169,8 +172,6 @@ def _constant(sheet: Sheet, asked: Role, role: str, notes: list[str]) -> tuple[s
             f"recording; cut the file where it changes, or give {role}= as a function of the path",
             row,
         )
-    if str(kinds[0]) in ("", "nan"):
-        raise sheet.wrong(f"no {role} in column {name!r}: expected one in every row", 0)
     if asked is None:
         notes.append(f"{role}: the column {name!r}, by its name")
     return name, kinds
@@ -181,29 +182,32 @@ def _constant(sheet: Sheet, asked: Role, role: str, notes: list[str]) -> tuple[s
 
 def _several(sheet: Sheet, asked: Asked) -> Piece:
     """A file whose column `id` tells several recordings apart."""
-    roles = {
-        role: column_of(sheet, given, role) if role == "time" else given
-        for role, given in (("time", asked.time), ("label", asked.label), ("group", asked.group))
-        if given is not None and (role == "time" or (isinstance(given, str) and given in sheet.columns))
+    clock = time_of_long(sheet, asked)
+    roles: dict[str, Any] = {
+        role: given
+        for role, given in (("label", asked.label), ("group", asked.group))
+        if isinstance(given, str) and given in sheet.columns
     }
     if asked.values is not None:
-        kept = {"id", *roles.values(), *(column_of(sheet, one, "values") for one in asked.values)}
-        kept |= {role for role in ("time", "label", "group") if role not in roles}
+        kept = {"id", *clock[0].columns, *roles.values(), *(column_of(sheet, one, "values") for one in asked.values)}
+        kept |= {role for role in ("label", "group") if role not in roles}
         sheet = replace(
             sheet, columns={name: cells for name, cells in sheet.columns.items() if name in kept}, block=None
         )
-    data = long.of_sheet(sheet, **{role: str(column) for role, column in roles.items()})
+    data, notes = long.of_sheet(_as_text(sheet), clock, **roles)
     known = {role: None if entries is None else entries.tolist() for role, entries in
              (("label", data.labels), ("group", data.groups))}  # fmt: skip
     ids = None if data.ids is None else data.ids.tolist()
     return Piece(
         sheet.path, data.values, data.lengths.tolist(), data.channel_names, data.times, ids,
-        known["label"], known["group"], (*sheet.notes, "the column 'id' tells recordings apart"), tuple(sheet.columns),
+        known["label"], known["group"], (*sheet.notes, *notes), tuple(sheet.columns),
     )  # fmt: skip
 
 
 def _as_text(sheet: Sheet) -> Sheet:
     """A long table of arrays, such as a .parquet, in the words of one of text."""
+    if all(isinstance(cells, list) for cells in sheet.columns.values()):
+        return sheet
     return replace(sheet, columns={name: _written(cells) for name, cells in sheet.columns.items()}, block=None)
 
 

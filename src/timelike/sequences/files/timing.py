@@ -29,8 +29,8 @@ class Clock:
     notes: tuple[str, ...] = ()
 
 
-def time_of(sheet: Sheet, asked: Asked) -> tuple[Clock, NDArray[Any] | None]:
-    """Which columns are about time, and the times."""
+def time_of(sheet: Sheet, asked: Asked, codes: NDArray[np.int64] | None = None) -> tuple[Clock, NDArray[Any] | None]:
+    """Which columns are about time, and the times; `codes` say which recording a row is of, where there are several."""
     if asked.time is not None:
         name = column_of(sheet, asked.time, "time")
         return _read_clock(sheet, name, "")
@@ -50,7 +50,7 @@ def time_of(sheet: Sheet, asked: Asked) -> tuple[Clock, NDArray[Any] | None]:
     for name in sheet.columns:
         if _plain(name) in _LIKELY and (asked.values is None or name not in asked.values):
             found = sheets.clock(sheet, name) if _is_series(sheet, name) else None
-            if found is not None and _goes_on(found[0]):
+            if found is not None and _goes_on(found[0], codes):
                 return _read_clock(sheet, name, "by its name", found)
             if found is not None:
                 notes.append(f"{name!r} does not rise as a time does, and is a channel")
@@ -62,14 +62,35 @@ def time_of(sheet: Sheet, asked: Asked) -> tuple[Clock, NDArray[Any] | None]:
     return Clock((), tuple(notes)), None
 
 
+def time_of_long(sheet: Sheet, asked: Asked) -> tuple[Clock, NDArray[Any] | None]:
+    """The same of a table whose column `id` tells several recordings apart.
+
+    A column that is called `time` is read as it is written, as `save` writes it, and given back as None.
+    """
+    taken = {"id", *(role for role in (asked.label, asked.group, "label", "group") if isinstance(role, str))}
+    if asked.time is None and "time" in sheet.columns and "time" not in (asked.values or ()):
+        return Clock(("time",), ("time: the column 'time', by its name",)), None
+    position: dict[Any, int] = {}
+    tokens = sheet.columns["id"]
+    codes = [
+        position.setdefault(token, len(position)) for token in (tokens if isinstance(tokens, list) else tokens.tolist())
+    ]
+    rest = {name: cells for name, cells in sheet.columns.items() if name not in taken}
+    return time_of(replace(sheet, columns=rest, block=None), asked, np.array(codes, np.int64))
+
+
 def is_likely(name: str) -> bool:
     """Whether a column is called as times are."""
     return _plain(name) in _CERTAIN | _LIKELY
 
 
-def _goes_on(times: NDArray[Any]) -> bool:
-    """Whether numbers rise almost always, as a time does and a temperature does not."""
+def _goes_on(times: NDArray[Any], codes: NDArray[np.int64] | None) -> bool:
+    """Whether numbers rise almost always, as a time does and a temperature does not; within each of several."""
     steps = times[1:] > times[:-1]
+    if codes is not None:
+        order = np.argsort(codes, kind="stable")
+        times, codes = times[order], codes[order]
+        steps = (times[1:] > times[:-1])[codes[1:] == codes[:-1]]
     return int(steps.sum()) >= _RISING * len(steps)
 
 
@@ -122,7 +143,7 @@ def _ambiguous(sheet: Sheet, names: list[str]) -> ValueError:
 def _clock_of(sheet: Sheet, name: str) -> tuple[NDArray[Any], str]:
     cells = sheet.columns[name]
     found = sheets.clock(sheet, name)
-    if found is not None and not (np.isnat if found[0].dtype.kind == "M" else np.isnan)(found[0]).any():
+    if found is not None and not _lacks(found[0]):
         return found
     if isinstance(cells, list):
         bad = next((row for row, cell in enumerate(cells) if not cell.strip()), None)
@@ -138,13 +159,20 @@ def _clock_of(sheet: Sheet, name: str) -> tuple[NDArray[Any], str]:
             )
         kinds = "numbers, datetimes, and datetimes with a time zone"
         raise sheet.wrong(f"column {name!r} mixes {kinds}: expected one kind")
-    raise sheet.wrong(f"column {name!r} has dtype {cells.dtype} or lacks some times: expected numbers or datetimes")
+    if found is not None:
+        row = int(np.flatnonzero((np.isnat if found[0].dtype.kind == "M" else np.isnan)(found[0]))[0])
+        raise sheet.wrong(f"no time in column {name!r}, row {row}: expected one in every row; drop the row, or fill it")
+    raise sheet.wrong(f"column {name!r} has dtype {cells.dtype}: expected numbers or datetimes")
+
+
+def _lacks(times: NDArray[Any]) -> bool:
+    return bool((np.isnat if times.dtype.kind == "M" else np.isnan)(times).any())
 
 
 def _read_clock(
     sheet: Sheet, name: str, how: str, found: tuple[NDArray[Any], str] | None = None
 ) -> tuple[Clock, NDArray[Any]]:
-    times, meaning = found or _clock_of(sheet, name)
+    times, meaning = _clock_of(sheet, name) if found is None or _lacks(found[0]) else found
     said = ", ".join(word for word in (f"time: the column {name!r}", how, meaning) if word)
     return Clock((name,), (said,)), times
 

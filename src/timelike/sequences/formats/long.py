@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from .. import tables
 from ..atomic import replacing
 from ..container import Sequences
-from . import delimited, text
+from . import delimited, sheets, text
 from .limits import refuse_claim
 from .sheets import Sheet
 
@@ -32,6 +33,7 @@ LACKS: dict[str, tuple[text.Lack, ...]] = {
 }
 
 _META = b"timelike"
+_NAMED = 12  # columns that a note names
 
 
 def read(path: Path) -> dict[str, Sequences]:
@@ -57,16 +59,29 @@ def _read_csv(path: Path) -> Sequences:
         from ..files.gathering import alone
 
         return alone(path, found)
-    return of_sheet(found)
+    from ..files.asked import Asked
+    from ..files.origin import Origin
+    from ..files.timing import time_of_long
+
+    data, notes = of_sheet(found, time_of_long(found, Asked()))
+    data._source = Origin((str(path),), (*found.notes, *notes))
+    return data
 
 
-def of_sheet(found: Sheet, **roles: str | None) -> Sequences:
-    """A long table of text: `roles` say which columns are time, label and group, where they have other names."""
+def of_sheet(found: Sheet, clock: tuple[Any, NDArray[Any] | None], **roles: str | None) -> tuple[Sequences, list[str]]:
+    """A long table of text, and what was understood.
+
+    `clock` says which columns are about time, and the times where they are known already; `roles` which are label and
+    group, where they have other names.
+    """
     path, table = found.path, dict(found.columns)
+    times: dict[str, Any] = {name: table.pop(name) for name in clock[0].columns}
     named = {role: roles.get(role) or role for role in tables.RESERVED}
     known: dict[str, Any] = {role: table.pop(column, None) for role, column in named.items()}
     for other in tables.RESERVED:  # a column of that name beside the one that was asked for is no channel
         table.pop(other, None)
+    notes = ["the column 'id' tells recordings apart", *clock[0].notes]
+    table = _numeric(table, notes)
     if not table:
         raise text.wrong(path, "no column besides id, time, label and group: expected at least one channel", 1)
     for name in ("id", "label", "group"):
@@ -77,11 +92,20 @@ def of_sheet(found: Sheet, **roles: str | None) -> Sequences:
         np.fromiter(map(position.__getitem__, tokens), np.int64, len(tokens)),
         of_tokens(list(position)),
         np.column_stack([_channel(cells, name, found) for name, cells in table.items()]),
-        None if known["time"] is None else _clock(known["time"], named["time"], found),
+        clock[1] if clock[1] is not None or not times else _clock(times["time"], "time", found),
         None if known["label"] is None else of_tokens(known["label"]),
         None if known["group"] is None else of_tokens(known["group"]),
     )
-    return tables.grouped(Sequences, parsed, table)
+    return tables.grouped(Sequences, parsed, table), notes
+
+
+def _numeric(table: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """The columns that may be channels; one that is text throughout is left out, and that is said."""
+    text_ = [name for name, cells in table.items() if not sheets.holds_numbers(cells)]
+    if not text_ or len(text_) == len(table):
+        return table
+    notes.append(f"left out, as no channel: {', '.join(map(repr, text_[:_NAMED]))}")
+    return {name: cells for name, cells in table.items() if name not in text_}
 
 
 def _refuse_blank(cells: list[str] | None, name: str, found: Sheet) -> None:
@@ -136,6 +160,7 @@ def _write_csv(data: Sequences, path: Path) -> None:
     columns = tables.long_columns(data, "a .csv")
     for name in columns:
         text.refuse_name(name, "a .csv", "")
+    _refuse_times(data)
     _refuse_classes(data)
     for name in ("ids", "labels", "groups"):
         _refuse_unclear(getattr(data, name), name)
@@ -144,6 +169,18 @@ def _write_csv(data: Sequences, path: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*written, strict=True))
+
+
+def _refuse_times(data: Sequences) -> None:
+    """An error for a channel that would be read back as the time, where there is no other."""
+    from ..files.timing import is_likely
+
+    found = next((name for name in data.channel_names or () if data.times is None and is_likely(name)), None)
+    if found is not None:
+        raise ValueError(
+            f"the channel {found!r} would be read back from .csv as the time: rename it with replace(channel_names=), "
+            "or use .parquet or .npz"
+        )
 
 
 def _refuse_classes(data: Sequences) -> None:
@@ -229,17 +266,27 @@ def _read_parquet(path: Path) -> Sequences:
     halves = [name for name in channels if table.schema.field(name).type == pyarrow.float16()]
     for name in halves:
         table = table.set_column(table.column_names.index(name), name, table[name].cast(pyarrow.float32()))
+    ours = _META in (table.schema.metadata or {})  # nothing is left to be found out
+    kept = [name for name in table.column_names if not name.startswith("__index_level_") or _is_clock(table, name)]
     data = Sequences.from_frame(
-        table, id="id", time=known["time"], label=known["label"], group=known["group"], values=channels
+        table.select(kept),
+        id="id",
+        time=known["time"],
+        label=known["label"],
+        group=known["group"],
+        values=channels if ours else None,
     )
-    if len(halves) == len(channels):
+    found = data.source
+    if len(halves) == data.frame[0]:
         data = Sequences.from_packed(
             data.values.astype(np.float16), data.offsets, **{name: getattr(data, name) for name in _ATTRIBUTES}
         )
     replaced: dict[str, Any] = {} if meta.get("ids", True) else {"ids": None}
     if meta.get("class_names") is not None:
         replaced |= {"labels": data.labels, "class_names": meta["class_names"]}
-    return data.replace(**replaced) if replaced else data
+    data = data.replace(**replaced) if replaced else data
+    data._source = None if found is None else replace(found, files=(str(path),))
+    return data
 
 
 def _claimed(metadata: Any) -> int:

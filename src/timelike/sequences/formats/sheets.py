@@ -89,6 +89,11 @@ def numbers(sheet: Sheet, name: str) -> NDArray[Any] | None:
     raise sheet.wrong(f"column {name!r} holds {shown!r}: expected a number, or nothing where missing{why}", strange[0])
 
 
+def holds_numbers(cells: list[str]) -> bool:
+    """Whether a column of text has a number in it, or nothing at all: others are words."""
+    return any(map(_is_number, cells)) or all(cell.strip().lower() in _MISSING for cell in cells)
+
+
 def _floats(cells: list[str]) -> NDArray[np.float64] | None:
     try:
         return np.array(cells, dtype=np.float64)
