@@ -100,7 +100,7 @@ def test_the_record_of_a_batch_follows_from_the_p_values_of_all_of_them():
     drift = monitor(false_alarm=0.05, n_permutations=999)
     shifts = [0, 0, 3, 3, 3, 0, 0, 0, 0, 0]
     seen = [drift.update(vectors(4, 10 + i, shift)) for i, shift in enumerate(shifts)]
-    u = [batch["smoothed"] for batch in drift.batches_]
+    u = [batch["smoothed"][0] for batch in drift.batches_]
     expected = naive.evidences(u, start_weights(len(u)).tolist(), POWERS)
     np.testing.assert_allclose([one.evidence for one in seen], expected, rtol=1e-9)
     overall = np.minimum(1, 1 / np.maximum.accumulate(expected))

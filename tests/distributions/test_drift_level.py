@@ -27,7 +27,9 @@ def played(n_streams, sizes, n_permutations, memory, seed, groups=False):
             items, unit = drawn(size)
             grown = pool.grown(items, np.arange(len(items)), np.array(["x"] * len(items)), unit, t + 1)
             value = grown.items.values[grown.compared, 0].astype(int)
-            _, plain[s, t], smoothed[s, t] = permuted(table[np.ix_(value, value)], grown, t + 1, n_permutations, rng)
+            ours = grown.batch[grown.compared] == t + 1
+            similar, units = table[None, value][:, :, value], grown.unit[grown.compared]
+            _, plain[s, t], smoothed[s, t] = permuted(similar, units, ours, n_permutations, rng)
             pool = grown.thinned(memory, rng)
             pool = pool.of(np.flatnonzero(pool.compared))
             assert len(np.unique(pool.unit)) <= memory

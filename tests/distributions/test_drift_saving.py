@@ -68,14 +68,14 @@ def test_memory_bounds_what_is_compared_kept_and_saved(tmp_path):
         drift.update(vectors(6, i))
         assert drift.pool_.compared.sum() <= 20
         assert len(drift.pool_) <= 30 + 20 + 20
-        assert drift.similar_.shape == (drift.pool_.compared.sum(),) * 2
+        assert drift.similar_.shape == (1, *(drift.pool_.compared.sum(),) * 2)
         assert len(drift.known_) == len(drift.pool_)
         if i in (39, 119):
             drift.save(tmp_path / str(i))
             sizes.append(folder_size(tmp_path / str(i)))
     assert (drift.pool_.batch == 0).sum() == 30  # for reports
     assert sizes[1] - sizes[0] < 80 * 250  # a line of what each batch said, and none of its items
-    np.testing.assert_array_equal(drift.similar_, RBF(width=1.0)(drift.pool_.items.values[drift.pool_.compared]))
+    np.testing.assert_array_equal(drift.similar_[0], RBF(width=1.0)(drift.pool_.items.values[drift.pool_.compared]))
 
 
 def test_somebodys_own_kernel_is_used_and_cannot_be_saved(tmp_path):

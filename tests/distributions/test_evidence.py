@@ -9,13 +9,13 @@ from scipy.integrate import quad
 from scipy.stats import binom
 
 from naive import two_sample as naive
-from timelike.distributions.drift.evidence import HAZARD, POWERS, Evidence, smoothed_p, start_weights, waiting
+from timelike.distributions.drift.evidence import HAZARD, POWERS, Evidence, smoothed_p, start_weights, waiting, won
 
 
 def of(p_values):
     gambler = Evidence()
     for u in p_values:
-        gambler.add(u)
+        gambler.add([u])
     return gambler
 
 
@@ -27,7 +27,6 @@ def test_evidence_is_the_sum_over_all_starts(p_values):
     np.testing.assert_allclose(np.exp(found.values), expected, rtol=1e-9)
     assert found.value == pytest.approx(expected[-1], rel=1e-9)
     assert found.highest == pytest.approx(max(expected), rel=1e-9)
-    assert found.smoothed == p_values
 
 
 def test_evidence_of_the_smallest_and_the_largest_p_values_is_that_of_the_formula():
@@ -42,7 +41,7 @@ def test_evidence_of_thousands_of_batches_is_finite(u):
     assert np.isfinite(found.values).all()
     assert 0 < found.value < np.inf
     assert 0 < 1 / found.highest < np.inf
-    assert found.since == 1 or u >= 0.5
+    assert found.since(3000) == 1 or u >= 0.5
 
 
 def test_only_what_waits_is_left_where_every_bet_is_lost():
@@ -59,12 +58,48 @@ def test_what_bets_and_what_waits_are_one(n):
 
 def test_the_same_p_values_at_once_are_the_same_evidence():
     p_values = np.random.default_rng(0).random(30)
-    assert Evidence(p_values).values == of(p_values.tolist()).values
+    assert Evidence([u] for u in p_values).values == of(p_values.tolist()).values
+
+
+def test_parts_of_a_batch_are_bets_one_after_the_other_that_begin_together():
+    parts = [[0.3], [0.9, 0.02, 0.001], [0.4], [0.01, 0.7]]
+    found = Evidence(parts)
+    weights, powers = start_weights(4), np.array(POWERS)
+    capital = np.zeros(len(POWERS))
+    for t, batch in enumerate(parts):
+        capital = capital + weights[t]  # once for a batch
+        after = []
+        for u in batch:
+            capital = capital * powers * u ** (powers - 1)
+            after.append(capital.mean() + 1 - weights[: t + 1].sum())
+        np.testing.assert_allclose(found.after(t + 1), after, rtol=1e-12)
+        np.testing.assert_allclose(np.exp(found.values[t]), after[-1], rtol=1e-12)
+    every = np.concatenate([found.after(t + 1) for t in range(4)])
+    assert found.highest == pytest.approx(every.max())
+    assert found.highest > np.exp(max(found.values))  # it was higher between two parts
+    places = [(1, 1), (2, 1), (2, 2), (2, 3), (3, 1), (4, 1), (4, 2)]
+    assert found.reached(1 / found.highest * (1 + 1e-12)) == places[int(np.argmax(every))] == (4, 1)
+    assert found.reached(1 / found.highest * (1 - 1e-12)) is None
+    assert found.reached(0.999) == places[int(np.argmax(1 / every <= 0.999))] == (2, 3)
+
+
+def test_a_preview_adds_nothing_and_says_what_adding_gives():
+    found = Evidence([[0.2], [0.5, 0.1]])
+    seen = found.preview([0.01, 0.3])
+    assert found.values == Evidence([[0.2], [0.5, 0.1]]).values
+    found.add([0.01, 0.3])
+    np.testing.assert_allclose(found.after(3), np.exp(seen))
+
+
+@pytest.mark.parametrize("p_values", [[0.01], [0.5, 0.5], [1e-4, 1e-3, 0.9]])
+def test_what_a_bet_wins_is_the_mean_over_powers_of_products(p_values):
+    expected = np.mean([np.prod([k * u ** (k - 1) for u in p_values]) for k in POWERS])
+    assert won(p_values) == pytest.approx(np.log(expected))
 
 
 def test_before_any_batch_there_is_what_one_began_with():
     assert Evidence().value == Evidence().highest == 1.0
-    assert Evidence().since is None
+    assert Evidence().reached(0.99) is None
 
 
 def test_evidence_after_one_batch_is_one_on_average():
@@ -113,7 +148,7 @@ def test_a_change_is_dated_where_p_values_become_small():
     rng = np.random.default_rng(3)
     for start in (1, 4, 30):
         p_values = [*rng.uniform(0.1, 1, start - 1), *rng.uniform(0, 1e-3, 4)]
-        assert of(p_values).since == start
+        assert of(p_values).since(start + 3) == start
 
 
 @pytest.mark.parametrize("null", [[1.0, 2.0, 2.0, 3.0], [2.0] * 5, [0.0, 1.0], []])

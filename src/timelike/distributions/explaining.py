@@ -25,6 +25,7 @@ from .two_sample import quadratic
 from .two_sample.door import opened
 from .two_sample.estimator import TwoSample, kernel_generator
 from .two_sample.exchange import Exchange, sizes_differ
+from .two_sample.result import TestResult
 
 Floats = NDArray[np.float64]
 LISTED = 10  # sequences that are named
@@ -272,11 +273,16 @@ def _by_channel(
     # past the door: the samples were checked whole, and a channel by itself may repeat itself, as a counter does
     found = [test._tested(_channel(samples, i), units) for i in range(frame[0])]
     raised = score.holm([one.p_value for one in found])
-    listed = [Channel(str(name), float(p), one.statistic) for name, p, one in zip(names, raised, found, strict=True)]
+    listed = [Channel(str(name), float(p), _mmd(one)) for name, p, one in zip(names, raised, found, strict=True)]
     floors = {units.smallest_p: units.called, 1 / (test.n_permutations + 1): "permutations"}
     least = min(1.0, len(listed) * max(floors))
     floor = f"of {len(listed)} channels none can have a p-value below {least:.2g}: too few {floors[max(floors)]}"
     return tuple(sorted(listed, key=lambda one: (one.p_value, -one.effect))), [floor] if least > 0.05 else []
+
+
+def _mmd(found: TestResult) -> float:
+    """MMD²; of the default kernels, of which the larger counts in the test, that of their mean."""
+    return float(np.mean([part.statistic for part in found.parts])) if found.parts else found.statistic
 
 
 def _channel(samples: tuple[Sequences, Sequences], channel: int) -> tuple[Sequences, Sequences]:

@@ -13,12 +13,13 @@ from scipy.special import ndtr
 from ..draw import samples as drawing
 from ..sequences.arguments import RandomState, generator, real, whole
 from .discrepancy.spread import spread
-from .kernels.learned import default_kernel
+from .kernels.learned import default_kernels
 from .samples import pooled
 from .thinning import fewer
 from .two_sample import quadratic
 from .two_sample.door import opened
 from .two_sample.estimator import TwoSample
+from .two_sample.exchange import Exchange, Sides
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +101,8 @@ def power(
     Parameters
     ----------
     X, Y, kernel, groups
-        As in `TwoSample` and its `test`.
+        As in `TwoSample` and its `test`. Of the default kernels of sequences that which needs fewer counts, at half
+        of the level, as the test takes the larger of two statistics.
     level, target : float
         The level of the test that is planned, and the power it shall have.
 
@@ -132,10 +134,19 @@ def power(
     rng = generator(random_state)
     X, Y, units, _ = fewer(X, Y, units, rng)
     both = pooled((X, Y))
-    matrix = (test.kernel or default_kernel((X, Y))).centred(both).settled(both, rng).matrix
-    found = spread(matrix, len(X), units.group_of)
-    n, m = int(units.in_x.sum()), int((~units.in_x).sum())
+    kernels = default_kernels((X, Y)) if test.kernel is None else (test.kernel,)
+    matrices = [kernel.centred(both).settled(both, rng).matrix for kernel in kernels]
     drawn = units.items(units.draw(n_permutations, rng))
+    plans = [_planned(matrix, len(X), units, drawn, level, target, len(kernels)) for matrix in matrices]
+    return min(plans, key=lambda plan: (plan.needed or math.inf, plan.needed_range[0] or math.inf))
+
+
+def _planned(
+    matrix: Floats, n_items: int, units: Exchange, drawn: Sides, level: float, target: float, n_kernels: int
+) -> Power:
+    """What one kernel needs; of several, of which the largest statistic counts, each has its share of the level."""
+    found = spread(matrix, n_items, units.group_of)
+    n, m = int(units.in_x.sum()), int((~units.in_x).sum())
     null = quadratic.of_matrix(matrix, units).statistics(drawn) / (1 / n + 1 / m)
     known = {
         "effect": found.value,
@@ -144,7 +155,7 @@ def power(
         "target": target,
         "unit": units.called,
         "first_order": found.of_x + found.of_y,
-        "null": tuple(np.quantile(null, [*_SHARES, 1 - level]).tolist()),
+        "null": tuple(np.quantile(null, [*_SHARES, 1 - level / n_kernels]).tolist()),
     }
     rough = Power(needed=None, needed_range=(None, None), **known)  # type: ignore[arg-type]
     low, middle, high = (_needed(rough, rough.effect + sign * rough.standard_error) for sign in (1, 0, -1))

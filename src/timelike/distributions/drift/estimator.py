@@ -12,17 +12,20 @@ from ...models import Model, options
 from ...sequences import Sequences
 from ...sequences.arguments import RandomState, generator, real, store, whole
 from ...sequences.doors import rows
+from ..kernels.algebra import Sum
 from ..kernels.base import Given, Kernel, as_kernel
 from ..kernels.learned import default_kernel
 from ..samples import plain, read_sample, refuse_other_frame, refuse_other_names
 from ..two_sample.overlap import again, refuse_overlap
-from .evidence import Evidence
-from .permuting import permuted
+from . import parts
+from .dating import change_point
+from .evidence import Evidence, is_alarm
+from .locking import one_at_a_time
 from .pool import Pool
 from .report import DriftReport, reported
 from .stream import DriftStream
 from .units import Grouped, how_grouped, units_of
-from .update import Update
+from .update import BatchPart, Update
 
 _LEARN = 0.3  # of the reference, for what a kernel leaves open: what is compared must not have been learned from
 
@@ -42,6 +45,10 @@ class Drift(Model):
     1 / `false_alarm` *at any time* with a probability of at most `false_alarm` (Ville's inequality), whether one looks
     ten times or ten thousand. Testing each batch by itself at 1 % would raise a false alarm every hundred batches.
 
+    A large batch is looked at in parts, which are dealt out at random: one p-value alone cannot be small enough for an
+    alarm after many quiet batches. There are as few parts as can raise the alarm (`parts.n_parts`), of ten items or
+    groups at least, so that a batch of twenty that is wholly changed is seen at once in most streams.
+
     For batches of a size of one upwards, of sequences, or of vectors such as the embeddings of a model. Sequences must
     be exchangeable if nothing changes: not overlapping windows, and sequences of one subject or recording in one group.
     Groups are exchanged with all that is in them, so those of batches must be about as large as those of the reference:
@@ -54,13 +61,13 @@ class Drift(Model):
         As it should be; the first `update` fits it. `Drift().fit(reference)` does so at once. An array of two axes is
         vectors (item, feature).
     kernel : Kernel or callable, optional
-        None is `RBF()` for vectors and `of(Rocket(n_features=2000), RBF())` for sequences. What it leaves open is
-        decided by 30 % of the reference, drawn, with which no batch is compared.
+        None is `RBF()` for vectors, and for sequences both `of(Rocket(n_features=2000), RBF())` and
+        `of(StatisticsEncoder(), RBF())`, of which the larger statistic counts, as in `TwoSample`. What it leaves open
+        is decided by 30 % of the reference, drawn, with which no batch is compared.
     false_alarm : float
         The probability of an alarm, ever, if nothing changes.
     n_permutations : int
-        Of each batch, at most; they stop where p is decided. The more, the more a single batch can say: with the
-        default, one that is beyond all permutations may be an alarm by itself at first, and takes a second later on.
+        Of each batch, or part of it, at most; they stop where p is decided. The more, the more a single batch can say.
     memory : int
         How many items, or groups, a batch is compared with at most.
     random_state : int, Generator or None
@@ -70,7 +77,8 @@ class Drift(Model):
     kernel_ : Kernel
         With nothing left open.
     batches_ : list of dict
-        Number, size, p-value and name of every batch so far.
+        Size, p-value and name of every batch so far, sizes and smoothed p-values of its parts, and where it raised the
+        alarm, since when things have changed.
 
     Examples
     --------
@@ -119,6 +127,7 @@ class Drift(Model):
 
     # --- the reference ------------------------------------------------------------------------------------------------
 
+    @one_at_a_time
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Take X as the reference, and forget what was before.
 
@@ -167,11 +176,12 @@ class Drift(Model):
         """What is compared with, as the kernel sees it, and the evidence so far."""
         self.known_ = self.kernel_._known(self.pool_.items, "X")
         compared = np.flatnonzero(self.pool_.compared)
-        self.similar_ = self.kernel_._between(self.known_[compared], None)
-        self.evidence_ = Evidence(np.array([batch["smoothed"] for batch in self.batches_]))
+        self.similar_ = self._similarities(self.known_[compared], None)
+        self.evidence_ = Evidence(batch["smoothed"] for batch in self.batches_)
 
     # --- batches ------------------------------------------------------------------------------------------------------
 
+    @one_at_a_time
     def update(self, batch: Any, *, groups: Any = None, when: str | None = None) -> Update:
         """Look at one more batch, of one item or more; `when` is its name in reports, such as a date.
 
@@ -196,21 +206,58 @@ class Drift(Model):
         grown = self.pool_.grown(items, place, names[place], unit, number)
         known = self.kernel_._known(items, "batch")
         similar = self._joined(known)
-        statistic, p_value, smoothed = permuted(similar, grown, number, self.n_permutations, rng)
-        said = {"size": len(items), "p_value": p_value, "smoothed": smoothed, "statistic": statistic, "when": name}
-        kept = self._remembered(grown.thinned(self.memory, rng), known, similar)
+        n_units = int(unit.max()) + 1
+        dealt = parts.deal(unit, parts.n_parts(n_units, number, self.n_permutations, self.false_alarm), rng)
+        looked = parts.look(similar, grown, dealt, self.n_permutations, self.memory, rng)
+        said: dict[str, Any] = {
+            "size": len(items),
+            "p_value": looked.whole.p_value,
+            "statistic": looked.whole.statistic,
+            "when": name,
+            "sizes": [len(part) for part in dealt],
+            "smoothed": [one.smoothed for one in looked.parts],
+            "since": None,
+        }
+        highest = max(self.evidence_.preview(said["smoothed"]))
+        if not self.drifted and is_alarm(highest, self.false_alarm):
+            said["since"] = change_point(similar, grown.batch[grown.compared], number)
+        kept = self._remembered(looked.pool, known, similar)
         # nothing is changed before everything is known
         self.__dict__.update(kept, known_groups_=known_groups, batches_=[*self.batches_, said])
-        self.evidence_.add(smoothed)
-        return self._update(p_value, statistic, name, notes)
+        self.evidence_.add(said["smoothed"])
+        seen = zip(dealt, looked.parts, self.evidence_.after(number), strict=True)
+        return self._update(tuple(BatchPart(place[i], one.p_value, e) for i, one, e in seen), notes)
 
-    def _update(self, p_value: float, statistic: float, when: str, notes: tuple[str, ...]) -> Update:
-        overall = min(1.0, 1 / self.evidence_.highest)
-        drifted = overall <= _probability(self.false_alarm, "false_alarm")
-        since = self.evidence_.since if drifted else None
+    def _update(self, dealt: tuple[BatchPart, ...], notes: tuple[str, ...]) -> Update:
+        number, batch = len(self.batches_), self.batches_[-1]
+        raised = self._raised()
         return Update(
-            drifted, overall, len(self.batches_), p_value, self.evidence_.value, since, statistic, when, notes
+            drifted=raised is not None,
+            p_value=min(1.0, 1 / self.evidence_.highest),
+            batch=number,
+            batch_p_value=batch["p_value"],
+            evidence=self.evidence_.value,
+            since=self._since(),
+            statistic=batch["statistic"],
+            when=batch["when"],
+            parts=dealt,
+            alarm_part=raised[1] if raised is not None and raised[0] == number else None,
+            notes=notes,
         )
+
+    def _raised(self) -> tuple[int, int] | None:
+        """The batch, and the part of it, after which there was an alarm."""
+        return self.evidence_.reached(_probability(self.false_alarm, "false_alarm"))
+
+    def _since(self) -> int | None:
+        """The batch with which the change came, where there is an alarm: as it was dated when the alarm was raised."""
+        raised = self._raised()
+        if raised is None:
+            return None
+        dated = self.batches_[raised[0] - 1]["since"]
+        if dated is None:  # the rate was another one then: by what is left of the batches, or else by the bets
+            dated = change_point(self.similar_, self.pool_.batch[self.pool_.compared], raised[0])
+        return self.evidence_.since(raised[0]) if dated is None else int(dated)
 
     def _begin(self) -> None:
         """Fit the reference that was given to the constructor, once."""
@@ -228,17 +275,25 @@ class Drift(Model):
         return items
 
     def _joined(self, known: Any) -> NDArray[np.float64]:
-        """Similarities of all that is compared, and of the batch behind it."""
+        """Similarities of all that is compared, and of the batch behind it, (kernel, item, item)."""
         before = self.known_[np.flatnonzero(self.pool_.compared)]
-        across, own = self.kernel_._between(known, before), self.kernel_._between(known, None)
-        return np.block([[self.similar_, across.T], [across, own]])
+        across, own = self._similarities(known, before), self._similarities(known, None)
+        return np.block([[self.similar_, across.transpose(0, 2, 1)], [across, own]])
+
+    def _similarities(self, x: Any, y: Any | None) -> NDArray[np.float64]:
+        """Of what `known_` holds, (kernel, item, item): of the default kernels each by itself, as tests take them."""
+        if self.kernel is None and isinstance(self.kernel_, Sum):
+            sides = [None] * len(x.each) if y is None else y.each
+            pairs = zip(self.kernel_.parts, x.each, sides, strict=True)
+            return np.stack([part._between(one, other) for part, one, other in pairs])
+        return self.kernel_._between(x, y)[None]
 
     def _remembered(self, grown: Pool, known: Any, similar: NDArray[np.float64]) -> dict[str, Any]:
         """What is kept, with what is known of it, by the names of attributes."""
         was = np.concatenate([self.pool_.compared, np.ones(len(known), bool)])
         stays, kept = grown.compared[was], grown.remembered(self.memory)
         return {
-            "similar_": similar[np.ix_(stays, stays)],
+            "similar_": similar[:, stays][:, :, stays],
             "pool_": grown.of(kept),
             "known_": _both(self.known_, known, kept),
         }
@@ -263,6 +318,7 @@ class Drift(Model):
         found = getattr(self, "kernel_", None) or self._chosen()
         return isinstance(found, Kernel) and found._takes_missing()
 
+    @one_at_a_time
     def save(self, folder: str | Path) -> None:
         """Write the monitor to a folder, for `timelike.load_model`: it goes on where it was, to the last bit.
 
@@ -282,11 +338,13 @@ class Drift(Model):
     # --- answers ------------------------------------------------------------------------------------------------------
 
     @property
+    @one_at_a_time
     def drifted(self) -> bool:
         """Whether there is an alarm, now or before."""
         self._begin()
-        return min(1.0, 1 / self.evidence_.highest) <= _probability(self.false_alarm, "false_alarm")
+        return self._raised() is not None
 
+    @one_at_a_time
     def typicality(self, X: Any) -> NDArray[np.float64]:
         """How like the reference each item is: its mean similarity to the items of the reference, (item,).
 
@@ -302,11 +360,13 @@ class Drift(Model):
         reference = self.known_[np.flatnonzero(self.pool_.batch == 0)]
         return np.asarray(self.kernel_._between(known, reference).mean(axis=1))
 
+    @one_at_a_time
     def report(self, *, n_permutations: int = 999) -> DriftReport:
         """What has changed: how much, which sequences, which channels, since when; text, JSON and HTML."""
         self._begin()
         return reported(self, n_permutations)
 
+    @one_at_a_time
     def stream(self, window: int, *, batch: int = 10) -> DriftStream:
         """Takes one sample at a time, cuts windows that do not overlap, and looks at every `batch` of them.
 

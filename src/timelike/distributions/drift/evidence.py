@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,32 @@ def start_weights(n_batches: int) -> Floats:
     >>> start_weights(3).round(4)
     array([0.255 , 0.0883, 0.0466])
     """
-    return np.asarray(_weight(np.arange(1, n_batches + 1, dtype=np.float64)))
+    return np.asarray(start_weight(np.arange(1, n_batches + 1, dtype=np.float64)))
 
 
-def _weight(s: Any) -> Any:
+def start_weight(s: Any) -> Any:
+    """w_s of one batch, or of several."""
     return 0.5 * HAZARD * (1 - HAZARD) ** (s - 1) + 0.5 / (s * (s + 1))
 
 
 def waiting(n_batches: int) -> float:
     """The capital that has not begun to bet after so many batches: 1 − Σ w_s."""
     return 0.5 * (1 - HAZARD) ** n_batches + 0.5 / (n_batches + 1)
+
+
+def won(p_values: Sequence[float]) -> float:
+    """The log of what a bet of 1 becomes by p-values one after the other, spread over all κ: log mean_κ Π κ u^(κ−1).
+
+    >>> round(won([0.01]), 2), round(won([0.01, 0.01]), 2)
+    (1.7, 3.51)
+    """
+    return float(np.logaddexp.reduce(sum(map(_bet, p_values), np.zeros(len(POWERS)))) - np.log(len(POWERS)))
+
+
+def _bet(u: float) -> Floats:
+    """The log of what a bet of 1 becomes by one p-value, (power,)."""
+    powers = np.array(POWERS)
+    return np.asarray(np.log(powers) + (powers - 1) * np.log(u))
 
 
 class Evidence:
@@ -45,53 +62,83 @@ class Evidence:
     (Ville, 1939). The part that began to bet at s is the evidence for a change at s (in the manner of the e-detectors
     of Shin, Ramdas and Rinaldo, 2023).
 
+    A batch may have several p-values, of its parts: these are bet on one after the other, and E is looked at after each
+    of them. Betting begins with the first part of a batch only, as that is where changes begin.
+
     >>> gambler = Evidence()
-    >>> for u in (0.6, 0.3, 0.001, 0.002):
-    ...     gambler.add(u)
-    >>> round(gambler.value, 1), gambler.since
-    (92.1, 3)
+    >>> for batch in ([0.6], [0.3], [0.001, 0.002]):
+    ...     gambler.add(batch)
+    >>> round(gambler.value, 1), gambler.since(3), gambler.reached(0.02)
+    (91.6, 3, (3, 2))
     """
 
-    def __init__(self, smoothed: Floats | None = None) -> None:
-        self.smoothed: list[float] = []
+    def __init__(self, batches: Iterable[Sequence[float]] = ()) -> None:
         self.values: list[float] = []  # log E after every batch
-        self._bets: list[Floats] = []  # log of what a bet of 1 became in every batch, (power,)
+        self._after: list[list[float]] = []  # log E after every part of every batch
+        self._batches: list[Sequence[float]] = []
         self._capital = np.full(len(POWERS), -np.inf)  # log of what all that has begun to bet has, (power,)
-        for u in () if smoothed is None else smoothed.tolist():
-            self.add(u)
+        for p_values in batches:
+            self.add(p_values)
 
-    def add(self, u: float) -> None:
-        """One more smoothed p-value, between 0 (not included) and 1."""
-        powers, n = np.array(POWERS), len(self.smoothed) + 1
-        self._bets.append(np.log(powers) + (powers - 1) * np.log(u))
-        # what has begun before and what begins now make the same bet, so that no batch costs more than the first
-        self._capital = np.logaddexp(self._capital, np.log(_weight(n))) + self._bets[-1]
-        self.smoothed.append(u)
-        whole = np.logaddexp.reduce(self._capital) - np.log(len(POWERS))
-        self.values.append(float(np.logaddexp(whole, np.log(waiting(n)))))
+    def add(self, p_values: Sequence[float]) -> None:
+        """One more batch: the smoothed p-values of its parts, each between 0 (not included) and 1."""
+        capital = self._bet(p_values)
+        self._after.append(self.preview(p_values))
+        self._capital = capital[-1]
+        self._batches.append(p_values)
+        self.values.append(self._after[-1][-1])
 
-    def _gains(self) -> Floats:
-        """The log of what a bet of 1 became that began at each batch, (start,)."""
-        products = np.cumsum(self._bets[::-1], axis=0)[::-1]
-        return np.asarray(np.logaddexp.reduce(products, axis=1) - np.log(len(POWERS)))
+    def preview(self, p_values: Sequence[float]) -> list[float]:
+        """The log of E after every part of one more batch, which is not added."""
+        waits = np.log(waiting(len(self.values) + 1))
+        betting = np.logaddexp.reduce(self._bet(p_values), axis=1) - np.log(len(POWERS))
+        return [float(np.logaddexp(one, waits)) for one in betting]
+
+    def _bet(self, p_values: Sequence[float]) -> Floats:
+        """The log of what all that has begun to bet has after every part of one more batch, (part, power)."""
+        # what has begun before and what begins now make the same bets, so that no batch costs more than the first
+        begins = np.logaddexp(self._capital, np.log(start_weight(len(self.values) + 1)))
+        return np.asarray(begins + np.cumsum([_bet(u) for u in p_values], axis=0))
 
     @property
     def value(self) -> float:
         """E now; 1 before any batch."""
-        return float(np.exp(min(self.values[-1], 700.0))) if self.values else 1.0
+        return _exp(self.values[-1]) if self.values else 1.0
 
     @property
     def highest(self) -> float:
-        """The largest E so far: 1 over it is a p-value that holds at any time."""
-        return float(np.exp(min(max(self.values, default=0.0), 700.0)))
+        """The largest E so far, after any part: 1 over it is a p-value that holds at any time."""
+        return _exp(max(map(max, self._after), default=0.0))
 
-    @property
-    def since(self) -> int | None:
-        """The batch, counted from 1, from which on most was won: when the change was. None before any.
+    def after(self, batch: int) -> list[float]:
+        """E after every part of a batch, which is counted from 1."""
+        return [_exp(value) for value in self._after[batch - 1]]
+
+    def reached(self, false_alarm: float) -> tuple[int, int] | None:
+        """The batch and the part of it, both from 1, after which there was an alarm for the first time."""
+        for batch, after in enumerate(self._after, 1):
+            for part, value in enumerate(after, 1):
+                if is_alarm(value, false_alarm):
+                    return batch, part
+        return None
+
+    def since(self, last: int) -> int:
+        """The batch, counted from 1, from which on most was won until a last one.
 
         Without the weights, which say when to bet, not when things change.
         """
-        return int(np.argmax(self._gains())) + 1 if self.values else None
+        bets = [sum(map(_bet, p_values), np.zeros(len(POWERS))) for p_values in self._batches[:last]]
+        gains = np.logaddexp.reduce(np.cumsum(bets[::-1], axis=0)[::-1], axis=1)
+        return int(np.argmax(gains)) + 1
+
+
+def is_alarm(value: float, false_alarm: float) -> bool:
+    """Whether the log of E is an alarm at a rate."""
+    return 1 / _exp(value) <= false_alarm
+
+
+def _exp(value: float) -> float:
+    return float(np.exp(min(value, 700.0)))
 
 
 def smoothed_p(null: Floats, observed: float, rng: np.random.Generator) -> float:

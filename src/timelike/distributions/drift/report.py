@@ -38,9 +38,13 @@ class DriftReport:
     false_alarm: float
     n_batches: int
     since: int | None
-    """The batch from which on a change is the most probable; None where there is no alarm."""
+    """The batch from which on things have changed, as it was dated when the alarm was raised; None without an alarm."""
     since_when: str | None
     """Its name."""
+    alarm_batch: int | None
+    """The batch that raised the alarm."""
+    alarm_part: int | None
+    """The part of it, from 1, that did, where it was looked at in several."""
     differences: Differences
     """Of the reference and the batches since the change, or of all batches where there is no alarm. The change is dated
     by the same batches, so after an alarm p-values of channels and the interval of the effect are too optimistic."""
@@ -78,7 +82,9 @@ class DriftReport:
     def _headline(self) -> str:
         batches = "1 batch" if self.n_batches == 1 else f"{self.n_batches} batches"
         if self.drifted:
-            return f"Drift since {self._since()} (p = {self.p_value:.3g} over {batches})"
+            part = f", part {self.alarm_part}" if self.alarm_part is not None else ""
+            alarm = f"alarm at batch {self.alarm_batch}{part}"
+            return f"Drift since {self._since()} (p = {self.p_value:.3g} over {batches}, {alarm})"
         return f"No drift seen in {batches} (p = {self.p_value:.3g})"
 
     def _since(self) -> str:
@@ -108,7 +114,8 @@ def reported(drift: Drift, n_permutations: int) -> DriftReport:
     if not drift.batches_:
         raise ValueError("there is nothing to report, as no batch was looked at: call update(batch) first")
     evidence = drift.evidence_
-    since = evidence.since if drift.drifted else None
+    since, raised = drift._since(), drift._raised()
+    several = raised is not None and len(drift.batches_[raised[0] - 1]["sizes"]) > 1
     values = np.exp(np.minimum(evidence.values, 700.0))
     return DriftReport(
         drifted=drift.drifted,
@@ -117,6 +124,8 @@ def reported(drift: Drift, n_permutations: int) -> DriftReport:
         n_batches=len(drift.batches_),
         since=since,
         since_when=None if since is None else drift.batches_[since - 1]["when"],
+        alarm_batch=None if raised is None else raised[0],
+        alarm_part=raised[1] if raised is not None and several else None,
         differences=_differences(drift, since or 1, n_permutations),
         batches=tuple(batch | {"evidence": float(e)} for batch, e in zip(drift.batches_, values, strict=True)),
     )

@@ -9,6 +9,7 @@ import numpy as np
 from ...sequences import Sequences
 from ...sequences.arguments import whole
 from ..samples import is_tensor, refuse_unreadable_tensor
+from .locking import one_at_a_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +40,7 @@ class DriftStream:
         self._filled = 0
         self.n_samples = 0
 
+    @one_at_a_time
     def push(self, sample: Any) -> Update | None:
         """One more sample, a frame, or a number where there is one channel: an answer where it ends a batch.
 

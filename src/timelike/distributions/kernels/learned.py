@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...align.matrix import threads_of
-from ...encode import Encoder, Rocket
+from ...encode import Encoder, Rocket, StatisticsEncoder
 from ...models import parts
 from ...sequences import Sequences
 from ..samples import Over, single_frames
+from .algebra import Sum
 from .base import Kernel, Matrix, Settled, as_kernel
 from .radial import RBF, learned, unlearned
 
@@ -183,10 +185,26 @@ def of(encoder: Any, kernel: Kernel) -> Embedded:
     return Embedded(encoder=encoder, kernel=kernel)
 
 
+_WIDE = 256  # numbers of a frame: of each there are some thirty statistics, and of images that would be too many
+
+
+def default_kernels(samples: Sequence[Sequences]) -> tuple[Kernel, ...]:
+    """What is compared unless a kernel is given: `RBF` of vectors; of sequences, by `Rocket` and by statistics.
+
+    Convolutions see shapes and take no notice of levels; statistics see levels, spreads and paces. A test takes the
+    larger of the two (`two_sample.largest`, decision 0059).
+    """
+    if len(samples) > 0 and all(sample.shape[1] == 1 for sample in samples):
+        return (RBF(),)
+    shapes = of(Rocket(n_features=2000, random_state=0), RBF())
+    wide = any(math.prod(sample.frame) > _WIDE for sample in samples)
+    return (shapes,) if wide else (shapes, of(StatisticsEncoder(), RBF()))
+
+
 def default_kernel(samples: Sequence[Sequences]) -> Kernel:
-    """`RBF` of vectors, and of the vectors of `Rocket` for sequences."""
-    vectors = len(samples) > 0 and all(sample.shape[1] == 1 for sample in samples)
-    return RBF() if vectors else of(Rocket(n_features=2000, random_state=0), RBF())
+    """The mean of `default_kernels`, where one kernel is needed: for an effect, a witness, how typical an item is."""
+    parts = default_kernels(samples)
+    return parts[0] if len(parts) == 1 else Sum(parts=tuple(1 / len(parts) * part for part in parts))
 
 
 @dataclass(frozen=True, repr=False)

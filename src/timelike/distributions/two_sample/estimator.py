@@ -14,15 +14,17 @@ from ...sequences import Sequences, bars
 from ...sequences.arguments import RandomState, generator, one_of, real, seed, whole
 from .. import blocks
 from ..kernels.base import Kernel, as_kernel, brief
-from ..kernels.learned import default_kernel
+from ..kernels.learned import default_kernels
 from ..samples import pooled
 from . import counting, quadratic
 from .door import opened
 from .exchange import Exchange, Sides, sizes_differ
+from .largest import Largest
 from .overlap import copies
 from .result import Part, TestResult
 
 Statistic = Literal["unbiased", "biased"]
+LARGEST = "largest MMD² over its deviation by chance"
 _AT_ONCE = 256  # permutations between two looks whether p is decided
 
 
@@ -46,8 +48,11 @@ class TwoSample:
     Parameters
     ----------
     kernel : Kernel, callable, list of kernels, or None
-        None is `RBF()` for vectors (arrays of two axes) and `of(Rocket(n_features=2000), RBF())` for sequences. Of
-        several kernels the best counts, and p is that of all of them together (`counting.least_ranks`).
+        None is `RBF()` for vectors (arrays of two axes). Of sequences it is both `of(Rocket(n_features=2000), RBF())`,
+        which sees shapes, and `of(StatisticsEncoder(), RBF())`, which sees levels, spreads and paces: the statistic is
+        the larger MMD², each over its deviation by chance, and `parts` of the result say what each found. (Frames of
+        more than 256 numbers are compared by Rocket alone.) Of several kernels that are given the best rank counts, and
+        p is that of all of them together (`counting.least_ranks`).
     n_permutations : int
     estimator : {"unbiased", "biased"}
         Of MMD², as in `mmd`; unbiased also without pairs of items of one group, which are not independent.
@@ -119,10 +124,11 @@ class TwoSample:
         learning = kernel_generator(rng)
         sides = permutations(units, self.n_permutations, rng)
         with progress_bar(self.progress, "TwoSample") as report:
-            columns = [
-                self._column(kernel, similar, units, sides)
-                for kernel, similar in self._settled(samples, units, learning, report)
-            ]
+            settled = self._settled(samples, units, learning, report)
+            if self.kernel is None and self.scales is None:
+                columns = [self._together(list(settled), units, sides)]
+            else:
+                columns = [self._column(kernel, similar, units, sides) for kernel, similar in settled]
         notes = list(dict.fromkeys(one.doubt for one in columns if one.doubt))
         notes += _remarks(units, self.n_permutations) + sizes_differ(units) + copies(*samples) + missing(*samples)
         if all(one.constant for one in columns):
@@ -137,7 +143,7 @@ class TwoSample:
 
     def _tried(self, samples: Sequence[Sequences] = ()) -> tuple[Kernel, ...]:
         if self.kernel is None:
-            return (default_kernel(samples),)
+            return default_kernels(samples)
         return self.kernel if isinstance(self.kernel, tuple) else (self.kernel,)
 
     def _settled(
@@ -161,21 +167,41 @@ class TwoSample:
 
     # --- permutations -------------------------------------------------------------------------------------------------
 
+    def _together(self, settled: list[tuple[Kernel, quadratic.Whole]], units: Exchange, sides: Sides) -> Column:
+        """What the default kernels find: the largest of their statistics, and what each finds by itself."""
+        if len(settled) == 1:
+            return self._column(*settled[0], units, sides)
+        similar, names = Largest(tuple(one for _, one in settled)), [brief(kernel) for kernel, _ in settled]
+        if self._stops(units, sides):
+            return self._stopped(f"the larger of {' and '.join(names)}", similar, units, sides)
+        each = similar.each(units.items(np.concatenate([units.in_x[None], sides])))
+        alone = [_counted(name, found, part) for name, found, part in zip(names, each, similar.parts, strict=True)]
+        parts = tuple(Part(one.kernel, one.statistic, one.p_value) for one in alone)
+        found = _counted(f"the largest of {len(names)} kernels", similar.largest(each), similar)
+        return found._replace(parts=parts, measured=LARGEST)
+
     def _column(self, kernel: Kernel, similar: quadratic.Whole, units: Exchange, sides: Sides) -> Column:
         """What one kernel finds."""
-        doubt = f"{brief(kernel):.60}: {kernel.indefinite}" if kernel.indefinite else ""
-        if self.stop_above is not None and len(sides) < units.n_allocations - 1:  # drawn, and not all in an order
-            observed = float(similar.statistics(units.items(units.in_x[None]))[0])
-            null, p_value = self._until_decided(similar, observed, units, sides)
-            return Column(brief(kernel), observed, null, p_value, doubt, similar.constant)
-        # with the observed one at once: a matrix that is made in blocks is made anew for every call
-        found = similar.statistics(units.items(np.concatenate([units.in_x[None], sides])))
-        observed = float(found[0])
-        null = counting.snapped(found[1:], observed, similar.tie)
-        return Column(brief(kernel), observed, null, counting.p_of(null, observed), doubt, similar.constant)
+        if self._stops(units, sides):
+            found = self._stopped(brief(kernel), similar, units, sides)
+        else:
+            # with the observed one at once: a matrix that is made in blocks is made anew for every call
+            every = similar.statistics(units.items(np.concatenate([units.in_x[None], sides])))
+            found = _counted(brief(kernel), every, similar)
+        return found._replace(doubt=f"{brief(kernel):.60}: {kernel.indefinite}" if kernel.indefinite else "")
+
+    def _stops(self, units: Exchange, sides: Sides) -> bool:
+        """Whether permutations may stop: if they are drawn, and not all of them in an order."""
+        return self.stop_above is not None and len(sides) < units.n_allocations - 1
+
+    def _stopped(self, kernel: str, similar: quadratic.Whole | Largest, units: Exchange, sides: Sides) -> Column:
+        observed = float(similar.statistics(units.items(units.in_x[None]))[0])
+        null, p_value = self._until_decided(similar, observed, units, sides)
+        measured = LARGEST if isinstance(similar, Largest) else "MMD²"
+        return Column(kernel, observed, null, p_value, similar.constant, measured)
 
     def _until_decided(
-        self, similar: quadratic.Whole, observed: float, units: Exchange, sides: Sides
+        self, similar: quadratic.Whole | Largest, observed: float, units: Exchange, sides: Sides
     ) -> tuple[NDArray[np.float64], float]:
         assert self.stop_above is not None
         limit, null = counting.enough(self.stop_above, len(sides)), np.empty(0)
@@ -196,8 +222,17 @@ class Column(NamedTuple):
     statistic: float
     null: NDArray[np.float64]
     p_value: float
-    doubt: str
     constant: bool
+    measured: str = "MMD²"
+    doubt: str = ""
+    parts: tuple[Part, ...] = ()
+
+
+def _counted(kernel: str, every: NDArray[np.float64], similar: quadratic.Whole | Largest) -> Column:
+    """A column of statistics, the observed one first, with its p-value."""
+    observed = float(every[0])
+    null = counting.snapped(every[1:], observed, similar.tie)
+    return Column(kernel, observed, null, counting.p_of(null, observed), similar.constant)
 
 
 def kernel_generator(rng: np.random.Generator) -> np.random.Generator:
@@ -224,6 +259,7 @@ def _result(
     }
     if len(columns) == 1:
         one = columns[0]
+        known |= {"parts": one.parts, "measured": one.measured}
         return TestResult(one.statistic, one.p_value, one.null, one.kernel, **known)
     table = np.stack([np.concatenate([[one.statistic], one.null]) for one in columns], axis=1)
     best = 1 - counting.least_ranks(table)

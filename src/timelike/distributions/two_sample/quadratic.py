@@ -40,6 +40,8 @@ class Whole:
     """Of all pairs of items of a unit, an item with itself included, summed, (unit,)."""
     to_all: Floats
     """Of every item with all others, (item,)."""
+    squares: float
+    """The squares of all similarities of different items, summed."""
     strips: Callable[[], Strips]
     """Every pair of different items once: rows, and their similarities to the items before each of them."""
     biased: bool
@@ -55,6 +57,22 @@ class Whole:
     def tie(self) -> float:
         """Statistics that are nearer than this are equal."""
         return _TIE * self.unit * 2.0 ** _bits(len(self.to_all))
+
+    @property
+    def spread(self) -> float:
+        """The root of the mean square of centred similarities: the deviation of MMD² by chance is proportional to it.
+
+        Centred as for unbiased distance correlation, so that rows sum to 0 without the diagonal (Székely and Rizzo,
+        "Partial distance correlation with methods for dissimilarities", 2014). 0 of fewer than four items, or where
+        only rounding is left.
+        """
+        n = len(self.to_all)
+        if n < 4:
+            return 0.0
+        total = float(self.to_all.sum())
+        rows = float(np.square(self.to_all).sum())
+        left = self.squares - 2 * rows / (n - 2) + total**2 / ((n - 1) * (n - 2))
+        return self.unit * math.sqrt(left / (n * (n - 3))) if left > _TIE * self.squares else 0.0
 
     def statistics(self, sides: Sides) -> Floats:
         """MMD² of every allocation (allocation, item)."""
@@ -140,7 +158,8 @@ def of_matrix(matrix: Matrix, units: Exchange, *, biased: bool = False, spare: b
             rows = slice(begin, min(begin + _STRIP, n_items))
             yield rows, _once(rounded[rows, : rows.stop].copy(), rows)
 
-    return Whole(unit, units, mine, inside, rounded.sum(axis=1), strips, biased, rounded)
+    squares = float(np.einsum("ij,ij->", rounded, rounded))
+    return Whole(unit, units, mine, inside, rounded.sum(axis=1), squares, strips, biased, rounded)
 
 
 def of_blocks(kernel: Kernel, known: Any, units: Exchange, *, biased: bool = False, report: Report = None) -> Whole:
@@ -167,10 +186,12 @@ def of_blocks(kernel: Kernel, known: Any, units: Exchange, *, biased: bool = Fal
     if grouped:
         for rows, strip in made():
             inside += 2 * _inside(_once(_rounded(strip, middle, unit), rows), rows, units)
+    squares = 0.0
     for rows, strip in strips():
         to_all[rows] += strip.sum(axis=1)
         to_all[: rows.stop] += strip.sum(axis=0)
-    return Whole(unit, units, mine, inside, to_all, strips, biased)
+        squares += 2 * float(np.einsum("ij,ij->", strip, strip))
+    return Whole(unit, units, mine, inside, to_all, squares, strips, biased)
 
 
 def _once(strip: Matrix, rows: slice) -> Matrix:

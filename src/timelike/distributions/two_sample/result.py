@@ -22,7 +22,9 @@ class Part:
 
     kernel: str
     statistic: float
+    """MMD²."""
     p_value: float
+    """By the same permutations, as if this kernel had been the only one: the smallest says what drives the result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class TestResult:
             ("permutations", f"{'all ' if self.enumerated else ''}{self.n_permutations} of {self.unit}"),
             ("kernel", self.kernel),
         ]
-        several = [html.table(["kernel", self.measured, "p"], [[p.kernel, p.statistic, p.p_value] for p in self.parts])]
+        several = [html.table(["kernel", "MMD²", "p"], [[p.kernel, p.statistic, p.p_value] for p in self.parts])]
         picture = html.picture(self.plot(), "The statistic of the samples among those of permutations")
         said = [html.text(f"Note: {note}.") for note in self.notes]
         return html.joined(
