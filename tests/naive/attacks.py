@@ -36,3 +36,13 @@ def largest_margin(x, y, weights, bias, epsilon, norm="linf"):
             dual = np.abs(difference).sum() if norm == "linf" else np.sqrt((difference**2).sum())
             leads.append(logits[c] - logits[y] + epsilon * dual)
     return max(leads)
+
+
+def pgd_way(start, epsilon, steps, step=None):
+    """Points of a single number whose loss falls with its size: towards 0 by ε / (4 + t / 5), or by `step`."""
+    points = [start]
+    for t in range(steps):
+        length = epsilon / (4 + t / 5) if step is None else step
+        there = points[-1] - length * np.sign(points[-1])
+        points.append(min(max(there, start - epsilon), start + epsilon))
+    return points

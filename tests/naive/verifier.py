@@ -35,3 +35,37 @@ def accepted_at(impostors, false_accept):
         if Fraction(count + 1, n + 1) <= rate and (best is None or count > best):
             best = count
     return best
+
+
+def all_pairings(identities):
+    """Every way to put identities into pairs; of an odd number one is left over."""
+    if len(identities) % 2:
+        for i in range(len(identities)):
+            yield from all_pairings(identities[:i] + identities[i + 1 :])
+    elif not identities:
+        yield []
+    else:
+        first, *rest = identities
+        for i, other in enumerate(rest):
+            for more in all_pairings(rest[:i] + rest[i + 1 :]):
+                yield [(first, other), *more]
+
+
+def share_that_keeps(trials, threshold, false_accept):
+    """The probability that a random pairing, with one random trial of each pair, accepts no more than it may.
+
+    Trials are (score, identity, identity). Of n pairs as many may be accepted as leave a new pair the rate.
+    """
+    by_pair = {}
+    for score, a, b in trials:
+        by_pair.setdefault(frozenset((a, b)), []).append(score >= threshold)
+    identities = sorted({who for pair in by_pair for who in pair})
+    rate, kept = Fraction(str(false_accept)), []
+    for pairing in all_pairings(identities):
+        shares = [Fraction(sum(by_pair[frozenset(pair)]), len(by_pair[frozenset(pair)])) for pair in pairing]
+        counts = {0: Fraction(1)}
+        for share in shares:
+            counts = {k: counts.get(k, 0) * (1 - share) + counts.get(k - 1, 0) * share for k in range(len(counts) + 1)}
+        may = [k for k in counts if Fraction(k + 1, len(pairing) + 1) <= rate]
+        kept.append(sum(counts[k] for k in may))
+    return float(sum(kept) / len(kept))

@@ -440,6 +440,32 @@ def test_what_cannot_be_attacked_is_refused_in_words(curved):
         FGSM(0.1).attack(curved, tl.Sequences([[1.0, np.nan]]), [0])
 
 
+@pytest.mark.parametrize("y", [[0, 1, 2, 0, 1, 2, 0, 3], [7] * 8, [0] * 7 + [-1], [0.5] * 8, ["a"] * 8, [2**63] * 8])
+def test_labels_that_are_no_columns_of_the_logits_are_refused_by_name(curved, y):
+    for call in (lambda: PGD(0.1).attack(curved, ragged(), y), lambda: robustness(curved, ragged(), y, FGSM(0.1))):
+        with pytest.raises(ValueError, match="y holds (3|7|-1|0.5|'a'|9223372036854775808)[,:].* expected"):
+            call()
+
+
+def test_targets_of_a_training_that_no_head_has_are_refused(curved):
+    x, lengths = ragged().tensor()
+    with pytest.raises(ValueError, match="y holds 3, and the model gives logits of 3 classes"):
+        FGSM(0.1).perturbed(x.float(), lengths, torch.full((8,), 3), curved.eval())
+
+
+@pytest.mark.parametrize("step", [None, 0.07])
+def test_the_steps_of_pgd_are_a_quarter_of_the_budget_and_less_later(step):
+    """Of a loss with a kink at 0, around which the way swings to the end: every length can be seen."""
+    seen, start, epsilon = [], 0.01, 1.0
+
+    def model(x, lengths):
+        seen.append(float(x.detach()))
+        return torch.stack([x.abs().sum((1, 2)), 0 * x.sum((1, 2))], dim=1)
+
+    PGD(epsilon, steps=60, step=step, random_start=False).attack(model, [[start]], [0])
+    assert seen[1:] == pytest.approx(naive.pgd_way(start, epsilon, 60, step), rel=1e-6)
+
+
 def test_the_base_is_no_attack():
     with pytest.raises(TypeError, match="abstract"):
         Attack(0.1)

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from scipy.stats import norm
 from torch import nn
 
 import timelike as tl
+from naive.verifier import accepted_at
+from timelike.recognize import CalibrationWarning
 from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity
 from timelike.recognize.prototypes.members import centres, in_order
 from timelike.recognize.prototypes.network import PrototypeNetwork
@@ -234,6 +237,24 @@ class TestClassesThatComeAndGo:
         kept = ~np.isin(plain.classes_[plain.owners_], new.labels)
         assert (moved.prototypes_[kept] == plain.prototypes_[kept]).all()
 
+    def test_adapting_is_gradient_descent_with_momentum_one_half(self, model, tmp_path):
+        """v ← ½ v + ∇L, C ← C − rate · v of the prototypes of the new classes, the others fixed."""
+        new, rate = waves(classes=(3,), seed=1), 0.02
+        plain = copied(model, tmp_path / "a").enroll(new)
+        moved = copied(model, tmp_path / "b").enroll(new, adapt_steps=4, adapt_rate=rate)
+        vectors = torch.from_numpy(plain.encode(new))
+        target = int(np.flatnonzero(plain.classes_ == new.labels[0])[0])
+        prototypes, velocity = torch.from_numpy(plain.prototypes_.copy()), 0.0
+        for _ in range(4):
+            own = prototypes[target].clone().requires_grad_()
+            every = torch.stack([own if k == target else one for k, one in enumerate(prototypes)])
+            logits = plain.network_.similarity.matrix(every, vectors).T
+            loss = -torch.log_softmax(logits, 1)[:, target].mean()
+            velocity = 0.5 * velocity + torch.autograd.grad(loss, own)[0]
+            prototypes[target] = (own - rate * velocity).detach()
+        np.testing.assert_allclose(moved.prototypes_, prototypes, rtol=1e-4, atol=1e-6)
+        assert np.abs(moved.prototypes_ - plain.prototypes_)[target].max() > 1e-4
+
     def test_the_dense_head_refuses_in_words_what_it_does_not_know(self, model, tmp_path):
         changed = copied(model, tmp_path / "a").set_params(inference="dense")
         assert changed.predict(waves(seed=7)).shape == (32,)
@@ -291,6 +312,53 @@ class TestLearning:
             expected, rel=1e-9
         )
         assert float(found["loss"].detach()) == pytest.approx(sum(expected))
+
+    @pytest.mark.parametrize("smoothing", [0.2, 0.5])
+    def test_labels_are_smoothed_in_both_cross_entropies_and_nowhere_else(self, smoothing):
+        """−Σ_k q_k log p_k with q = (1 − ε) of the label and ε / K of every class."""
+        labels = [0, 0, 1, 2, 2]
+        learning, batch, vectors = self.objective(labels, smoothing=smoothing)
+        plain, _, _ = self.objective(labels)
+        for one in (learning, plain):
+            one.module.average(vectors, torch.tensor([0, 1, 2, 0, 1]), 0.9)
+        found, other = learning.loss(batch), plain.loss(batch)
+        with torch.no_grad():
+            similar = torch.stack([learning.module.similarity(c, vectors) for c in learning.module.averages], 1)
+            for name, logits in (("class", similar), ("auxiliary", learning.module.dense(vectors))):
+                log = torch.log_softmax(logits, 1)
+                each = [(1 - smoothing) * log[i, y] + smoothing / 3 * log[i].sum() for i, y in enumerate(labels)]
+                assert float(found[name]) == pytest.approx(-float(torch.stack(each).mean()), rel=1e-9)
+        assert float(found["pair"]) == pytest.approx(float(other["pair"]), rel=1e-12)
+
+    def test_soft_targets_of_pairs_are_uniform_in_a_tenth_at_either_end(self):
+        """The targets follow from the losses: −t log σ(s) − (1 − t) log(1 − σ(s))."""
+        learning, _, _ = self.objective([0, 0, 1], soft_pairs=True)
+        torch.manual_seed(0)
+        scores, same = torch.randn(4000, dtype=torch.float64) + 0.1, torch.arange(4000) < 2000
+        losses, yes, no = learning._binary(scores, same), F.logsigmoid(scores), F.logsigmoid(-scores)
+        targets = ((losses + no) / (no - yes)).numpy()
+        for some, low, high in ((targets[:2000], 0.9, 1.0), (targets[2000:], 0.0, 0.1)):
+            assert low - 1e-9 <= some.min() < low + 0.001
+            assert high - 0.001 < some.max() <= high + 1e-9
+            assert some.mean() == pytest.approx((low + high) / 2, abs=0.002)
+        hard, _, _ = self.objective([0, 0, 1])
+        np.testing.assert_allclose(hard._binary(scores, same), torch.where(same, -yes, -no), rtol=1e-9)
+
+    def test_the_papers_rate_drops_once_in_500_epochs(self):
+        learning, _, _ = self.objective([0, 0, 1, 1, 2, 2] * 30, n_per_class=5, batch_size=10)
+        model, epoch = tl.Prototypes.preset("paper"), learning.n_batches()
+        assert epoch > 1
+        schedule, history = model._limits(learning)["schedule"], tl.train.History()
+        rates = [model.learning_rate * schedule.factor(step, None, history) for step in range(500 * epoch)]
+        assert rates[: 200 * epoch] == [1e-4] * (200 * epoch)
+        assert rates[200 * epoch :] == pytest.approx([1e-5] * (300 * epoch))
+
+    @pytest.mark.parametrize("kind", ["adam", "adamw"])
+    def test_the_optimiser_has_the_rate_and_the_decay_it_was_given(self, kind):
+        learning, _, _ = self.objective([0, 0, 1], optimizer=kind, learning_rate=0.25, weight_decay=0.125)
+        found = learning.optimizers()
+        assert type(found) is {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[kind]
+        assert {(group["lr"], group["weight_decay"]) for group in found.param_groups} == {(0.25, 0.125)}
 
     def test_averages_move_as_the_paper_says_and_begin_with_the_first_mean(self):
         learning, _, vectors = self.objective([0, 0, 1, 1])
@@ -350,7 +418,8 @@ class TestLearning:
     def test_a_training_that_learned_nothing_says_so(self):
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((60, 12)), np.arange(60) % 3
-        with pytest.warns(tl.train.LearnedNothing, match="recognizes"):
+        words = "its network, by the class averages that training keeps, recognizes .* `predict` goes by exact means"
+        with pytest.warns(tl.train.LearnedNothing, match=words):
             tl.Prototypes(**SMALL | {"max_steps": 60}, learning_rate=1e-12, random_state=0).fit(X, y)
 
 
@@ -484,10 +553,31 @@ class TestCheckpoints:
 
 
 class TestThresholds:
-    def test_rejecting_by_known_ones_alone(self):
+    def test_rejecting_by_known_ones_alone_is_the_conformal_rank(self):
+        """Ties included: a high novelty is a high score, and as many may be above as leave another one the rate."""
         rng = np.random.default_rng(0)
-        for known in (rng.standard_normal(50), np.ones(5), rng.integers(0, 3, 50).astype(float)):
-            assert (known > rejecting(known, None, 0.1)).mean() <= 0.1
+        for known in (rng.standard_normal(50), np.ones(12), rng.integers(0, 3, 50).astype(float)):
+            for rate in (0.1, 0.3, 0.29):
+                assert (known > rejecting(known, None, rate)).sum() == accepted_at(known.tolist(), rate)
+
+    @pytest.mark.parametrize(("count", "rate"), [(19, 0.05), (30, 0.05), (10, 0.1), (25, 0.2)])
+    def test_another_known_one_is_rejected_as_often_as_its_rank_says(self, count, rate):
+        """⌊(n + 1) α⌋ / (n + 1) of continuous scores, over many calibrations; 10 examples at 0.05 gave 0.095 once."""
+        rng = np.random.default_rng(1)
+        limits = np.array([rejecting(rng.standard_normal(count), None, rate) for _ in range(3000)])
+        rejected = 1 - norm.cdf(limits)  # of all that could come
+        expected = np.floor((count + 1) * rate + 1e-9) / (count + 1)
+        assert rejected.mean() == pytest.approx(expected, abs=4 * rejected.std() / np.sqrt(len(limits)))
+        assert expected <= rate
+
+    def test_too_few_known_ones_are_refused_with_the_number_that_is_enough(self, model, tmp_path):
+        words = r"false_reject=0.05: 18 examples cannot show .* expected at least 19; give more, or false_reject=0.053"
+        with pytest.raises(ValueError, match=words):
+            rejecting(np.arange(18.0), None, 0.05)
+        ready = copied(model, tmp_path / "a")
+        with pytest.raises(ValueError, match="false_reject=0.01: 32 examples .* at least 99"):
+            ready.calibrate(waves(seed=11), false_accept=0.1, false_reject=0.01)
+        assert not hasattr(ready, "thresholds_")
 
     def test_rejecting_with_unknown_ones_is_the_best_of_all_cuts(self):
         rng = np.random.default_rng(0)
@@ -505,6 +595,9 @@ class TestThresholds:
         pairs = ready.similarity(held, held)[np.triu_indices(32, 1)]
         same = (held.labels[:, None] == held.labels)[np.triu_indices(32, 1)]
         assert ((pairs >= ready.thresholds_.pair) & ~same).sum() <= 0.1 * (~same).sum()
+        with pytest.warns(CalibrationWarning, match="false_accept=0.05 cannot be promised by 32 examples: at least 38"):
+            strict = copied(ready, tmp_path / "c").calibrate(held, false_accept=0.05)
+        assert strict.thresholds_.pair > pairs[~same].max()
         named = ready.predict(strange, reject=True)
         assert [one is None for one in named] == (ready.novelty(strange) > ready.thresholds_.novelty).tolist()
         assert ready.predict_proba(held).sum(axis=1) == pytest.approx(1)
@@ -518,13 +611,14 @@ class TestThresholds:
             model.stream()
 
     def test_a_temperature_is_for_the_head_that_was_calibrated(self, model, tmp_path):
-        ready = copied(model, tmp_path / "a").calibrate(waves(seed=11)).set_params(inference="dense")
+        ready = copied(model, tmp_path / "a").calibrate(waves(seed=11), false_accept=0.1)
+        ready.set_params(inference="dense")
         with pytest.raises(ValueError, match=r"it was 'similarity' when .* call calibrate\(X, y\) again"):
             ready.predict_proba(waves())
-        assert ready.calibrate(waves(seed=11)).predict_proba(waves()).shape == (32, 4)
+        assert ready.calibrate(waves(seed=11), false_accept=0.1).predict_proba(waves()).shape == (32, 4)
 
     def test_a_calibration_that_fails_changes_nothing(self, model, tmp_path):
-        ready = copied(model, tmp_path / "a").calibrate(waves(seed=11))
+        ready = copied(model, tmp_path / "a").calibrate(waves(seed=11), false_accept=0.1)
         before = ready.thresholds_
         one_kind = waves(classes=(2,), seed=1)
         for X, y, match in [
@@ -632,7 +726,7 @@ class TestBadInput:
             (lambda m: m.forget(["every 2"]), "label is a list: expected one class"),
             (lambda m: m.similarity(waves()[0], None), "y is a NoneType: expected a sequence"),
             (lambda m: m.calibrate(waves(seed=1), unknown=np.zeros((2, 5, 3))), "unknown has frames of shape"),
-            (lambda m: m.calibrate(waves(seed=1), false_accept=1e-4), "cannot show so small a rate"),
+            (lambda m: m.calibrate(waves(seed=1), false_accept=0.1, false_reject=1e-4), "cannot show so small a rate"),
             (lambda m: m.calibrate(waves(seed=1), false_reject=1), "expected a share between 0 and 1"),
             (lambda m: m.retrieve(waves()[0], waves()[:3], 4), "k=4: expected 1 to 3"),
             (lambda m: m.similarity(np.zeros((4, 5, 2)), waves()[0]), "fitted on"),

@@ -58,7 +58,7 @@ def test_what_is_enrolled_calibrated_and_of_several_prototypes_is_in_the_graph(t
     known = Y != "odd"
     fitted = [x for x, there in zip(X, known, strict=True) if there]
     model = tl.Prototypes(beside=[ROCKET], n_prototypes=2, **QUICK).fit(fitted, Y[known])
-    model.enroll([X[2], X[5]], ["odd", "odd"]).calibrate(X, Y)
+    model.enroll([X[2], X[5]], ["odd", "odd"]).calibrate(X, Y, false_accept=0.1)
     agree(model, tmp_path / "model.onnx", RNG.standard_normal((3, 20, 2)).astype(np.float32))
 
 

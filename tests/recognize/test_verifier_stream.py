@@ -5,7 +5,16 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
-from timelike.recognize.verifier.thresholds import boundaries
+from timelike.recognize.verifier.thresholds import Claims, boundaries
+
+# eight people can promise little, which is not what most tests are about
+pytestmark = pytest.mark.filterwarnings("ignore::timelike.recognize.CalibrationWarning")
+
+
+def strangers(impostor):
+    """Claims of people of whom each is in one trial only."""
+    everybody = np.arange(2 * len(impostor))
+    return Claims(everybody[::2], everybody[1::2], impostor, ~impostor)
 
 
 def drawn(slowest, names, seed):
@@ -38,20 +47,20 @@ def gates(people):
         others = {"cohort": drawn(2.3, "stuvwx", seed=1)} if name in ("rocket", "siamese") else {}
         gate = tl.Verifier(metric, normalize="as-norm" if others else None, n_top=5)
         gate.calibrate(people, false_accept=0.05, **others)
-        made[name] = gate.calibrate_stream(people, false_accept=0.05, false_reject=0.05, n_looks=5)
+        made[name] = gate.calibrate_stream(people, false_accept=0.25, false_reject=0.2, n_looks=5)
     return made
 
 
 @pytest.mark.parametrize("name", ["rocket", "causal", "siamese", "discriminant"])
 def test_a_stream_scores_what_it_has_seen_so_far(people, gates, name):
-    gate = gates[name].enroll("new", people[:2], extend=True)
+    gate = gates[name].enroll(people[:2], "new", extend=True)
     stream = gate.stream("new")
     for n, sample in enumerate(people[9], 1):
         decision = stream.push(sample)
         if decision.certain:
             break
         assert stream.n_samples == n
-        assert decision.score == pytest.approx(gate.accepts("new", people[9][:n]).score, rel=1e-4, abs=1e-4)
+        assert decision.score == pytest.approx(gate.accepts(people[9][:n], "new").score, rel=1e-4, abs=1e-4)
     gate.forget("new")
 
 
@@ -61,7 +70,7 @@ def test_looking_often_accepts_no_more_impostors_than_promised():
     paths[3:5, rng.random(4000) < 0.3] = np.nan  # some are over before
     impostor = np.arange(4000) < 2000
     paths[:, ~impostor] += 4.0
-    bounds = boundaries(np.arange(5) * 10, paths, impostor, ~impostor, (0.05, 0.02))
+    bounds, _ = boundaries(np.arange(5) * 10, paths, strangers(impostor), (0.05, 0.02))
     accepted = (paths >= bounds.upper[:, None]).any(axis=0)
     rejected = (paths[:-1] <= bounds.lower[:, None]).any(axis=0)
     assert accepted[impostor].sum() == 99  # ⌊0.05 · 2001⌋ − 1
@@ -75,7 +84,7 @@ def test_decisions_of_all_streams_keep_the_rates_they_were_calibrated_for(people
     gate = gates["rocket"]
     bounds, wrong, early, tried = gate.boundaries_[1], 0, 0, 0
     for i in range(0, len(people), 5):
-        gate.enroll("one", people[i])
+        gate.enroll(people[i], "one")
         for j in range(0, len(people), 3):
             if people.labels[i] == people.labels[j]:
                 continue
@@ -87,11 +96,11 @@ def test_decisions_of_all_streams_keep_the_rates_they_were_calibrated_for(people
         gate.forget("one")
     assert len(bounds.looks) == 5
     assert early > 0.25 * tried  # many need not be heard to the end
-    assert wrong <= 0.15 * tried  # 0.05 of all pairs, of which these are some
+    assert wrong <= 0.25 * tried
 
 
 def test_a_decision_is_made_at_a_look_and_stands(people, gates):
-    gate = gates["rocket"].enroll("new", people[:3], extend=True)
+    gate = gates["rocket"].enroll(people[:3], "new", extend=True)
     stream, looks = gate.stream("new"), gate.boundaries_[3].looks.tolist()
     decisions = [stream.push(sample) for sample in people[40]]
     first = next(i for i, decision in enumerate(decisions, 1) if decision.certain)
@@ -104,7 +113,7 @@ def test_a_decision_is_made_at_a_look_and_stands(people, gates):
 
 
 def test_the_end_decides_what_looks_left_open(people, gates):
-    gate = gates["causal"].enroll("new", people[:1], extend=True)
+    gate = gates["causal"].enroll(people[:1], "new", extend=True)
     stream = gate.stream("new")
     with pytest.raises(ValueError, match="seen no sample"):
         stream.finish()
@@ -117,13 +126,13 @@ def test_the_end_decides_what_looks_left_open(people, gates):
 
 
 def test_a_stream_says_what_it_needs(people):
-    gate = tl.Verifier("dtw").calibrate(people).enroll("x", people[0])
+    gate = tl.Verifier("dtw").calibrate(people).enroll(people[0], "x")
     with pytest.raises(TypeError, match="DTW reads no streams: use an encoder that does, such as Rocket"):
         gate.stream("x")
     gate = tl.Verifier(tl.Rocket(n_features=60, random_state=0)).fit(people)
     with pytest.raises(NotFittedError, match="no threshold yet"):
         gate.calibrate_stream(people)
-    gate.calibrate(people).enroll("x", people[0])
+    gate.calibrate(people).enroll(people[0], "x")
     with pytest.raises(NotFittedError, match=r"no bounds for streams yet: call calibrate_stream\(X, y\)"):
         gate.stream("x")
     before = dict(vars(gate))
@@ -141,6 +150,6 @@ def test_nobody_is_rejected_early_where_most_were_over_before_the_first_look():
     scores = np.full((3, 100), np.nan)
     scores[-1], scores[:-1, :2], scores[:-1, 50:] = rng.standard_normal(100), 1.0, rng.standard_normal((2, 50)) - 3
     impostor = np.arange(100) >= 50
-    found = boundaries(np.array([2, 4]), scores, impostor, ~impostor, (0.1, 0.1))
+    found, _ = boundaries(np.array([2, 4]), scores, strangers(impostor), (0.1, 0.1))
     assert found.lower.tolist() == [-np.inf, -np.inf]
     assert np.isfinite(found.upper).all()

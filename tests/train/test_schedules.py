@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from timelike.train import Constant, Cosine, History, OneCycle, Plateau, Steps, fit
+from timelike.train import Constant, Cosine, History, Milestones, OneCycle, Plateau, Steps, fit
 from train.objectives import Contest, Judged, Line
 
 
@@ -64,6 +64,14 @@ def test_steps_are_torchs_steps():
     history = fit(Line(), max_steps=20, schedule=Steps(every=6, by=0.3), random_state=0)
     expected = torch_rates(lambda o: torch.optim.lr_scheduler.StepLR(o, 6, gamma=0.3), 20)
     np.testing.assert_allclose(history["rate"], expected, rtol=1e-6)
+
+
+def test_milestones_are_torchs_milestones():
+    history = fit(Line(), max_steps=20, schedule=Milestones(at=(6, 7, 15), by=0.3), random_state=0)
+    expected = torch_rates(lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [6, 7, 15], gamma=0.3), 20)
+    np.testing.assert_allclose(history["rate"], expected, rtol=1e-6)
+    with pytest.raises(TypeError, match="at=5: expected a tuple of steps"):
+        Milestones(at=5)
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -31,12 +31,14 @@ if TYPE_CHECKING:  # the public names, a line each
     from .prototypes.thresholds import Thresholds as Thresholds
     from .verifier.estimator import Verifier as Verifier
     from .verifier.evaluation import Verification as Verification
+    from .verifier.identity_rank import CalibrationWarning as CalibrationWarning
     from .windowed import Windowed as Windowed
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
         __name__,
         inner=(
+            "CalibrationWarning",
             "Decision",
             "Departures",
             "Difference",

@@ -23,7 +23,7 @@ class Decision:
     score: Any
     threshold: Any
     identity: Any = None
-    """Who it is, where that was asked and somebody was accepted."""
+    """Who was accepted, by `accepts` and `identify`; None for nobody, and for two sequences that are compared."""
 
     def __bool__(self) -> bool:
         if isinstance(self.accepted, np.ndarray):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the public names, a line each
         Constant as Constant,
         Cosine as Cosine,
         Linear as Linear,
+        Milestones as Milestones,
         OneCycle as OneCycle,
         Plateau as Plateau,
         Schedule as Schedule,

@@ -135,6 +135,29 @@ class Steps(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Milestones(Schedule):
+    """Multiplied by `by` once at each of the steps `at`, as torch's `MultiStepLR` does.
+
+    >>> [Milestones(at=(2, 3), by=0.5).factor(step, None, History()) for step in range(5)]
+    [1.0, 1.0, 0.5, 0.25, 0.25]
+    """
+
+    at: tuple[int, ...]
+    by: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.at, tuple) or not self.at:
+            raise TypeError(f"at={self.at!r}: expected a tuple of steps, such as (1000, 2000)")
+        for step in self.at:
+            whole(step, "at", 1)
+        real(self.by, "by", above=0)
+
+    def factor(self, step: int, horizon: int | None, history: History) -> float:
+        """A staircase with steps of any length."""
+        return float(self.by ** sum(step >= one for one in self.at))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Linear(Schedule):
     """As it is for most of the steps, then straight down to 0 over the last `share` of them.
 

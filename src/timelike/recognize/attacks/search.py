@@ -41,6 +41,12 @@ def losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
     >>> losses("cross-entropy", logits, codes)
     tensor([0.1967])
     """
+    strange = codes[(codes < 0) | (codes >= logits.shape[1])]
+    if len(strange):
+        raise ValueError(
+            f"y holds {int(strange[0])}, and the model gives logits of {logits.shape[1]} classes: expected columns of "
+            f"these, 0 to {logits.shape[1] - 1}"
+        )
     own = F.one_hot(codes, logits.shape[1]).bool()
     others = logits.masked_fill(own, -torch.inf)
     if name == "margin":

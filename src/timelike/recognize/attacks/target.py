@@ -20,6 +20,7 @@ from ...sequences.padding import valid
 from ...train.trained import exact
 from ..prototypes.network import Head
 
+_MOST = 1 << 31  # columns that any logits may have
 LogitsOf = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -159,10 +160,11 @@ def _steps(lengths: Tensor, x: Tensor) -> Tensor:
 
 
 def _columns(labels: NDArray[Any]) -> NDArray[np.int64]:
-    codes = labels.astype(np.int64) if labels.dtype.kind in "iuf" else None
-    if codes is None or (codes != labels).any() or (codes < 0).any():
-        raise ValueError(f"y holds {labels[0]!r}: expected the columns of the logits, integers from 0")
-    return codes
+    numbers = labels.dtype.kind in "iuf"
+    wrong = labels[(labels < 0) | (labels > _MOST) | (labels != np.floor(labels))] if numbers else labels
+    if len(wrong):
+        raise ValueError(f"y holds {wrong.tolist()[0]!r}: expected the columns of the logits, integers from 0")
+    return labels.astype(np.int64)
 
 
 def _positions(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:

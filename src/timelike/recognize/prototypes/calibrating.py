@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...score.calibration import temperature
-from ..verifier.thresholds import threshold_at
+from ..verifier.identity_rank import impostor_bound, warn_few
 from .answering import Answering
 from .thresholds import Thresholds, rejecting, strict_share
 
@@ -28,10 +28,13 @@ class Calibrating(Answering):
         unknown : sequences, optional
             Examples of no known class; then `predict(reject=True)` weighs both errors alike.
         false_accept : float
-            `verify` accepts another pair of different classes with at most this probability; an error where the pairs
-            of X are too few to show so small a one.
+            `verify` accepts two new examples of two of these classes with at most this probability. Pairs that share
+            an example are no independent witnesses, so 2 / `false_accept` − 2 examples are needed: with fewer the
+            threshold is above all pairs of two classes, and a `CalibrationWarning` says what is promised. For classes
+            that are not known nothing is: use `Verifier(model.metric())`, calibrated with others than these.
         false_reject : float
-            Without `unknown`, `predict(reject=True)` rejects at most this share of known ones.
+            Without `unknown`, `predict(reject=True)` rejects another example of these classes with at most this
+            probability; an error with fewer than 1 / `false_reject` − 1 examples.
         """
         sequences = self._asked(X)
         labels = self._classes(sequences, y, "there is no calibration")
@@ -40,13 +43,16 @@ class Calibrating(Answering):
         same = _same_pairs(codes)
         strange = None if unknown is None else self._novelty(self._vectors(self._given(unknown, "unknown")[0]))
         vectors = self._vectors(sequences)
-        pairs = self._pairs(vectors, vectors)[np.triu_indices(len(codes), 1)]
-        self.thresholds_ = Thresholds(
+        first, second = (side[~same] for side in np.triu_indices(len(codes), 1))
+        pairs = impostor_bound(self._pairs(vectors, vectors)[first, second], first, second, shares[0])
+        found = Thresholds(
             temperature=temperature(self._scored(vectors), codes, classes=np.arange(len(self.classes_))),
-            pair=threshold_at(pairs[~same], shares[0]),
+            pair=pairs.threshold,
             novelty=rejecting(self._novelty(vectors), strange, shares[1]),
             inference=self.inference,
         )
+        warn_few(pairs, shares[0], len(codes), "examples")
+        self.thresholds_ = found
         return self
 
     def _codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:

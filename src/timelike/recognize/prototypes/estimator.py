@@ -79,7 +79,7 @@ class Prototypes(Training):
     adversary : attack of `timelike.recognize.attacks`, optional
         Train on what it makes of every batch.
     learning_rate, weight_decay, optimizer, schedule
-        As in `SiameseGRU`; "steps" is a tenth after 200 epochs.
+        As in `SiameseGRU`; "steps" is a tenth from 200 epochs on, as in the paper.
     max_steps, max_epochs, max_time : optional
         When to stop, whatever comes first. Without steps and epochs, 20 passes through the data, but 500 steps at
         least and 2000 at most; if none is given, two minutes at most.

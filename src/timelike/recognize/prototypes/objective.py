@@ -192,20 +192,28 @@ class Learning(Objective):
 
     @torch.no_grad()
     def complaint(self) -> str | None:
-        """Examples that were learned from and are hardly recognized."""
+        """Examples that were learned from and are hardly recognized by what the loss saw: the network and its averages.
+
+        `predict` goes by exact means and by encoders beside the network, with which even one that was never trained
+        recognizes its own examples.
+        """
         some = np.arange(0, len(self.codes), max(1, len(self.codes) // _LOOKED_AT))
         labels = torch.as_tensor(self.codes[some])
-        if self.vectors is not None:
-            vectors = torch.as_tensor(self.vectors[some])
-        else:
-            x, lengths = self.sequences[some].tensor()
-            vectors = self.module(x, lengths)
-        right = self.module.similarity.matrix(self.module.averages, vectors.to(self.module.averages.dtype)).argmax(0)
+        with evaluating(self.module):
+            if self.vectors is not None:
+                vectors = torch.as_tensor(self.vectors[some])
+            else:
+                x, lengths = self.sequences[some].tensor()
+                vectors = self.module(x, lengths)
+            averages = self.module.averages
+            right = self.module.similarity.matrix(averages, vectors.to(averages.dtype)).argmax(0)
         share = float((right == labels).float().mean())
         chance = float(labels.bincount().max() / len(labels))
         if share - chance > _LITTLE * (1 - chance):
             return None
         return (
-            f"it recognizes {share:.0%} of the examples it learned from, and always the largest class would be "
-            f"{chance:.0%}; change learning_rate, give it more steps, or look whether classes can be told apart"
+            f"its network, by the class averages that training keeps, recognizes {share:.0%} of the examples that it "
+            f"learned from, and always the largest class would be {chance:.0%}. `predict` goes by exact means, and "
+            "by encoders beside the network where there are any: it may answer better, but not by what was trained; "
+            "change learning_rate, give it more steps, or look whether classes can be told apart"
         )

@@ -102,8 +102,9 @@ class Streaming(Enrolling):
         A stream looks `n_looks` times. It names a class before its end where that is so probable that at most the share
         `wrong` of these examples would have been named wrongly, one more counted, and where what it has seen is no
         newer than whole examples may be; with too few examples to show that, it waits for the end. There it rejects as
-        `predict(reject=True)` does: at most the share `false_reject` of known examples, or, with `unknown` ones, so
-        that both errors are weighed alike. Strangers that would have been named count as named wrongly.
+        `predict(reject=True)` does: another known example with a probability of at most `false_reject`, or, with
+        `unknown` ones, so that both errors are weighed alike. Strangers that would have been named count as named
+        wrongly.
         """
         self._require_stream()
         share, few = strict_share(wrong, "wrong"), strict_share(false_reject, "false_reject")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...sequences.arguments import real
+from ..verifier.identity_rank import allowed, least_count, rounded_up
 
 Floats = NDArray[np.float64]
 
@@ -40,19 +41,24 @@ def strict_share(value: Any, name: str) -> float:
 def rejecting(known: Floats, unknown: Floats | None, false_reject: float) -> float:
     """The most novelty that passes for known.
 
-    From known examples alone: such that at most the share `false_reject` of them has more. With unknown ones: where
-    the share of known that pass plus that of unknown that do not is greatest (Youden, 1950), the middle of it.
+    From n known examples alone: such that another one has more with a probability of at most `false_reject` = α, that
+    is α (n + 1) − 1 of them at most, as in split conformal prediction (Vovk et al., 2005); fewer than 1 / α − 1 are an
+    error. With unknown ones: where the share of known that pass plus that of unknown that do not is greatest (Youden,
+    1950), the middle of it.
 
-    >>> rejecting(np.arange(10.0), None, 0.1)
-    8.5
+    >>> rejecting(np.arange(19.0), None, 0.1)  # one of 19, and another one then with probability 2 / 20
+    17.0
     >>> rejecting(np.array([0.0, 1.0]), np.array([3.0, 4.0]), 0.1)
     2.0
     """
     if unknown is None:
-        ordered = np.sort(known)
-        kept = len(ordered) - 1 - int(np.floor(false_reject * len(ordered) * (1 + 1e-12)))
-        above = ordered[ordered > ordered[kept]]
-        return float((ordered[kept] + above[0]) / 2) if len(above) else float(ordered[kept])
+        may = allowed(len(known), false_reject)
+        if may < 0:
+            raise ValueError(
+                f"false_reject={false_reject:g}: {len(known)} examples cannot show so small a rate, expected at least "
+                f"{least_count(false_reject)}; give more, or false_reject={rounded_up(1 / (len(known) + 1)):g} or more"
+            )
+        return float(np.sort(known)[-1 - may])
     every = np.unique(np.concatenate([known, unknown]))
     middles = np.concatenate([[every[0] - 1.0], (every[1:] + every[:-1]) / 2, [every[-1]]])
     passed = np.searchsorted(np.sort(known), middles, side="right") / len(known)

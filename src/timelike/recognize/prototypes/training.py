@@ -11,7 +11,7 @@ from torch import nn
 from ...metric.objectives.perturbation import Perturbation
 from ...models import fingerprint, options, parts
 from ...sequences import Sequences
-from ...train import Objective, OneCycle, Schedule, Steps
+from ...train import Milestones, Objective, OneCycle, Schedule
 from ..attacks.base import Attack
 from . import reading
 from .cosine import CosineSimilarity, FusedSimilarity
@@ -26,7 +26,7 @@ Schedules = Literal["cycle", "steps", "constant"]
 
 _PASSES, _USUAL = 20, (500, 2000)  # through the data, and steps at least and at most, where nothing says how many
 _SECONDS = 120.0  # where nothing says how long
-_DROPS = 200  # epochs after which the paper lowers the learning rate
+_DROP = 200  # epochs after which the paper lowers the learning rate, once
 
 
 def _attack(value: Any, name: str) -> Attack:
@@ -195,7 +195,7 @@ class Training(Streaming):
         if self.schedule == "cycle":
             epochs = None if self.max_epochs is None else self.max_epochs * objective.n_batches()
             return OneCycle(steps=epochs if self.max_steps is None else self.max_steps)
-        return Steps(every=_DROPS * objective.n_batches()) if self.schedule == "steps" else None
+        return Milestones(at=(_DROP * objective.n_batches(),)) if self.schedule == "steps" else None
 
     def _remember(self, sequences: Sequences, codes: NDArray[np.int64]) -> None:
         """The vectors of the examples as the trained encoder makes them, and the prototypes that follow."""

@@ -69,8 +69,17 @@ def share(value: Any, name: str) -> float:
     return float(value)
 
 
-def decided(scores: Any, threshold: Any) -> Decision:
-    """Of one score, or of many."""
+def refuse_swapped(first: Any, call: str) -> None:
+    """An error where the identity comes first: sequences do."""
+    if isinstance(first, str | int | np.integer):
+        raise TypeError(f"{call}: the sequences come first, then the identity; {str(first)!r:.60} came first")
+
+
+def decided(scores: Any, threshold: Any, identity: Any = None) -> Decision:
+    """Of one score, or of many; whoever is accepted is the identity."""
     if np.ndim(scores) == 0:
-        return Decision(bool(scores >= threshold), float(scores), float(threshold))
-    return Decision(scores >= threshold, scores, np.broadcast_to(threshold, scores.shape).copy())
+        yes = bool(scores >= threshold)
+        return Decision(yes, float(scores), float(threshold), identity if yes else None)
+    accepted = scores >= threshold
+    who = None if identity is None else np.array([identity if yes else None for yes in accepted], dtype=object)
+    return Decision(accepted, scores, np.broadcast_to(threshold, scores.shape).copy(), who)

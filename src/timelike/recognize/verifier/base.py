@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, get_args
+from threading import Lock, RLock
+from typing import Any, Self, get_args
+from weakref import WeakKeyDictionary
 
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
@@ -18,6 +20,15 @@ from .normalization import Normalization
 from .scoring import Against, Scorer, has_vectors
 from .templates import Others
 from .trials import Kept
+
+# beside the verifiers, not in them: a lock can be neither copied nor saved
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_GUARD = Lock()
+
+
+def _lock_of(verifier: Any) -> Any:
+    with _GUARD:
+        return _LOCKS.setdefault(verifier, RLock())
 
 
 class Calibrating(Model):
@@ -54,15 +65,18 @@ class Calibrating(Model):
             )
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """A change of what is known: all of it or, where it breaks off, nothing."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _changing(self) -> Iterator[Self]:
+        """A copy to change, one thread at a time; it takes effect as a whole or, where it breaks off, not at all."""
+        with _lock_of(self):
+            made = self._snapshot()
+            yield made
+            self.__dict__ = made.__dict__
+
+    def _snapshot(self) -> Self:
+        """A copy of what is known now, whatever other threads enroll, forget or calibrate meanwhile."""
+        made = object.__new__(type(self))
+        made.__dict__ = dict(self.__dict__)
+        return made
 
     def _met(self, X: Any) -> Sequences:
         """The sequences to calibrate with; a metric that has nothing to learn, or has learned, needs no fit before."""

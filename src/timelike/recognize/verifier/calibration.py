@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...sequences import Sequences
+from .identity_rank import Bound, impostor_bound, warn_few
 from .normalization import Level, Normalization, least_deviation, levels_apart, normalized
 from .scoring import Against, Floats, Ids, Known, Scorer, of_several
-from .thresholds import allowance, refuse_few, threshold_at
+from .thresholds import Claims
 from .trials import SIZES, Kept, Trials, refuse_one_kind, trials
 
 
@@ -53,14 +54,20 @@ class Gathered(NamedTuple):
         refuse_one_kind(found, self.classes, self.kept)
         return found
 
-    def sizes(self, rate: float, *, ordered: bool = False) -> Iterator[tuple[int, Trials]]:
-        """Numbers of examples with their trials, as long as impostors are enough for the rate; one in any case."""
+    def sizes(self, *, ordered: bool = False) -> Iterator[tuple[int, Trials]]:
+        """Numbers of examples with their trials, as long as there are impostors."""
         yield 1, self.pairs(ordered=ordered)
         for size in SIZES[1:]:
             found = trials(self.codes, size, self.kept, ordered=True)
-            if allowance(int(found.impostor.sum()), rate) < 0:
+            if not found.impostor.any():
                 return
             yield size, found
+
+    def claims(self, found: Trials) -> Claims:
+        """The trials that count, in the order of `np.nonzero`, and whose they are."""
+        template, item = np.nonzero(found.impostor | found.genuine)
+        kinds = found.impostor[template, item], found.genuine[template, item]
+        return Claims(found.codes[template], self.codes[item], *kinds)
 
     def compared(self, probes: Known) -> Floats:
         """Scores (item, item) of single sequences against probes, one of each sequence."""
@@ -113,24 +120,36 @@ def _cohort(scorer: Scorer, known: Known, cohort: Sequences, classes: NDArray[An
 
 
 class Calibrated(NamedTuple):
-    """Thresholds by the number of examples; of pairs, shares that are wrong, and how many there are of both kinds."""
+    """Thresholds by the number of examples, what is promised, shares of pairs that are wrong, and numbers of pairs."""
 
     thresholds: dict[int, float]
+    promised: float
     false_accept: float
     false_reject: float
     n_impostors: int
     n_genuine: int
+    n_identities: int
 
 
 def calibrated(one: Gathered, rate: float) -> Calibrated:
-    """Thresholds at which a further impostor is accepted with a probability of at most `rate`."""
-    sizes = one.sizes(rate)
-    _, pairs = next(sizes)
-    refuse_few(int(pairs.impostor.sum()), rate)  # before anything is compared
-    scores = one.compared(one.known)
-    impostors, genuine = scores[pairs.impostor], scores[pairs.genuine]
-    thresholds = {1: threshold_at(impostors, rate)}
-    for size, some in sizes:
-        thresholds[size] = threshold_at(one.tried(some, one.known, scores)[some.impostor], rate)
-    wrong = float(np.mean(impostors >= thresholds[1])), float(np.mean(genuine < thresholds[1]))
-    return Calibrated(thresholds, *wrong, len(impostors), len(genuine))
+    """Thresholds at which an impostor of two new identities is accepted with a probability of at most `rate`."""
+    pairs = one.pairs()  # which refuses what cannot be calibrated before anything is compared
+    scores, bounds = one.compared(one.known), dict[int, Bound]()
+    for size, some in one.sizes():
+        each = one.tried(some, one.known, scores)
+        template, item = np.nonzero(some.impostor)
+        found = impostor_bound(each[template, item], some.codes[template], one.codes[item], rate)
+        if bounds and found.knows_less(bounds[1], rate):  # too few have so many sequences
+            break
+        bounds[size] = found
+    impostors, genuine, limit = scores[pairs.impostor], scores[pairs.genuine], bounds[1].threshold
+    warn_few(bounds[1], rate, len(one.classes), "identities")
+    return Calibrated(
+        {size: found.threshold for size, found in bounds.items()},
+        bounds[1].promised,
+        float(np.mean(impostors >= limit)),
+        float(np.mean(genuine < limit)),
+        len(impostors),
+        len(genuine),
+        len(one.classes),
+    )

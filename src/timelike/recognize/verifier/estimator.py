@@ -15,6 +15,7 @@ from ..decision import Decision
 from .asking import decided, one_each, share
 from .calibration import Gathered, calibrated, gathered
 from .evaluation import Verification, evaluated
+from .identity_rank import warn_known
 from .normalization import Level, Normalization, levels, normalized
 from .scoring import Against, Floats
 from .stream import Streaming
@@ -24,7 +25,7 @@ from .trials import Trials, kept_pairs
 class Verifier(Streaming):
     """Accept or reject: is this the one it is said to be? By any metric, with a threshold that is calibrated.
 
-        s(x, y) = −d(x, y),   accepted where s ≥ t,   t such that P(s ≥ t) ≤ `false_accept` for two identities
+        s(x, y) = −d(x, y),   accepted where s ≥ t,   t such that P(s ≥ t) ≤ `false_accept` for two new identities
 
     A score is the higher the more alike two sequences are: a distance with the other sign, or that normalized by
     scores against a cohort of others, z-norm (s − μ_x) / σ_x or AS-norm ½ ((s − μ_x) / σ_x + (s − μ_y) / σ_y), where
@@ -54,9 +55,12 @@ class Verifier(Streaming):
     ----------
     threshold_ : float
         From which score on a pair is accepted; `thresholds_` has one for every number of examples.
+    promised_ : float
+        The probability with which a pair of two new identities is accepted at most: `false_accept`, or, with too few
+        identities for it, 1 / (n + 1) of n pairs that share none, and what is accepted of a pair of calibration.
     false_accept_, false_reject_ : float
         Shares of the pairs of calibration that are wrongly decided at it; `n_impostors_` and `n_genuine_` are their
-        numbers.
+        numbers, `n_identities_` that of identities.
     enrolled_ : dict
         The examples of every identity.
 
@@ -66,11 +70,12 @@ class Verifier(Streaming):
     >>> import timelike as tl
     >>> rng = np.random.default_rng(0)
     >>> t = np.arange(30)
-    >>> X = [np.sin(t / pace + rng.uniform(0, 0.5)) for pace in np.repeat([2, 3, 4, 5], 5)]
-    >>> gate = tl.Verifier(tl.DTW(window=3)).calibrate(X, np.repeat(list("abcd"), 5), false_accept=0.05)
-    >>> gate.enroll("anna", [np.sin(t / 2.5), np.sin(t / 2.5 + 0.3)])
+    >>> paces = np.geomspace(1, 8, 20)  # of 20 identities, of whom there are three sequences each
+    >>> X = [np.sin(t / pace + rng.uniform(0, 0.5)) for pace in paces for _ in range(3)]
+    >>> gate = tl.Verifier(tl.DTW(window=3)).calibrate(X, np.repeat(np.arange(20), 3), false_accept=0.1)
+    >>> gate.enroll([np.sin(t / 2.5), np.sin(t / 2.5 + 0.3)], "anna")
     Verifier(metric=DTW(window=3))
-    >>> gate.accepts("anna", np.sin(t / 2.5 + 0.1)).accepted, gate.accepts("anna", np.sin(t / 3.5)).accepted
+    >>> gate.accepts(np.sin(t / 2.5 + 0.1), "anna").accepted, gate.accepts(np.sin(t / 3.5), "anna").accepted
     (True, False)
     """
 
@@ -93,9 +98,9 @@ class Verifier(Streaming):
 
         Calibrate with other sequences: pairs that a metric learned from look safer than they are.
         """
-        with self._fitting():
-            sequences = self._learn_from(X)
-            self._begin(named.ready(self.metric, *((sequences,) if y is None else (sequences, y))))
+        with self._changing() as made, made._fitting():
+            sequences = made._learn_from(X)
+            made._begin(named.ready(made.metric, *((sequences,) if y is None else (sequences, y))))
         return self
 
     def calibrate(
@@ -110,10 +115,12 @@ class Verifier(Streaming):
     ) -> Self:
         """Set the threshold by pairs of sequences that the metric did not learn from; y, or X's labels, say whose.
 
-        Every pair of two identities is an impostor. The threshold is the least at which a further impostor would be
-        accepted with a probability of at most `false_accept`: n impostors show no rate below 1 / (n + 1), and less are
-        an error. Impostors with the same score are accepted all or none. Pairs share sequences, so what a rate is worth
-        is a matter of how many identities there are, not of how many pairs.
+        Every pair of two identities is an impostor. At the threshold, two new identities like these are taken for one
+        with a probability of at most `false_accept`. That is a matter of how many identities there are, not of how many
+        pairs: m identities make m / 2 pairs that share none, of which at most `false_accept` (m / 2 + 1) − 1 are
+        accepted (decision 0057). Fewer than 2 / `false_accept` − 2 identities, 198 for 0.01, cannot promise it: the
+        threshold then keeps the rate for every two identities of X by themselves, and a `CalibrationWarning` says what
+        is promised instead, as `promised_` does. Impostors with the same score are accepted all or none.
 
         Several examples of one identity score otherwise than one, so there is a threshold for every number of them
         (1, 2, 3, 5, 8, … as far as X has them): an identity has the one of the next smaller number.
@@ -132,16 +139,18 @@ class Verifier(Streaming):
             Only pairs with different entries count: a recording, from which several sequences were cut.
         """
         rate = share(false_accept, "false_accept")
-        with self._changing():
-            sequences = self._met(X)
-            one = self._gathered(sequences, self._classes(sequences, y, "there is no identity"), cohort, within, apart)
+        with self._changing() as made:
+            sequences = made._met(X)
+            labels = made._classes(sequences, y, "there is no identity")
+            one = made._gathered(sequences, labels, cohort, within, apart)
+            warn_known(made.metric_, labels)
             found = calibrated(one, rate)
             for name, value in found._asdict().items():
-                setattr(self, f"{name}_", value)
-            self.threshold_, self.manner_ = found.thresholds[1], tuple(self._manner())
-            self.__dict__.pop("boundaries_", None)  # they were of another cohort
-            self._made_with = self.get_params(deep=False)
-            self._derive()
+                setattr(made, f"{name}_", value)
+            made.threshold_, made.manner_ = found.thresholds[1], tuple(made._manner())
+            made.__dict__.pop("boundaries_", None)  # they were of another cohort
+            made._made_with = made.get_params(deep=False)
+            made._derive()
         return self
 
     def _gathered(self, sequences: Sequences, labels: NDArray[Any], cohort: Any, within: Any, apart: Any) -> Gathered:
@@ -167,14 +176,16 @@ class Verifier(Streaming):
 
     def verify(self, x: Any, y: Any) -> Decision:
         """Whether two sequences are of one identity; for collections, arrays (len x, len y)."""
-        (first, one), (second, other) = self._opened(x, "x"), self._opened(y, "y")
-        threshold, scores = self._threshold(1), self._scores(first, second)
+        now = self._snapshot()
+        (first, one), (second, other) = now._opened(x, "x"), now._opened(y, "y")
+        threshold, scores = now._threshold(1), now._scores(first, second)
         return decided(scores[(0 if one else slice(None)), (0 if other else slice(None))], threshold)
 
     def scores(self, X: Any, Y: Any = None) -> Floats:
         """How alike all pairs are, (len X, len Y), of X with itself when Y is None: −d, or that normalized."""
-        first = self._asked(X)
-        return self._scores(first, first if Y is None else self._opened(Y, "Y")[0])
+        now = self._snapshot()
+        first = now._asked(X)
+        return now._scores(first, first if Y is None else now._opened(Y, "Y")[0])
 
     def evaluate(
         self,
@@ -201,16 +212,17 @@ class Verifier(Streaming):
         >>> print(round(found.equal_error_rate.mean, 2), found.n_impostors)
         0.1 375
         """
-        sequences = self._asked(X)
-        labels = self._classes(sequences, y, "there is no identity")
+        now = self._snapshot()
+        sequences = now._asked(X)
+        labels = now._classes(sequences, y, "there is no identity")
         subjects = labels if groups is None else one_each(groups, "groups", len(sequences))
-        one, scores = self._tried(sequences, labels, within, apart)
+        one, scores = now._tried(sequences, labels, within, apart)
         first, second = np.nonzero(one.impostor | one.genuine)
         return evaluated(
             scores[first, second],
             one.genuine[first, second],
             np.stack([subjects[first], subjects[second]], axis=1),
-            self._threshold(1) if hasattr(self, "thresholds_") else None,
+            now._threshold(1) if hasattr(now, "thresholds_") else None,
             prior=prior,
             confidence=confidence,
             n_resamples=n_resamples,

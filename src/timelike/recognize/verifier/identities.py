@@ -9,7 +9,7 @@ import numpy as np
 from ...sequences import Sequences, concat
 from ...sequences.arguments import flag
 from ..decision import Decision
-from .asking import Identity, checked_identity, decided
+from .asking import Identity, checked_identity, decided, refuse_swapped
 from .base import Calibrating
 from .scoring import Floats
 from .templates import Template, asked_about, scores_against, template
@@ -20,39 +20,45 @@ class Enrolling(Calibrating):
 
     templates_: dict[Identity, Template]
 
-    def enroll(self, identity: Identity, examples: Any, *, extend: bool = False) -> Self:
+    def enroll(self, X: Any, identity: Identity, *, extend: bool = False) -> Self:
         """Keep examples of an identity, a sequence or several; with `extend` they are added to those there are.
 
         In which order identities are enrolled, and whether examples come at once or in parts, changes nothing.
         """
-        more, given = flag(extend, "extend"), self._opened(examples, "examples")[0]
-        name = checked_identity(identity, self.enrolled_)
-        if name in self.enrolled_ and not more:
-            raise ValueError(
-                f"identity={name!r} is enrolled already, with {len(self.enrolled_[name])} examples: extend=True adds "
-                f"to them, and forget({name!r}) first replaces them"
-            )
-        plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
-        whole = concat([self.enrolled_[name], plain]) if name in self.enrolled_ else plain
-        made = self._template(name, whole)  # everything that may fail is before the change
-        self.enrolled_ = dict(sorted({**self.enrolled_, name: whole}.items()))
-        self.templates_ = {**self.templates_, name: made}
+        refuse_swapped(X, "enroll(X, identity)")
+        more = flag(extend, "extend")
+        with self._changing() as made:
+            given = made._opened(X, "X")[0]
+            name = checked_identity(identity, made.enrolled_)
+            before = made.enrolled_.get(name)
+            if before is not None and not more:
+                raise ValueError(
+                    f"identity={name!r} is enrolled already, with {len(before)} examples: extend=True adds to them, "
+                    f"and forget({name!r}) first replaces them"
+                )
+            plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
+            whole = plain if before is None else concat([before, plain])
+            made.templates_ = {**made.templates_, name: made._template(name, whole)}
+            made.enrolled_ = dict(sorted({**made.enrolled_, name: whole}.items()))
         return self
 
     def forget(self, identity: Identity) -> Self:
         """Forget an identity and its examples."""
-        name = self._enrolled(identity)
-        self.enrolled_ = {one: held for one, held in self.enrolled_.items() if one != name}
-        self.templates_ = {one: held for one, held in self.templates_.items() if one != name}
+        with self._changing() as made:
+            name = made._enrolled(identity)
+            made.enrolled_ = {one: held for one, held in made.enrolled_.items() if one != name}
+            made.templates_ = {one: held for one, held in made.templates_.items() if one != name}
         return self
 
-    def accepts(self, identity: Identity, x: Any) -> Decision:
+    def accepts(self, x: Any, identity: Identity) -> Decision:
         """Whether a sequence is of an identity that is enrolled; for several sequences, arrays (item,)."""
-        asked, single = self._opened(x, "x")
-        name = self._enrolled(identity)
-        threshold = self._threshold(self.templates_[name].n_examples)
-        scores = self._against([name], asked)[0]
-        return decided(scores[0] if single else scores, threshold)
+        refuse_swapped(x, "accepts(x, identity)")
+        now = self._snapshot()
+        asked, single = now._opened(x, "x")
+        name = now._enrolled(identity)
+        threshold = now._threshold(now.templates_[name].n_examples)
+        scores = now._against([name], asked)[0]
+        return decided(scores[0] if single else scores, threshold, name)
 
     def identify(self, x: Any) -> Decision:
         """Which of the identities a sequence is of, if any: the one that is farthest above its threshold.
@@ -60,12 +66,13 @@ class Enrolling(Calibrating):
         `false_accept` is meant for one claim. Among n identities a stranger has n chances: calibrate for a rate that is
         n times smaller, to keep it.
         """
-        asked, single = self._opened(x, "x")
-        if not self.enrolled_:
-            raise ValueError("nobody is enrolled: call enroll(identity, examples) first")
-        names = list(self.enrolled_)
-        limits = np.array([self._threshold(self.templates_[name].n_examples) for name in names])
-        scores = self._against(names, asked)
+        now = self._snapshot()
+        asked, single = now._opened(x, "x")
+        if not now.enrolled_:
+            raise ValueError("nobody is enrolled: call enroll(X, identity) first")
+        names = list(now.enrolled_)
+        limits = np.array([now._threshold(now.templates_[name].n_examples) for name in names])
+        scores = now._against(names, asked)
         best, every = (scores - limits[:, None]).argmax(axis=0), np.arange(len(asked))
         found = decided(scores[best, every], limits[best])
         who = np.array([names[i] if yes else None for i, yes in zip(best, found.accepted, strict=True)], dtype=object)
@@ -91,5 +98,5 @@ class Enrolling(Calibrating):
         name = checked_identity(identity, self.enrolled_)
         if name not in self.enrolled_:
             known = ", ".join(map(repr, list(self.enrolled_)[:5])) or "nobody"
-            raise ValueError(f"identity={name!r} is not enrolled ({known} is): call enroll({name!r}, examples) first")
+            raise ValueError(f"identity={name!r} is not enrolled ({known} is): call enroll(X, {name!r}) first")
         return name

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ...sequences import Sequences
 from .calibration import Gathered
+from .identity_rank import Bound, warn_few
 from .thresholds import Boundaries, boundaries
 
 _FIRST, _REACHED = 0.125, 0.1  # of the median length; share of the sequences that still go on at the last look
@@ -31,10 +32,14 @@ def stream_boundaries(
     probes = [one.scorer.known(Sequences([x[:look] for x in sequences])) for look in looks.tolist()]
     compared = [(known, one.compared(known)) for known in (*probes, one.known)]
     over = np.vstack([sequences.lengths <= looks[:, None], np.zeros(len(sequences), bool)])
-    found = {}
-    for size, some in one.sizes(rates[0], ordered=True):
+    found, promised = {}, dict[int, Bound]()
+    for size, some in one.sizes(ordered=True):
         counted = some.impostor | some.genuine
         scores = np.stack([one.tried(some, *each) for each in compared])
         scores = np.where(over[:, None, :], np.nan, scores)[:, counted]
-        found[size] = boundaries(looks, scores, some.impostor[counted], some.genuine[counted], rates)
+        bounds, promised[size] = boundaries(looks, scores, one.claims(some), rates)
+        if promised[size].knows_less(promised[1], rates[0]):  # too few have so many sequences
+            break
+        found[size] = bounds
+    warn_few(promised[1], rates[0], len(one.classes), "identities")
     return found

@@ -36,7 +36,9 @@ class VerifierStream:
         others: Others | None,
         manner: Manner,
         boundaries: Boundaries,
+        identity: Identity,
     ) -> None:
+        self._identity = identity
         self._scorer, self._inner, self._template = scorer, inner, template
         self._others, self._manner, self._boundaries = others, manner, boundaries
         self._bound = np.inf
@@ -50,7 +52,7 @@ class VerifierStream:
         vector = self._inner.push(sample)
         self.n_samples += 1
         score = self._score(vector)
-        self.decision = Decision(self._looked(score), score, self._bound)
+        self.decision = self._decided(self._looked(score), score, self._bound)
         return self.decision
 
     def finish(self) -> Decision:
@@ -59,8 +61,11 @@ class VerifierStream:
             raise ValueError("the stream has seen no sample: push() some before finish()")
         if not self.decision.certain:
             bound, score = float(self._boundaries.upper[-1]), self.decision.score
-            self.decision = Decision(bool(score >= bound), score, bound)
+            self.decision = self._decided(bool(score >= bound), score, bound)
         return self.decision
+
+    def _decided(self, accepted: bool | None, score: float, bound: float) -> Decision:
+        return Decision(accepted, score, bound, self._identity if accepted else None)
 
     def _score(self, vector: Any) -> float:
         known = self._scorer.pushed(vector, self._template.known.dtype)
@@ -98,22 +103,23 @@ class Streaming(Enrolling):
     ) -> Self:
         """Learn from prefixes of sequences when a stream may decide before its end; after `calibrate`.
 
-        A stream looks `n_looks` times, and once more at its end. The bounds are such that a further impostor is
-        accepted at any of these looks with a probability of at most `false_accept`, and a genuine one rejected before
-        the end with at most `false_reject`; with too few pairs of one identity to show that, nobody is rejected early.
-        Looks share one bound on a scale on which the impostors have mean 0 and deviation 1 at each of them.
+        A stream looks `n_looks` times, and once more at its end. The bounds are such that an impostor, of two new
+        identities, is accepted at any of these looks with a probability of at most `false_accept`, and a genuine claim
+        of a new identity rejected before the end with at most `false_reject`. Both are ranks over identities, as in
+        `calibrate`: fewer than 1 / `false_reject` − 1 identities reject nobody early. Looks share one bound on a scale
+        on which the impostors have mean 0 and deviation 1 at each of them.
 
         Other parameters are those of `calibrate`.
         """
         rates = share(false_accept, "false_accept"), share(false_reject, "false_reject")
-        with self._changing():
-            self._require_stream()
-            self._threshold(1)
-            sequences = self._asked(X)
-            labels = self._classes(sequences, y, "there is no identity")
+        with self._changing() as made:
+            made._require_stream()
+            made._threshold(1)
+            sequences = made._asked(X)
+            labels = made._classes(sequences, y, "there is no identity")
             kept = kept_pairs(within, apart, len(sequences))
-            one = self._among_others(Scorer(self.metric_, vectors=True), sequences, labels, kept)
-            self.boundaries_ = stream_boundaries(one, sequences, whole(n_looks, "n_looks", 1), rates)
+            one = made._among_others(Scorer(made.metric_, vectors=True), sequences, labels, kept)
+            made.boundaries_ = stream_boundaries(one, sequences, whole(n_looks, "n_looks", 1), rates)
         return self
 
     def stream(self, identity: Identity) -> VerifierStream:
@@ -124,24 +130,26 @@ class Streaming(Enrolling):
         >>> X = [np.sin(np.arange(40) / pace + phase) for pace in range(2, 8) for phase in np.arange(6) / 6]
         >>> y = np.repeat(np.arange(6), 6)
         >>> gate = tl.Verifier(tl.Rocket(n_features=500, random_state=0)).fit(X)
-        >>> stream = gate.calibrate(X, y).calibrate_stream(X, y).enroll("anna", X[:3]).stream("anna")
+        >>> stream = gate.calibrate(X, y, false_accept=0.4)
+        >>> stream = stream.calibrate_stream(X, y, false_accept=0.4).enroll(X[:3], "anna").stream("anna")
         >>> decisions = [stream.push(sample) for sample in X[4]]
         >>> decisions[0].certain, stream.finish().accepted
         (False, True)
         """
-        self._require_stream()
-        name = self._enrolled(identity)
-        self._threshold(1)
-        if not hasattr(self, "boundaries_"):
+        now = self._snapshot()
+        now._require_stream()
+        name = now._enrolled(identity)
+        now._threshold(1)
+        if not hasattr(now, "boundaries_"):
             raise NotFittedError(
                 "this Verifier has no bounds for streams yet: call calibrate_stream(X, y) after calibrate(X, y)"
             )
-        scorer, manner = Scorer(self.metric_, vectors=True), self._manner()
-        others = self._others(scorer)
-        known = template(scorer, name, self.enrolled_[name], others, manner)
-        size = max(size for size in self.boundaries_ if size <= known.n_examples)
-        inner = self.metric_.stream()  # type: ignore[attr-defined]
-        return VerifierStream(scorer, inner, known, others, manner, self.boundaries_[size])
+        scorer, manner = Scorer(now.metric_, vectors=True), now._manner()
+        others = now._others(scorer)
+        known = template(scorer, name, now.enrolled_[name], others, manner)
+        size = max(size for size in now.boundaries_ if size <= known.n_examples)
+        inner = now.metric_.stream()  # type: ignore[attr-defined]
+        return VerifierStream(scorer, inner, known, others, manner, now.boundaries_[size], name)
 
     def _require_stream(self) -> None:
         self._require_fitted()

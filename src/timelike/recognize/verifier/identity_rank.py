@@ -1,0 +1,214 @@
+"""Thresholds by a rank over identities: pairs that share an identity are not independent witnesses, identities are.
+
+A draw puts the identities into pairs, each identity into one of them, and takes one trial of each pair. These n scores
+and that of two new identities are exchangeable, whatever identities have to do with scores, so the rank of split
+conformal prediction (Vovk et al., 2005) is exact for them: accept at most α (n + 1) − 1 of them. Many draws have a
+threshold each, and one that three in five of them keep is used: it depends on no single draw, and all pairs have a part
+in it (decision 0057).
+"""
+
+from __future__ import annotations
+
+import warnings
+from math import ceil, floor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...models import Model
+from ...sequences.callers import outside
+from .scoring import Floats, Ids
+
+N_DRAWS = 1000
+_KEPT = 0.6  # share of the draws that a threshold keeps; the median is a little too low where scores are sums of two
+_EXACT = 1 + 1e-12  # 0.29 × 100 is 28.999…
+_CELLS = 1 << 22  # scores of draws that are there at a time
+
+
+class CalibrationWarning(UserWarning):
+    """A calibration whose rate is not promised: of too few identities, or of those that the metric was fitted on."""
+
+
+class Bound(NamedTuple):
+    """A threshold, the rate that is promised at it, and how many groups without a common unit tell it."""
+
+    threshold: float
+    promised: float
+    n_apart: int
+
+    @property
+    def least_promised(self) -> float:
+        """The least rate that so many groups can promise."""
+        return 1 / (self.n_apart + 1)
+
+    def knows_less(self, other: Bound, rate: float) -> bool:
+        """Whether it can promise less than the other, of what is asked for."""
+        return self.least_promised > max(other.least_promised, rate)
+
+
+def allowed(count: int, rate: float) -> int:
+    """How many of so many exchangeable scores may be beyond a threshold; less than 0 where they are too few to tell.
+
+    One of count + 1 is among the highest k of them with probability k / (count + 1), and itself one of these k.
+
+    >>> [allowed(count, 0.1) for count in (8, 9, 18, 19)]
+    [-1, 0, 0, 1]
+    """
+    return floor(rate * (count + 1) * _EXACT) - 1
+
+
+def least_count(rate: float) -> int:
+    """How many exchangeable scores a rate needs: 1 / rate − 1, rounded up."""
+    return ceil(1 / (rate * _EXACT)) - 1
+
+
+def impostor_bound(scores: Floats, first: Ids, second: Ids, rate: float) -> Bound:
+    """The least score to accept so that a trial of two new units is accepted with a probability of at most `rate`.
+
+    `first` and `second` (trial,) say of which two units, identities or sequences, every score is. Where n pairs without
+    a common unit are fewer than 1 / rate − 1, no rank of them keeps the rate: the threshold is then such that each pair
+    of units keeps it by itself. A new pair is less alike than the most alike of these with probability n / (n + 1), and
+    keeps it too.
+
+    >>> pairs = np.triu_indices(4, 1)
+    >>> impostor_bound(np.arange(6.0), *pairs, 0.4)[1:], impostor_bound(np.arange(6.0), *pairs, 0.1)[1:]
+    ((0.4, 2), (0.3333333333333333, 2))
+    """
+    codes = np.unique(np.concatenate([first, second]), return_inverse=True)[1].reshape(2, -1)
+    low, high = np.sort(codes, axis=0)
+    n_units = int(codes.max()) + 1
+    pairs, which = np.unique(low * n_units + high, return_inverse=True)
+    if allowed(n_units // 2, rate) < 0 and len(pairs) == n_units * (n_units - 1) // 2:
+        return _strictest(scores, which, n_units // 2, rate)  # which needs no draws
+    rng = np.random.default_rng(0)  # a rule with a fixed seed: the same sequences have the same threshold
+    return _bound(scores, which, pairings(pairs // n_units, pairs % n_units, n_units, rng), rate, rng)
+
+
+def unit_bound(scores: Floats, units: Ids, rate: float) -> Bound:
+    """The least score that a trial of a new unit has or exceeds with a probability of at most `rate`.
+
+    >>> unit_bound(np.arange(9.0), np.arange(9), 0.2).threshold > 7.0  # one of nine, 8.0, and no more
+    True
+    """
+    which = np.unique(units, return_inverse=True)[1]
+    return _bound(scores, which, np.tile(np.arange(int(which.max()) + 1), (N_DRAWS, 1)), rate, np.random.default_rng(0))
+
+
+def _bound(scores: Floats, which: Ids, drawn: Ids, rate: float, rng: np.random.Generator) -> Bound:
+    """Of the thresholds of all draws (draw, group), by one score of every group drawn, that of most; −1 is no group."""
+    sizes = (drawn >= 0).sum(axis=1)
+    typical = int(np.median(sizes))
+    if allowed(typical, rate) < 0:
+        return _strictest(scores, which, typical, rate)
+    may = np.array([allowed(size, rate) for size in range(sizes.max() + 1)])[sizes]
+    order = np.argsort(which, kind="stable")
+    counts = np.bincount(which)
+    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    rows = max(1, _CELLS // drawn.shape[1])
+    limits = []
+    for start in range(0, len(drawn), rows):
+        some = drawn[start : start + rows]
+        trial = begins[some] + (rng.random(some.shape) * counts[some]).astype(np.int64)
+        values = np.sort(np.where(some >= 0, scores[order[trial]], -np.inf), axis=1)
+        places = values.shape[1] - 1 - may[start : start + rows]  # of the highest that may not be accepted
+        ends = np.append(values, np.full((len(some), 1), np.inf), axis=1)
+        limits.append(np.take_along_axis(ends, places[:, None], axis=1)[:, 0])
+    ordered = np.sort(np.concatenate(limits))
+    return Bound(float(np.nextafter(ordered[ceil(_KEPT * len(ordered)) - 1], np.inf)), rate, typical)
+
+
+def _strictest(scores: Floats, which: Ids, n_apart: int, rate: float) -> Bound:
+    """The threshold of the group that has the highest one, each by the rank of its own scores."""
+    order = np.lexsort((scores, which))
+    counts = np.bincount(which)
+    may = np.array([max(0, allowed(count, rate)) for count in range(counts.max() + 1)])[counts]
+    limit = float(np.nextafter(scores[order[np.cumsum(counts) - 1 - may]].max(), np.inf))
+    most = float((np.bincount(which, scores >= limit) / counts).max())  # of the scores of a group
+    return Bound(limit, 1 / (n_apart + 1) + most * n_apart / (n_apart + 1), n_apart)
+
+
+def pairings(first: Ids, second: Ids, n_units: int, rng: np.random.Generator) -> Ids:
+    """Ways to put units into pairs, each unit in one at most: positions (draw, pair) of pairs; −1 where none is left.
+
+    `first` < `second` (pair,), sorted, are the pairs there are; none could be added to a pairing.
+    """
+    if len(first) == n_units * (n_units - 1) // 2:  # everybody is compared with everybody
+        order = rng.permuted(np.tile(np.arange(n_units), (N_DRAWS, 1)), axis=1)[:, : n_units // 2 * 2]
+        low, high = np.sort(order.reshape(N_DRAWS, -1, 2), axis=2).transpose(2, 0, 1)
+        found: Ids = low * n_units - low * (low + 1) // 2 + high - low - 1
+        return found
+    if 2 * len(first) == n_units:  # everybody is compared with one other
+        return np.tile(np.arange(len(first)), (N_DRAWS, 1))
+    drawn = [_greedy(first, second, n_units, rng) for _ in range(max(1, min(N_DRAWS, 50 * _CELLS // len(first))))]
+    found = np.full((len(drawn), max(map(len, drawn))), -1)
+    for row, some in zip(found, drawn, strict=True):
+        row[: len(some)] = some
+    return found
+
+
+def _greedy(first: Ids, second: Ids, n_units: int, rng: np.random.Generator) -> Ids:
+    """Pairs in random order, each taken whose two units are free: in rounds, those that come first for both at once."""
+    left, rank, taken = np.arange(len(first)), rng.permutation(len(first)), []
+    while len(left):
+        best = np.full(n_units, len(first))
+        np.minimum.at(best, first[left], rank[left])
+        np.minimum.at(best, second[left], rank[left])
+        here = left[(best[first[left]] == rank[left]) & (best[second[left]] == rank[left])]
+        taken.append(here)
+        busy = np.zeros(n_units, bool)
+        busy[first[here]] = busy[second[here]] = True
+        left = left[~(busy[first[left]] | busy[second[left]])]
+    return np.concatenate(taken)
+
+
+def warn_few(bound: Bound, rate: float, n_units: int, units: str) -> None:
+    """A warning where `false_accept` is not promised: what is, and how many units would do."""
+    if bound.promised <= rate:
+        return
+    offered = rounded_up(bound.least_promised)
+    warnings.warn(
+        f"false_accept={rate:g} cannot be promised by {n_units} {units}: at least {2 * least_count(rate)} are needed. "
+        f"The threshold keeps it for every pair of these {units} by itself, but a new pair may be unlike all of them, "
+        f"and only {rounded_up(bound.promised):g} is promised; give more {units}, or false_accept={offered:g} or more, "
+        "which rejects fewer genuine ones",
+        CalibrationWarning,
+        stacklevel=outside(),
+    )
+
+
+def warn_known(metric: Any, labels: NDArray[Any]) -> None:
+    """A warning where a metric learned to tell the very identities apart that it is calibrated with."""
+    known = learned_classes(metric) & set(labels.tolist())
+    if not known:
+        return
+    every = "all" if known == set(labels.tolist()) else f"{len(known)} of the"
+    warnings.warn(
+        f"y holds {next(one for one in labels.tolist() if one in known)!r}, a class that the metric was fitted on, as "
+        f"{every} {len(np.unique(labels))} identities are: it tells these apart better than new ones, of which it will "
+        "accept more than false_accept; fit and calibrate with different identities",
+        CalibrationWarning,
+        stacklevel=outside(),
+    )
+
+
+def learned_classes(model: Any) -> set[Any]:
+    """The classes that a model, or a part of it, was fitted to tell apart."""
+    own = getattr(model, "trained_classes_", getattr(model, "classes_", ()))
+    found = set(np.asarray(own).tolist())
+    for name, value in getattr(model, "__dict__", {}).items():
+        if name.endswith("_"):
+            for part in value if isinstance(value, list | tuple) else (value,):
+                found |= learned_classes(part) if isinstance(part, Model) else set()
+    return found
+
+
+def rounded_up(share: float) -> float:
+    """To a few digits, so that it is one that can be kept.
+
+    >>> rounded_up(1 / 3), rounded_up(1 / 99)
+    (0.34, 0.0102)
+    """
+    digits = len(str(round(1 / share + 1))) + 1
+    scale = 10.0**digits
+    return ceil(scale * share * (1 - 1e-12)) / scale
