@@ -215,6 +215,7 @@ def test_what_is_held_out_is_never_learned_from_and_patience_ends_a_training():
     assert len(tiny(validation=0.2).fit(X[:19]).history_.scores) == 0  # too few to spare any
 
 
+@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # of noise there is nothing to learn
 def test_a_budget_of_time_is_kept():
     model = tiny(max_steps=None, max_time=0.5).fit(RNG.standard_normal((6, 30, 2)))
     assert model.history_.n_steps > 0

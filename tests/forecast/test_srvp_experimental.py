@@ -606,6 +606,7 @@ def test_events_are_when_z_is_drawn_anew(fitted, swings):
     assert tl.SRVP(**SMALL).fit(swings).events(swings[:1])[0].tolist() == list(range(23))
 
 
+@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # nothing else counts beside such a cost
 def test_a_haste_that_costs_much_makes_delays_longer(swings):
     how = SMALL | {"max_steps": 60, "learning_rate": 0.02}
     counts = [

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..models import fingerprint
 from ..sequences import Sequences
-from ..train import Batch, Objective, shuffled
+from ..train import Batch, Objective, clock, shuffled
 from .windows import evenly
 
 Source = Callable[[np.random.Generator], Any]
@@ -125,11 +125,23 @@ class Chunks(Objective):
             layer.momentum = None  # torch's word for the mean over all that come
         self.module.train()
         with torch.no_grad():
-            for batch in islice(self.batches(0, np.random.default_rng(0)), SETTLING):
+            for batch in self.settling_batches():
                 self.loss(batch.like(self.module))
         for layer, momentum in zip(layers, usual, strict=True):
             layer.momentum = momentum
         self.module.eval()
+
+    def settling_batches(self) -> Iterator[Batch]:
+        """Some batches as in training, one at least; no more once a budget of time is over."""
+        for number, batch in enumerate(islice(self.batches(0, np.random.default_rng(0)), SETTLING)):
+            if number and self.deadline is not None and clock.now() > self.deadline:
+                return
+            yield batch
+
+    def n_settled(self) -> int:
+        """How many forward passes `settle` takes at most."""
+        batches = min(SETTLING, -(-len(self.material.places(self.length)) // self.batch_size))
+        return batches if any(isinstance(layer, nn.BatchNorm2d) for layer in self.module.modules()) else 0
 
     def validate(self) -> float:
         """The loss of chunks held out, always the same ones."""

@@ -16,6 +16,7 @@ from ..sequences.arguments import counted
 from ..sequences.doors import computed_dtype
 from ..sequences.moments import Moments
 from ..train import Linear, Objective, OneCycle, Trained
+from ..train.trained import FORWARD
 from .base import Forecaster
 from .chunks import Chunks, Material, spans_of
 from .codecs.convolutional import SMALLEST
@@ -23,6 +24,7 @@ from .codecs.naming import Codec
 from .doors import drawn_from, warn_of_bytes, warn_of_short, which
 from .noticing import warn_of_unused
 from .ticks import time_steps
+from .training_errors import warn_if_no_better
 
 Schedules = Literal["cycle", "constant", "linear"]
 Output = Literal["auto", "linear", "sigmoid"]
@@ -30,6 +32,7 @@ Output = Literal["auto", "linear", "sigmoid"]
 _PASSES, _USUAL = 20, (500, 2000)  # through the chunks; steps between these
 _SECONDS = 120.0
 _LOOKS = 20  # at what is held out
+_COMPARED = 3.0  # steps that take as long as forecasts that are compared with those of persistence and the mean
 _SPARE = 20  # sequences from which on some can be spared to judge by
 _ROUNDING = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
 _UNEVEN = 0.01  # of a usual step, beyond which the clock counts
@@ -85,8 +88,11 @@ class LatentForecaster(Forecaster, Trained):
             warn_of_unused(self, self._pictures())
             length = self.chunk_ = self._chunk_length(sequences)
             self._begin(sequences)
-            material, held_out = self._parted(sequences, length)
-            self._train(self._chunks(length, material, held_out, self._more(X) if callable(X) else None), sequences)
+            learned, held_out = self._parted(sequences, length)
+            judged_by = None if held_out is None else self._material(held_out)
+            more = self._more(X) if callable(X) else None
+            self._train(self._chunks(length, self._material(learned), judged_by, more), sequences)
+            warn_if_no_better(self, learned, held_out)
         return self
 
     def _rng(self) -> np.random.Generator:
@@ -179,16 +185,16 @@ class LatentForecaster(Forecaster, Trained):
         spans = torch.from_numpy(spans_of(sequences, self.interval_))
         return Material(torch.from_numpy(np.array(ready)), known, spans, sequences.lengths)
 
-    def _parted(self, sequences: Sequences, length: int) -> tuple[Material, Material | None]:
+    def _parted(self, sequences: Sequences, length: int) -> tuple[Sequences, Sequences | None]:
         """What is learned from and what it is judged by: whole sequences, where there are enough of them."""
         if self.validation == 0 or len(sequences) < _SPARE:
-            return self._material(sequences), None
+            return sequences, None
         order = self._rng().permutation(len(sequences))
         count = min(max(1, round(self.validation * len(sequences))), len(sequences) - 1)
         learned, held_out = sequences[np.sort(order[count:])], sequences[np.sort(order[:count])]
         if learned.lengths.max() < length or held_out.lengths.max() < length:
-            return self._material(sequences), None
-        return self._material(learned), self._material(held_out)
+            return sequences, None
+        return learned, held_out
 
     def _chunk_length(self, sequences: Sequences) -> int:
         """How many steps are shown at a time: as asked for, or twenty more than the conditioning ones, if there are."""
@@ -236,6 +242,10 @@ class LatentForecaster(Forecaster, Trained):
             every = max(1, (steps or usual) // _LOOKS)
             found |= {"validate_every": every, "patience": self.patience and -(-self.patience // every)}
         return found
+
+    def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
+        assert isinstance(objective, Chunks)
+        return FORWARD * objective.n_settled() + _COMPARED
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)

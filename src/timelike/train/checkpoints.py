@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from ..models import trees
 from ..models.identity import Fingerprint, checksum
 from ..sequences import atomic
 from ..sequences.arguments import make_folder
+from . import clock
 from .descent import own_options
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Checkpoints:
 
     def restore(self, run: Run, seed_given: bool) -> None:
         """Bring the run to where its last checkpoint is."""
-        self.time = time.monotonic()
+        self.time = clock.now()
         if run.processes.first:
             _make_folder(self.folder)
             if self.resume is False:
@@ -75,7 +75,7 @@ class Checkpoints:
         """Whether it is time for another."""
         if self.steps is not None:
             return step % self.steps == 0
-        return self.seconds is not None and time.monotonic() - self.time >= self.seconds
+        return self.seconds is not None and clock.now() - self.time >= self.seconds
 
     def save(self, run: Run) -> None:
         """Write one, from the first process."""
@@ -83,7 +83,7 @@ class Checkpoints:
             tensors = trees.under("module", run.module.state_dict()) | trees.under("history", run.history.tensors())
             _write(self.folder, run.step, run.epoch, _state(run), tensors | trees.under("best", run.best or {}))
         run.processes.wait()
-        self.newest, self.time = (run.step, run.epoch), time.monotonic()
+        self.newest, self.time = (run.step, run.epoch), clock.now()
 
 
 class Checkpoint(NamedTuple):

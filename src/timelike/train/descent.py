@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 
 from ..sequences.arguments import real
+from . import clock
 from .batches import Batch
 from .ctrl_c import heard_in_backward
 from .processes import Processes
@@ -53,7 +53,7 @@ class Descent:
         """What the part of this process counts, where processes have parts of different sizes."""
         self.norm = 0.0
         """Norm of the gradient at the last update, before clipping."""
-        self.since = time.monotonic()
+        self.since = clock.now()
         """When this step, or what came after its last backward pass, began."""
         self.begun = 0
         """Updates begun so far: until one is, the module is as it was before the step."""
@@ -75,11 +75,11 @@ class Descent:
             self._module.zero_grad()
             raise NotFinite(f"the loss is {value}")
         # the step runs inside the autocast of mixed precision, which is for forward passes only
-        long = time.monotonic() - self.since > _LONG
+        long = clock.now() - self.since > _LONG
         ears = heard_in_backward(self._module) if long else nullcontext()
         with ears, torch.autocast(loss.device.type, enabled=False):
             (loss if self.weight == 1 else loss * self.weight).sum().backward()  # type: ignore[no-untyped-call]
-        self.since = time.monotonic()
+        self.since = clock.now()
 
     def step(self, optimizer: str | None = None) -> None:
         """Update with the gradients that are there, and throw them away."""

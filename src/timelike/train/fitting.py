@@ -53,7 +53,9 @@ def fit(
     ----------
     max_steps, max_epochs, max_time : optional
         When to stop: after so many steps, epochs, or seconds (a number or a `timedelta`). Together with `patience`, at
-        least one is needed. A run that continues counts the time before its pause.
+        least one is needed. A run that continues counts the time before its pause. Within the `fit` of a model the
+        time is that of all of it: what comes before the first step counts, and as much is kept for what comes after
+        the last one as `Objective.closing_steps` says. One step is always made.
     accelerator, devices, strategy, precision
         Where to compute. `strategy="ddp"` with several devices starts as many processes, also with
         `accelerator="cpu"`: each runs the calling program, takes its part of every batch, and ends with the same
@@ -193,6 +195,6 @@ class Limits:
             return "max_epochs"
         if self.patience is not None and run.history.validations_since_best() >= self.patience:
             return "patience"
-        if self.max_seconds is not None and seconds >= self.max_seconds:
+        if self.max_seconds is not None and run.step > 0 and seconds >= self.max_seconds:
             return "max_time"
         return None

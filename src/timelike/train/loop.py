@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import statistics
 import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from ..models.identity import Fingerprint
 from ..sequences.arguments import real
-from . import randomness
+from . import clock, randomness
 from .batches import Batch
 from .callbacks import Callback
 from .ctrl_c import CtrlC, GivenUp
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .fitting import Limits
 
 
+_CLOSING = 0.5  # share of a budget of time that is kept at most for what comes after the last step
+_TELLING, _RECENT = 3, 50  # steps from which on it is known how long one takes, and of which that is the median
 _PACE = 0.1  # share of the time after which it is known how many steps fit into it
 
 
@@ -91,7 +94,13 @@ class Loop:
         if schedules is not None and self.schedules.keys() != run.optimizers.keys():
             names = ", ".join(map(repr, run.optimizers))
             raise ValueError(f"schedule is for {', '.join(map(repr, self.schedules))}: the optimizers are {names}")
-        self.start = time.monotonic() - run.history.seconds  # a continued run counts the time before its pause
+        started = clock.now()
+        self.start = started - run.history.seconds  # a continued run counts the time before its pause
+        self.before = started - clock.began()  # what the model did before the loop is a part of its budget
+        self.took: dict[str, float] = {}  # seconds of the last validation, and of the last checkpoint
+        self.lasted: deque[float] = deque(maxlen=_RECENT)  # seconds of steps
+        limit = limits.max_seconds
+        run.objective.deadline = None if limit is None else self.start - self.before + limit
 
     def go(self) -> None:
         """Train until something says stop."""
@@ -150,12 +159,13 @@ class Loop:
         for batch in self._batches():
             self._step(batch)
             every = self.limits.validate_every
-            if every is not None and run.step % every == 0:
+            if every is not None and run.step % every == 0 and self._affords("validation"):
                 self._validate()
             self._call("stepped")
             if self._stops():  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
                 return
-            if self.checkpoints is not None and self.processes.any(self.checkpoints.due(run.step)):
+            due = self.checkpoints is not None and self.processes.any(self.checkpoints.due(run.step))
+            if due and self._affords("checkpoint"):
                 self._save()
         self._end_epoch()
 
@@ -194,7 +204,8 @@ class Loop:
         rates = self._set_rates()
         # a forward pass changes running means before the loss is known to be finite
         buffers = {name: tensor.clone() for name, tensor in run.module.named_buffers()}
-        updates, descent.since = descent.updates, time.monotonic()
+        updates, descent.since = descent.updates, clock.now()
+        begin = descent.since
         part = self._part(batch)
         try:
             with self._giving_up(), self.processes.computing():
@@ -213,6 +224,7 @@ class Loop:
             raise RuntimeError(f"step() of {name} made no update: expected it to call descent(loss)")
         self.processes.copy_buffers(run.module)  # each process saw another part of the batch, and one must be right
         run.step, run.position = run.step + 1, run.position + 1
+        self.lasted.append(clock.now() - begin)
         self._note(rates, numbers)
 
     def _part(self, batch: Batch) -> Batch:
@@ -243,7 +255,8 @@ class Loop:
             return most
         # a moment says little of the pace, and a training that will not be ended must not depend on the clock
         known = most is None or self._seconds() > _PACE * limit
-        fits = max(run.step + 1, int(run.step * limit / max(self._seconds(), 1e-9))) if known else 0
+        left = limit - self._spent() - self._reserve()
+        fits = run.step + max(1, int(left / max(self._pace(), 1e-9))) if known else 0
         agreed: int = self.processes.agreed(fits)  # clocks differ, and all processes must have one learning rate
         return most if agreed == 0 or (most is not None and agreed > most) else agreed
 
@@ -275,7 +288,13 @@ class Loop:
             return
         randomness.before_score(run.seed)  # a validation that draws draws the same every time, and moves no step's seed
         try:
-            with self._giving_up(), evaluating(run.module), self.processes.computing(), torch.no_grad():
+            with (
+                self._timed("validation"),
+                self._giving_up(),
+                evaluating(run.module),
+                self.processes.computing(),
+                torch.no_grad(),
+            ):
                 score = self.processes.agreed(self.objective.validate())
         except NotFinite as error:
             raise Diverged(f"{error} after step {run.step}: lower the learning rate", run.step, []) from None
@@ -287,7 +306,8 @@ class Loop:
 
     def _stops(self) -> bool:
         run = self.run
-        reason = "Ctrl-C" if self.ctrl_c.asked.is_set() else self.limits.reached(run, self._seconds())
+        spent = self._spent() + self._reserve()
+        reason = "Ctrl-C" if self.ctrl_c.asked.is_set() else self.limits.reached(run, spent)
         if reason is not None:
             run.stop(reason)
         # clocks and callbacks differ between processes, and one that stopped alone would leave the others waiting
@@ -298,11 +318,43 @@ class Loop:
 
     def _save(self) -> None:
         assert self.checkpoints is not None
-        self.checkpoints.save(self.run)
+        with self._timed("checkpoint"):
+            self.checkpoints.save(self.run)
         self._call("saved")
 
     def _seconds(self) -> float:
-        return time.monotonic() - self.start
+        """How long the loop has run."""
+        return clock.now() - self.start
+
+    def _spent(self) -> float:
+        """How much of a budget is spent: that, and what came before the loop."""
+        return self._seconds() + self.before
+
+    def _pace(self) -> float:
+        """Seconds of a step so far."""
+        return self._seconds() / max(self.run.step, 1)
+
+    def _reserve(self) -> float:
+        """Seconds to be left for what comes after the last step, at most a share of the budget."""
+        if self.limits.max_seconds is None or len(self.lasted) < _TELLING:
+            return 0.0
+        usual = statistics.median(self.lasted)  # the first steps are slow
+        after = self.objective.closing_steps * usual + sum(self.took.values())
+        return min(after, _CLOSING * self.limits.max_seconds)
+
+    def _affords(self, name: str) -> bool:
+        """Whether there is time for a validation or a checkpoint beside the last one; all processes say the same."""
+        limit = self.limits.max_seconds
+        if limit is None or name not in self.took:
+            return True
+        late = self._spent() + self._reserve() + self.took[name] >= limit
+        return not self.processes.any(late)
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        begin = clock.now()
+        yield
+        self.took[name] = clock.now() - begin
 
     def _call(self, moment: str) -> None:
         for callback in self.callbacks:

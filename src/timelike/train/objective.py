@@ -68,6 +68,12 @@ class Objective(ABC):
     steps_per_epoch: int | None = None
     """Where to cut an epoch. A source without an end needs it to have epochs, and to continue quickly after a pause."""
 
+    closing_steps: float = 0.0
+    """How long the work after the last step takes, in steps: a budget of time keeps so much for it."""
+
+    deadline: float | None = None
+    """When a budget of time ends, on `timelike.train.clock`; set by the loop, for work that can be cut short."""
+
     @abstractmethod
     def optimizers(self) -> Optimizer | Mapping[str, Optimizer]:
         """One optimiser, or several by name, over the parameters of `module`; called once, on the device."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import abc
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
@@ -15,15 +17,18 @@ from ..models import Model, fingerprint, options
 from ..sequences import Sequences
 from ..sequences.moments import Moments, flat
 from ..sequences.sampling import generator
+from . import clock
 from .fitting import fit
 from .history import History
 from .objective import Objective
 from .processes import Accelerator, Precision
 from .randomness import seeded
 from .threads import torch_threads as torch_threads  # noqa: PLC0414 - others take it from here
-from .verdict import judge
+from .verdict import N_COMPARED, judge
 
 Network = TypeVar("Network", bound=nn.Module)
+
+FORWARD = 0.4  # of a step is about what a forward pass takes
 
 _twins: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
 
@@ -74,6 +79,16 @@ class Trained(Model):
             self._train(self._objective(ready, targets), sequences, targets)
         return self
 
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        with clock.fitting(), super()._fitting():
+            yield
+
+    def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
+        """How long what comes after the last step takes, in steps."""
+        compared = type(objective).shuffled_targets is not Objective.shuffled_targets
+        return 2 * N_COMPARED * FORWARD if compared else 0.0
+
     def _begin(self, sequences: Sequences) -> Sequences:
         """A new network, and the sequences as it takes them."""
         self.moments_ = self._moments(sequences) if self.standardize else Moments.none(sequences.frame)
@@ -92,6 +107,7 @@ class Trained(Model):
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         objective.owner, objective.suspect = type(self).__name__, self._suspect()
         objective.settings = {} if self.checkpoint is None else self._settings(sequences, targets)
+        objective.closing_steps = self._closing_steps(objective, sequences)
         self.history_ = fit(
             objective,
             checkpoint=self.checkpoint,

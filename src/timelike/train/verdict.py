@@ -16,7 +16,7 @@ from .objective import Objective
 
 _ENOUGH = 50  # steps before a training is judged at all
 _LOOKS = 4  # validations before the first of them means something
-_BATCHES = 8  # that are compared with shuffled ones
+N_COMPARED = 8  # that are compared with shuffled ones
 _CLEAR = 2.0  # standard errors by which the loss of true batches must be lower
 
 
@@ -26,9 +26,10 @@ class LearnedNothing(UserWarning):
 
 def judge(history: History, objective: Objective) -> None:
     """Warn where the training was long enough to learn something and has not."""
-    if history.n_steps == 0 and history.stopped == "max_time":
+    if history.n_steps <= 1 and history.stopped == "max_time":
         name = objective.owner or type(objective).__name__
-        warnings.warn(f"{name} made no step: max_time was over before the first", LearnedNothing, stacklevel=outside())
+        words = f"{name} made one step only, as max_time was over by then: give it more time, or max_steps"
+        warnings.warn(words, LearnedNothing, stacklevel=outside())
         return
     perfect = history.higher_is_better and history.best_score >= 1
     if history.n_steps < _ENOUGH or history.stopped == "Ctrl-C" or perfect:
@@ -86,11 +87,11 @@ def _at_chance(objective: Objective) -> str | None:
 def _training_batches(objective: Objective) -> Iterator[Batch]:
     """A few batches as training draws them, from several epochs where one is short."""
     rng, seen = np.random.default_rng(0), 0
-    for epoch in range(_BATCHES):
+    for epoch in range(N_COMPARED):
         for batch in objective.batches(epoch, rng):
             yield batch
             seen += 1
-            if seen == _BATCHES:
+            if seen == N_COMPARED:
                 return
 
 

@@ -29,6 +29,8 @@ from .objective import Separating, Weights
 from .presets import PRESETS
 from .renewing import better_renewed
 
+_WALKED = 24  # steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
+_TRIED_TWICE = 4.0  # steps that take as long as forecasts with and without renewed states
 _NOISE, _FEW = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 
 
@@ -75,7 +77,8 @@ class Separation(Answering, LatentForecaster):
     blocks, tied : int, bool
         How many residual blocks move a step, and whether they are the same; a solver has one.
     dynamics_hidden, gain : int, float
-        Units of a block, and the gain with which it is drawn.
+        Units of a block, and the gain with which it is drawn; where a state is moved over more than 24 steps of a
+        chunk, gain³ is divided by as many times more as they are, so that no state explodes before anything is learned.
     renewed : bool, optional
         Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
         an equation says nothing about where no state has been, and longer forecasts may soon leave the data. Unless
@@ -270,6 +273,7 @@ class Separation(Answering, LatentForecaster):
         for name in ("hidden", "decoder_hidden", "filters", "dynamics_hidden"):
             size = getattr(self, name)
             given[name] = None if size is None else max(1, round(self.scale * size))
+        given["gain"] = self._gain()
         pictures = self._pictures()
         return SeparationNetwork(
             self.cells_.frame if pictures else self.cells_.n_cells,
@@ -279,6 +283,14 @@ class Separation(Answering, LatentForecaster):
             n_clock=self.conditioning - 1 if self.uneven_ else 0,
             **given,
         )
+
+    def _gain(self) -> float:
+        """The gain of a block's three layers, such that a state grows no more over a long chunk than over a usual one.
+
+        Every step multiplies a state by about 1 + c gain³, which over two hundred steps is a number of 12 digits.
+        """
+        walked = self.chunk_ - 1 - (self.conditioning if self.offset else 0)
+        return float(self.gain * min(1.0, _WALKED / max(walked, 1)) ** (1 / 3))
 
     def _chunks(
         self,
@@ -304,6 +316,9 @@ class Separation(Answering, LatentForecaster):
             there=there,
             undone=self._undoing() if self.squashed_ else None,
         )
+
+    def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
+        return super()._closing_steps(objective, sequences) + (_TRIED_TWICE if self.renewed is None else 0.0)
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)

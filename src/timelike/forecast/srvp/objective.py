@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,10 +74,14 @@ class Evidence(Chunks):
             return
         network.eval()
         with torch.no_grad():
-            batches = islice(self.batches(0, np.random.default_rng(0)), SETTLING)
-            left = [self._left(batch.like(network)) for batch in batches]
+            left = [self._left(batch.like(network)) for batch in self.settling_batches()]
             deviation = math.sqrt(max(0.0, float(np.mean(left))))
             network.log_scale.fill_(math.log(max(deviation - network.least, _TINY)))
+
+    def n_settled(self) -> int:
+        """Those of the deviation too."""
+        batches = min(SETTLING, -(-len(self.material.places(self.length)) // self.batch_size))
+        return super().n_settled() + (batches if self.module.log_scale.requires_grad else 0)
 
     def _left(self, batch: Batch) -> float:
         """The mean square of what frames differ by from those that are drawn."""

@@ -12,6 +12,7 @@ from ...metric.objectives.perturbation import Perturbation
 from ...models import fingerprint, options, parts
 from ...sequences import Sequences
 from ...train import Milestones, Objective, OneCycle, Schedule
+from ...train.trained import FORWARD
 from ..attacks.base import Attack
 from . import reading
 from .cosine import CosineSimilarity, FusedSimilarity
@@ -73,6 +74,9 @@ class Training(Streaming):
             self._train(self._objective(sequences, codes), sequences, codes)
             self._remember(sequences, codes)
         return self
+
+    def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
+        return super()._closing_steps(objective, sequences) + FORWARD * len(sequences) / self.batch_size
 
     def _targets(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
         """The class of every sequence, as a number."""

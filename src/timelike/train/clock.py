@@ -1,0 +1,47 @@
+"""The clock of trainings, and when the fit began that a training is a part of: what comes before its loop counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_clock: ContextVar[Callable[[], float]] = ContextVar("clock", default=time.monotonic)
+_began: ContextVar[float | None] = ContextVar("began", default=None)
+
+
+def now() -> float:
+    """Seconds on a clock that never goes back."""
+    return _clock.get()()
+
+
+def began() -> float:
+    """When the fit of the model began that is being fitted; now, where none is."""
+    known = _began.get()
+    return now() if known is None else known
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """A fit begins here: a budget of time counts from now on. A fit within it has a beginning of its own."""
+    token = _began.set(now())
+    try:
+        yield
+    finally:
+        _began.reset(token)
+
+
+@contextmanager
+def use_clock(clock: Callable[[], float]) -> Iterator[None]:
+    """Inside, trainings of this thread go by another clock: tests need not wait.
+
+    >>> with use_clock(lambda: 7.0):
+    ...     now()
+    7.0
+    """
+    token = _clock.set(clock)
+    try:
+        yield
+    finally:
+        _clock.reset(token)

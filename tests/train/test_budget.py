@@ -1,0 +1,160 @@
+"""Budgets of time by a clock that only moves where work is done: what comes before and after the loop counts."""
+
+import warnings
+from datetime import timedelta
+
+import numpy as np
+import pytest
+import torch
+
+import timelike as tl
+from contract.discover import small
+from timelike.train import LearnedNothing, OneCycle, clock, fit
+from timelike.train.checkpoints import Checkpoints
+from timelike.train.trained import FORWARD
+from train.objectives import Judged, Line
+
+
+class Clock:
+    """Stands still until it is told how long something took."""
+
+    def __init__(self):
+        self.seconds = 1000.0
+
+    def __call__(self):
+        return self.seconds
+
+    def passes(self, seconds, call):
+        """The call, taking so long."""
+
+        def slow(*given, **how):
+            self.seconds += seconds
+            return call(*given, **how)
+
+        return slow
+
+
+@pytest.fixture
+def ticking():
+    ticking = Clock()
+    with clock.use_clock(ticking):
+        yield ticking
+
+
+def slow(objective, ticking, **parts):
+    """An objective whose methods take so many seconds each."""
+    for name, seconds in parts.items():
+        setattr(objective, name, ticking.passes(seconds, getattr(objective, name)))
+    return objective
+
+
+def test_steps_end_within_one_of_the_limit(ticking):
+    history = fit(slow(Line(), ticking, loss=2.0), max_time=timedelta(seconds=31), random_state=0)
+    assert (history.stopped, history.n_steps, ticking.seconds) == ("max_time", 16, 1032)
+
+
+def test_what_a_model_does_before_its_loop_counts(ticking):
+    with clock.fitting():
+        ticking.seconds += 20
+        history = fit(slow(Line(), ticking, loss=2.0), max_time=31, random_state=0)
+    assert (history.n_steps, ticking.seconds) == (6, 1032)
+    assert history.seconds == 12  # of the loop itself
+
+
+def test_a_step_is_made_however_long_what_came_before_it_took(ticking):
+    with clock.fitting():
+        ticking.seconds += 100
+        assert fit(slow(Line(), ticking, loss=2.0), max_time=31, random_state=0).n_steps == 1
+
+
+def test_a_fit_within_another_has_a_budget_of_its_own(ticking):
+    with clock.fitting():
+        ticking.seconds += 20
+        with clock.fitting():
+            assert fit(slow(Line(), ticking, loss=2.0), max_time=8, random_state=0).n_steps == 4
+        assert clock.began() == 1000
+
+
+def test_time_is_kept_for_the_last_validation(ticking):
+    """Every one of them takes five steps; the last is the one after the last step."""
+    judged = slow(Judged(), ticking, loss=1.0, validate=5.0)
+    history = fit(judged, max_time=60, validate_every=10, random_state=0)
+    assert len(history.scores) > 2
+    assert history.steps("score")[-1] == history.n_steps
+    assert ticking.seconds - 1000 <= 60 + 1
+
+
+def test_time_is_kept_for_the_last_checkpoint(ticking, tmp_path, monkeypatch):
+    monkeypatch.setattr(Checkpoints, "save", ticking.passes(6.0, Checkpoints.save))
+    fit(slow(Line(), ticking, loss=1.0), max_time=50, checkpoint=tmp_path / "kept", checkpoint_every=9, random_state=0)
+    assert 50 - 6 < ticking.seconds - 1000 <= 50 + 1
+
+
+def test_time_is_kept_for_work_after_the_last_step(ticking):
+    line = slow(Line(), ticking, loss=1.0)
+    line.closing_steps = 7
+    assert fit(line, max_time=30, random_state=0).n_steps == 23
+    line.closing_steps = 1000  # more than the half is never kept
+    ticking.seconds = 0.0
+    assert fit(slow(Line(), ticking, loss=1.0), max_time=30, random_state=0).n_steps == 30
+    assert fit(line, max_time=30, random_state=0).n_steps == 15
+
+
+def test_a_cycle_ends_where_the_steps_do(ticking):
+    """Before the loop a third of the time was spent, and a tenth is kept for what follows."""
+    line = slow(Line(), ticking, loss=1.0)
+    line.closing_steps = 10
+    with clock.fitting():
+        ticking.seconds += 30
+        history = fit(line, max_time=100, schedule=OneCycle(), random_state=0)
+    assert history.n_steps == 60
+    expected = [0.05 * OneCycle().factor(step, 60, history) for step in range(30, 60)]
+    np.testing.assert_allclose(history["rate"][30:], expected, rtol=1e-6)
+
+
+def test_a_run_that_continues_counts_the_time_before_its_pause(ticking, tmp_path):
+    for limit, steps in ((10, 10), (25, 25)):
+        line = slow(Line(), ticking, loss=1.0)
+        history = fit(line, max_time=limit, checkpoint=tmp_path / "kept", random_state=0)
+        assert history.n_steps == steps
+        ticking.seconds += 500  # between two calls nobody trains
+
+
+@pytest.mark.parametrize("kind", [tl.SRVP, tl.Separation])
+def test_a_forecaster_keeps_its_budget_with_all_that_it_does(kind, ticking, monkeypatch):
+    """Reading takes 30 seconds, a step 1, a batch that settles statistics 0.4 and what is compared at the end 3 steps."""
+    from timelike.forecast import chunks, latent
+    from timelike.forecast.separation import estimator
+
+    monkeypatch.setattr(kind, "_learn_from", ticking.passes(30.0, kind._learn_from))
+    monkeypatch.setattr(latent, "warn_if_no_better", ticking.passes(3.0, latent.warn_if_no_better))
+    monkeypatch.setattr(estimator, "better_renewed", ticking.passes(4.0, estimator.better_renewed))
+    settling = chunks.Chunks.settling_batches
+
+    def settled(self):
+        for batch in settling(self):
+            ticking.seconds += FORWARD
+            yield batch
+
+    monkeypatch.setattr(chunks.Chunks, "settling_batches", settled)
+    chosen = kind._chunks
+    monkeypatch.setattr(kind, "_chunks", lambda *given: slow(chosen(*given), ticking, batches=0.0))
+    stepped = torch.optim.AdamW.step
+    monkeypatch.setattr(torch.optim.AdamW, "step", ticking.passes(1.0, stepped))
+    clips = np.random.default_rng(0).random((60, 9, 1, 8, 8))
+    model = small(kind, codec="dcgan", max_steps=None, max_time=100.0, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LearnedNothing)  # of noise there is nothing to learn
+        model.fit(clips)
+    assert model.history_.stopped == "max_time"
+    assert 95 <= ticking.seconds - 1000 <= 106
+
+
+def test_statistics_are_settled_by_one_batch_at_least_and_no_more_when_time_is_over(ticking):
+    clips = tl.Sequences(np.random.default_rng(0).random((30, 9, 1, 8, 8)))
+    model = small(tl.SRVP, codec="dcgan").fit(clips)
+    objective = model._chunks(9, model._material(clips), None, None)
+    assert len(list(objective.settling_batches())) == 4
+    for deadline, expected in ((1001.0, 4), (999.0, 1)):
+        objective.deadline = deadline
+        assert len(list(objective.settling_batches())) == expected
