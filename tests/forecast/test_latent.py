@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.train import Diverged
+from timelike.train import Diverged, Linear, OneCycle
 
 RNG = np.random.default_rng(0)
 TINY = {
@@ -306,3 +306,71 @@ def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():
     objective.settle()
     assert len(means) > 1
     torch.testing.assert_close(first.running_mean, torch.stack(means).mean(0))
+
+
+# --- settings of training ----------------------------------------------------------------------------------------------
+
+
+def objective_of(model, X):
+    model.fit(X)
+    sequences = tl.Sequences(X)
+    length = model.chunk_
+    held_out = model._material(sequences) if model.validation else None
+    return model._chunks(length, model._material(sequences), held_out, None)
+
+
+@pytest.mark.parametrize(
+    ("n_chunks", "batch_size", "expected"),
+    [(640, 8, 1600), (80, 8, 500), (199, 8, 500), (8000, 8, 2000), (3, 8, 500), (800, 16, 1000)],
+)
+def test_unless_told_it_trains_for_twenty_passes_within_bounds_and_two_minutes(n_chunks, batch_size, expected):
+    model = tiny(batch_size=batch_size, chunk=3)
+    objective = objective_of(model, np.zeros((1, n_chunks + 2, 1)) + np.arange(n_chunks + 2)[:, None])
+    model.max_steps = None
+    limits = model._limits(objective)
+    assert (limits["max_steps"], limits["max_time"]) == (expected, 120.0)
+    for steps, seconds in ((7, None), (None, 3.0), (7, 3.0)):
+        model.max_steps, model.max_time = steps, seconds
+        limits = model._limits(objective)
+        assert (limits["max_steps"], limits["max_time"]) == (steps, seconds)
+
+
+@pytest.mark.parametrize(("schedule", "kind"), [("cycle", OneCycle), ("linear", Linear), ("constant", None)])
+def test_a_schedule_is_what_its_word_says(schedule, kind):
+    model = tiny(schedule=schedule)
+    found = model._limits(objective_of(model, RNG.standard_normal((4, 9, 1)))).get("schedule")
+    assert found is None if kind is None else type(found) is kind
+
+
+def test_what_is_held_out_is_looked_at_twenty_times_and_patience_counts_steps():
+    model = tiny(validation=0.2, patience=50, max_steps=3)
+    objective = objective_of(model, RNG.standard_normal((4, 9, 1)))
+    for steps, every, looks in ((400, 20, 3), (1000, 50, 1), (10, 1, 50)):
+        model.max_steps = steps
+        limits = model._limits(objective)
+        assert (limits["validate_every"], limits["patience"]) == (every, looks)
+
+
+@pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
+def test_the_optimizer_has_the_settings_that_were_given(kind):
+    sizes = {"conditioning": 2, "hidden": 4, "n_state": 3, "n_content": 2, "max_steps": 1, "random_state": 0}
+    model = kind(learning_rate=0.02, decay=0.3, betas=(0.7, 0.95), **sizes)
+    (group,) = objective_of(model, RNG.standard_normal((4, 9, 1))).optimizers().param_groups
+    assert (group["lr"], group["weight_decay"], group["betas"]) == (0.02, 0.3, (0.7, 0.95))
+
+
+@pytest.mark.parametrize(("n_chunks", "expected"), [(10, 0.3), (300, 0.3), (301, 90 / 301), (900, 0.1)])
+def test_the_fewer_chunks_the_more_noise_encoders_see(n_chunks, expected):
+    X = np.arange(n_chunks + 2.0)[None, :, None]
+    assert objective_of(tiny(chunk=3), X).jitter == pytest.approx(expected)
+    assert objective_of(tiny(chunk=3, jitter=0.05), X).jitter == 0.05
+
+
+def test_content_is_made_of_no_more_frames_than_a_chunk_has():
+    how = {"conditioning": 2, "hidden": 4, "n_state": 3, "n_content": 2, "max_steps": 1, "random_state": 0}
+    for n_seen, expected in ((2, 2), (9, 4)):
+        objective = objective_of(tl.SRVP(n_seen=n_seen, chunk=4, **how), RNG.standard_normal((4, 9, 1)))
+        drawn = objective._drawn(50, np.random.default_rng(0))
+        assert drawn["chosen"].shape == (50, expected)
+        assert {len(set(row)) for row in drawn["chosen"].tolist()} == {expected}  # each frame once
+        assert set(drawn["chosen"].ravel().tolist()) == set(drawn["skip"].tolist()) == {0, 1, 2, 3}

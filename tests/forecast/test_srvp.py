@@ -324,7 +324,7 @@ def noises(monkeypatch):
     return known
 
 
-def naive_futures(model, pasts, noises, horizon, frames, parts):
+def naive_futures(model, pasts, noises, horizon, frames, parts, contents=None):
     """(sample, item, frame, …) from the last frames of every past, one future after the other."""
     network, size = exact(model.network_), model.conditioning
     mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.moments_)
@@ -332,7 +332,9 @@ def naive_futures(model, pasts, noises, horizon, frames, parts):
     random = random.reshape(len(first), -1, network.n_random)
     for row in range(len(first)):
         past = (torch.from_numpy(pasts[row % len(pasts)][-size:]) - mean) / scale
-        given = past, min(model.n_seen, size), first[row], random[row], horizon, frames, parts
+        given = [past, min(model.n_seen, size), first[row], random[row], horizon, frames, parts]
+        if contents is not None:
+            given.append((torch.from_numpy(contents[row % len(pasts)][-size:]) - mean) / scale)
         with torch.no_grad():
             future = naive.future(network, *given)
         found.append((future if network.squash else future * scale + mean).numpy())
@@ -377,3 +379,26 @@ def test_another_first_frame_leaves_the_content_and_another_last_one_does_not(cl
         assert torch.equal(found.code, content.code) == same
         skips = [torch.equal(one, two) for one, two in zip(found.skips, content.skips, strict=True)]
         assert skips == [changed != 4] * len(skips)
+
+
+@pytest.mark.parametrize("pictures", [False, True])
+def test_a_swap_has_the_content_of_one_past_and_the_states_of_the_other(swings, clips, noises, pictures):
+    how = {"codec": "dcgan", "skips": True} if pictures else {}
+    X = clips if pictures else swings
+    model = tl.SRVP(gain=1.5, **SMALL | how | {"conditioning": 3, "n_seen": 2}).fit(X)
+    contents, dynamics = X[:2, :6], X[3:5, 1:8]
+    found = model.swap(contents, dynamics, 2, n_samples=2, random_state=0).samples
+    expected = naive_futures(model, dynamics, noises, 2, 1, 1, contents)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("substeps", "pictures"), [(1, False), (3, False), (2, True)])
+def test_a_reconstruction_is_that_of_loops(swings, clips, substeps, pictures):
+    how = {"codec": "dcgan", "skips": True} if pictures else {}
+    X = clips if pictures else swings
+    model = tl.SRVP(gain=1.5, substeps=substeps, **SMALL | how | {"n_seen": 2}).fit(X)
+    mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.moments_)
+    with torch.no_grad():
+        found = naive.reconstruction(exact(model.network_), (torch.from_numpy(X[1]) - mean) / scale, 2)
+    expected = found if model.squashed_ else found * scale + mean
+    np.testing.assert_allclose(model.reconstruct(X[1:2])[0], expected.numpy(), rtol=1e-5, atol=1e-5)

@@ -75,18 +75,47 @@ def log_evidence(x, transition, noise, emission, observed):
     return float(normal.log_prob(x.reshape(-1)))
 
 
-def future(network, past, n_seen, noise_first, noise_random, horizon, frames, parts):
+def looked_at(network, frames):
+    """Codes of frames (time, …), one by one, and what the stages of a codec with skips saw of the last one."""
+    looked = [network.look(frame[None]) for frame in frames]
+    if network.codec == "perceptron":
+        return [one[0] for one in looked], None
+    return [one[0][0] for one in looked], looked[-1][1] if network.skips else []
+
+
+def drawn_frame(network, w, y, skips):
+    rows = torch.cat([w, y])[None]
+    frame = network.draw(rows) if skips is None else network.draw(rows, skips)
+    return torch.sigmoid(frame[0]) if network.squash else frame[0]
+
+
+def reconstruction(network, x, n_seen):
+    """Frames of a whole sequence again: every state by the means of what is inferred, at the step of training."""
+    codes, skips = looked_at(network, x)
+    w = network.content(sum(network.parts_of_content(code) for code in codes[-n_seen:]))
+    means = [m for m, _ in softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))]
+    y = torch.tensor(means, dtype=x.dtype)
+    heard = network.filter(torch.stack(codes)[None])[0][0]
+    found = [drawn_frame(network, w, y, skips)]
+    for t in range(1, len(x)):
+        z = torch.tensor([m for m, _ in softplus_gaussian(network.infer_random(heard[t]))], dtype=x.dtype)
+        for _ in range(network.substeps):
+            y = y + network.move(torch.cat([y, z])[None])[0] / network.substeps
+        found.append(drawn_frame(network, w, y, skips))
+    return torch.stack(found)
+
+
+def future(network, past, n_seen, noise_first, noise_random, horizon, frames, parts, content_of=None):
     """Frames (horizon × frames, …) of one future of a past (time, …) of standardized frames, number by number.
 
     The past is moved at the step of training, `network.substeps` parts of each, with z from the posterior; what follows
     in `parts` of each step with z from the prior, a frame after every `parts / frames` of them. w is made of the last
-    `n_seen` frames and the skips are those of the last one.
+    `n_seen` frames and the skips are those of the last one, of another past where `content_of` has one.
     """
-    looked = [network.look(frame[None]) for frame in past]
-    if network.codec == "perceptron":
-        codes, skips = [one[0] for one in looked], None
-    else:
-        codes, skips = [one[0][0] for one in looked], looked[-1][1] if network.skips else []
+    codes, skips = looked_at(network, past)
+    whose = codes
+    if content_of is not None:
+        whose, skips = looked_at(network, content_of)
 
     def moved(y, gaussian, noise, count):
         z = torch.tensor([m + s * e for (m, s), e in zip(gaussian, noise.tolist(), strict=True)], dtype=past.dtype)
@@ -99,15 +128,12 @@ def future(network, past, n_seen, noise_first, noise_random, horizon, frames, pa
     first = softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))
     y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=past.dtype)
     heard = network.filter(torch.stack(codes)[None])[0][0]
-    w = network.content(sum(network.parts_of_content(code) for code in codes[-n_seen:]))
+    w = network.content(sum(network.parts_of_content(code) for code in whose[-n_seen:]))
     for t in range(1, len(past)):
         y = moved(y, softplus_gaussian(network.infer_random(heard[t])), noise_random[t - 1], network.substeps)[-1]
     found = []
     for step in range(horizon):
         states = moved(y, softplus_gaussian(network.prior(y)), noise_random[len(past) - 1 + step], parts)
         y = states[-1]
-        for state in states[parts // frames - 1 :: parts // frames]:
-            rows = torch.cat([w, state])[None]
-            frame = network.draw(rows) if skips is None else network.draw(rows, skips)
-            found.append(torch.sigmoid(frame[0]) if network.squash else frame[0])
+        found += [drawn_frame(network, w, state, skips) for state in states[parts // frames - 1 :: parts // frames]]
     return torch.stack(found)
