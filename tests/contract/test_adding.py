@@ -7,6 +7,7 @@ from pathlib import Path
 
 import timelike as tl
 from contract.overlay import ADDITIONS, ROOT, build, run
+from tampering import read_config, write_config
 
 HERE = Path(__file__).parent
 
@@ -76,8 +77,8 @@ def test_without_its_line_a_method_is_not_found_and_a_model_that_names_it_is_ref
     model = tl.Neighbors(tl.DTW()).fit([[0.0, 1.0], [5.0, 5.0]], ["low", "high"])
     for known, name in (("Neighbors", "ToyEncoder"), ("Neighbors", "ToyMetric"), ("DTW", "ToyDistance")):
         model.save(saved / name)
-        config = saved / name / "config.json"
-        config.write_text(config.read_text().replace(f'"method": "{known}"', f'"method": "{name}"'))
+        words = json.dumps(read_config(saved / name)).replace(f'"method": "{known}"', f'"method": "{name}"')
+        write_config(saved / name, json.loads(words))
     found = run(library, "-c", MISSING, saved)
     assert found.returncode == 0, found.stderr
     facts = json.loads(found.stdout)

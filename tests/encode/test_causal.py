@@ -1,7 +1,5 @@
 """The causal encoder: what it learns, and how it gets on with scikit-learn, folders and other rooms."""
 
-import json
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,6 +8,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import timelike as tl
+from tampering import read_config, write_config
 from timelike import train
 from timelike.encode import tloss
 
@@ -215,16 +214,18 @@ def test_a_wrong_option_is_named(ragged, options, kind):
 def test_a_damaged_or_newer_folder_is_refused(ragged, tmp_path):
     folder = tmp_path / "model"
     tl.CausalEncoder(**SMALL).fit(ragged).save(folder)
-    config = json.loads((folder / "config.json").read_text())
-    wrong = config | {"parameters": config["parameters"] | {"channels": 5}}
-    (folder / "config.json").write_text(json.dumps(wrong))
-    with pytest.raises(ValueError, match="make no CausalEncoder"):
+    config = read_config(folder)
+    write_config(folder, config | {"parameters": config["parameters"] | {"channels": 3}})
+    with pytest.raises(ValueError, match=r"make no CausalEncoder: network_.blocks.* has shape .* expected"):
         tl.load_model(folder)
-    (folder / "config.json").write_text(json.dumps(config | {"format_version": 99}))
-    with pytest.raises(ValueError, match="install a newer timelike"):
+    write_config(folder, config | {"parameters": config["parameters"] | {"channels": 50_000}})
+    with pytest.raises(ValueError, match="make no CausalEncoder: network_ has .* the options say that it is larger"):
         tl.load_model(folder)
-    (folder / "config.json").write_text(json.dumps(config))
+    write_config(folder, config | {"format_version": 99})
+    with pytest.raises(ValueError, match="has format 99, .* reads format 4 alone"):
+        tl.load_model(folder)
+    write_config(folder, config)
     tensors = folder / "model.safetensors"
     tensors.write_bytes(tensors.read_bytes()[:-9])
-    with pytest.raises(ValueError, match="the model is damaged"):
+    with pytest.raises(ValueError, match="model.safetensors is not what save"):
         tl.load_model(folder)

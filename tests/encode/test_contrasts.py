@@ -1,13 +1,11 @@
 """Losses of two crops of every series, what is held out to judge a training by, and budgets."""
 
-import json
 import math
 import time
 
 import numpy as np
 import pytest
 import torch
-from scipy.spatial.distance import cdist
 from torch import nn
 
 import timelike as tl
@@ -255,21 +253,6 @@ def test_the_thesis_is_a_preset_in_which_options_may_change():
         tl.CausalEncoder.preset("paper")
     with pytest.raises(ValueError, match="preset 'thesis': Neighbors has none"):
         tl.Neighbors.preset("thesis")
-
-
-def test_a_folder_from_before_there_were_options_answers_as_it_did(ragged, tmp_path):
-    thesis = tl.CausalEncoder.preset("thesis", **SMALL).fit(ragged)
-    thesis.save(tmp_path / "model")
-    config = json.loads((tmp_path / "model/config.json").read_text())
-    later = ("loss", "temperature", "min_crop", "augment", "schedule", "max_time", "validation", "patience")
-    for name in (*later, "vectors", "geometry"):
-        del config["parameters"][name]
-    (tmp_path / "model/config.json").write_text(json.dumps(config))
-    again = tl.load_model(tmp_path / "model")
-    assert (again.loss, again.schedule, again.vectors) == ("logistic", "constant", "plain")
-    np.testing.assert_array_equal(again.pairwise(ragged), thesis.pairwise(ragged))
-    vectors = thesis.encode(ragged).astype(float)
-    np.testing.assert_allclose(again.pairwise(ragged), cdist(vectors, vectors), atol=1e-5)
 
 
 def test_other_networks_take_a_few_crops_at_a_time_where_memory_is_short(monkeypatch):

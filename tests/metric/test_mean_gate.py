@@ -1,13 +1,12 @@
 """The mean gate, by which coupling is measured and penalised: the equations, gradients, and every loss that has it."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 
 import timelike as tl
 from naive import coupled as naive
+from tampering import read_config, write_config
 from timelike.metric import CoupledNetwork, Episodes, Features, Supervised, losses
 from timelike.metric.objectives.given_pairs import ByPairs
 from timelike.train import Batch
@@ -239,13 +238,12 @@ def test_a_checkpoint_of_another_penalty_is_refused_and_one_of_before_there_was_
         fitted(tmp_path / "old", penalized=penalized)
 
 
-def test_a_model_saved_before_there_was_a_choice_still_loads(fitted, test, tmp_path):
+def test_an_option_that_a_folder_does_not_name_has_its_default(fitted, test, tmp_path):
     metric = fitted("coupled")
     metric.save(tmp_path / "model")
-    config = tmp_path / "model/config.json"
-    words = json.loads(config.read_text())
+    words = read_config(tmp_path / "model")
     assert words["parameters"].pop("penalized") == "gate"
-    config.write_text(json.dumps(words))
+    write_config(tmp_path / "model", words)
     loaded = tl.load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.pairwise(test), metric.pairwise(test))
     assert isinstance(loaded.network_, CoupledNetwork)

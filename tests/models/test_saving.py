@@ -1,4 +1,4 @@
-"""Models in folders: saved whole, read by any later version, never run."""
+"""Models in folders: saved whole, checked when they are read, never run."""
 
 import json
 import shutil
@@ -11,7 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import timelike as tl
-from timelike.models import Model, options, read_model, registry, save_model, saving
+from tampering import read_config, write_config
+from timelike.models import Model, learned, options, read_model, registry, save_model, saving
+from timelike.models.identity import digest
 from timelike.models.packing import Packer
 from timelike.sequences import atomic
 from timelike.sequences.arguments import store
@@ -26,6 +28,21 @@ class Tiny(Model):
     metric = options.anything()
     slope = options.anything()
     random_state = options.seed()
+
+    sequences_ = learned.sequences("item")
+    classes_ = learned.labels("class")
+    mean_ = learned.array("*frame")
+    far_ = learned.real(finite=False)
+    parts_ = learned.several(
+        learned.either(
+            learned.part(tl.DTW),
+            learned.fields(a=learned.together(learned.whole(), learned.maybe(learned.whole()))),
+            learned.sequences(),
+        )
+    )
+    single_ = learned.later(learned.array())
+    half_ = learned.later(learned.text())
+    big_ = learned.later(learned.array("number", dtype="int32"))
 
     def __init__(self, *, size=3, metric=None, slope=(0.0, None), random_state=None):
         store(self, locals())
@@ -208,32 +225,47 @@ def test_a_save_cut_off_between_two_renames_says_where_the_model_is(saved):
         tl.load_model(saved)
 
 
-def test_a_folder_of_the_first_format_is_migrated(tmp_path, saved):
-    old = tmp_path / "old"
-    old.mkdir()
-    shutil.copy(saved / "model.safetensors", old)
-    config = {
-        "version": "0.0.3",
-        "method": "DTW",
-        "params": {"window": 5},
-        "tensors": [f"learned.{name}" for name in LEARNED],
-    }
-    (old / "config.json").write_text(json.dumps(config))
-    assert tl.load_model(old) == tl.DTW(window=5)
-    assert read_model(old).library_version == "0.0.3"
-    assert set(saving.MIGRATIONS) == set(range(saving.FORMAT_VERSION))
-
-
 def changed(folder, **entries):
-    config = json.loads((folder / "config.json").read_text()) | entries
-    config = {key: value for key, value in config.items() if value is not ...}
-    (folder / "config.json").write_text(json.dumps(config))
+    config = read_config(folder) | entries
+    write_config(folder, {key: value for key, value in config.items() if value is not ...})
 
 
-def test_a_newer_format_is_refused(saved):
-    changed(saved, format_version=4, library_version="9.1")
-    with pytest.raises(ValueError, match="has format 4, written by timelike 9.1; .* install a newer timelike"):
+@pytest.mark.parametrize("other", [0, 3, 5, 99])
+def test_another_format_is_refused_and_says_who_wrote_it(saved, other):
+    assert saving.FORMAT_VERSION == 4
+    changed(saved, format_version=other, library_version="9.1")
+    with pytest.raises(ValueError, match=f"has format {other}, written by timelike 9.1; .* reads format 4 alone"):
         tl.load_model(saved)
+
+
+def test_both_files_have_a_checksum_that_must_be_there_and_fit(saved):
+    whole = read_config(saved)
+    for name in ("checksum", "tensors_checksum"):
+        config = {key: value for key, value in whole.items() if key != name}
+        if name != "checksum":
+            config["checksum"] = digest({key: value for key, value in config.items() if key != "checksum"})
+        (saved / "config.json").write_text(json.dumps(config))
+        with pytest.raises(ValueError, match=f"config.json has no '{name}': it is incomplete"):
+            tl.load_model(saved)
+    for entry, value in (("parameters", {"metric": "erp"}), ("library_version", "7"), ("checksum", "0" * 64)):
+        (saved / "config.json").write_text(json.dumps(whole | {entry: value}))
+        with pytest.raises(ValueError, match=r"config.json is not what save\(\) wrote \(its checksum is another"):
+            tl.load_model(saved)
+
+
+def test_a_learned_attribute_that_is_not_declared_is_not_saved(known, tmp_path):
+    model = Tiny().fit([[1.0]], ["a"])
+    model.forgotten_ = 3
+    with pytest.raises(ValueError, match="forgotten_ is not declared in Tiny: .* forgotten_ = learned.array"):
+        model.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_as_declared_is_not_saved_either(known, tmp_path):
+    model = Tiny().fit([[1.0]], ["a"])
+    model.mean_ = np.zeros(2)
+    with pytest.raises(ValueError, match=r"mean_ has shape \(2,\): expected \(1\)"):
+        model.save(tmp_path / "m")
 
 
 @pytest.mark.parametrize(
@@ -251,12 +283,15 @@ def test_a_newer_format_is_refused(saved):
         ({"tensors": ["a"]}, "model.safetensors does not belong to config.json: only one of them has 'a'"),
         ({"method": "load_model"}, "the method 'load_model' is unknown"),
         ({"method": "Matches"}, "the method 'Matches' is unknown"),
-        ({"learned": {"save": 1}}, "'save' is no name of something learned"),
-        ({"learned": {"_made_with": 1}}, "'_made_with' is no name of something learned"),
+        ({"learned": {"save": 1}}, "'save' is no name of something that Neighbors has learned"),
+        ({"learned": {"_made_with": 1}}, "'_made_with' is no name of something that Neighbors has learned"),
+        ({"learned": {"gallery_": 1}}, "'gallery_' is no name of something that Neighbors has learned"),
+        ({"learned": {"frame_": {"__tuple__": [1]}}}, "metric_ is missing: every fitted Neighbors has it"),
         ({"learned": {"metric_": {"__kind__": "record", "record": "Moments", "fields": {}}}}, "'Moments' is not among"),
         ({"learned": {"metric_": {"__kind__": "magic"}}}, "'magic' is not among what save"),
         ({"learned": {"a_": {"__array__": [1], "dtype": "O"}}}, "dtype 'O' is not among what save"),
-        ({"learned": {"a_": {"__tensor__": "nowhere"}}}, "make no Neighbors: learned: 'nowhere' is missing"),
+        ({"learned": {"a_": {"__tensor__": "nowhere"}}}, "make no Neighbors: learned.a_: 'nowhere' is missing"),
+        ({"learned": {"a_": {"__array__": ["x"], "dtype": "<U99999999"}}}, "larger than what save"),
         ({"learned": [1, 2]}, "make no Neighbors"),
         ({"method": "DTW", "parameters": {}, "learned": {"a_": 1}}, "DTW learns nothing"),
         ({"__kind__": "pipeline"}, "has no 'steps': it is incomplete"),
@@ -271,13 +306,15 @@ def test_a_wrong_configuration_is_named(saved, entries, message):
 def test_damaged_and_missing_files_are_named(saved, tmp_path):
     tensors, config = saved / "model.safetensors", saved / "config.json"
     whole = tensors.read_bytes()
+    for part in (b"", whole[:20], whole[:-5], whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:]):
+        tensors.write_bytes(part)
+        with pytest.raises(ValueError, match="model.safetensors is not what save.. wrote .its checksum is another"):
+            tl.load_model(saved)
     for part in (b"", whole[:20], whole[:-5]):
         tensors.write_bytes(part)
+        write_config(saved, read_config(saved))
         with pytest.raises(ValueError, match="model.safetensors cannot be read"):
             tl.load_model(saved)
-    tensors.write_bytes(whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:])
-    with pytest.raises(ValueError, match="model.safetensors is not what save.. wrote .its checksum is another"):
-        tl.load_model(saved)
     tensors.unlink()
     with pytest.raises(ValueError, match="model.safetensors cannot be read .*: the model is damaged"):
         tl.load_model(saved)

@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..align import FittedMetric
 from ..align.matrix import Report, progress_bar, threads_of
-from ..models import options
+from ..models import learned, options
 from ..sequences import Sequences
 from ..sequences.arguments import whole
 
@@ -48,7 +48,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     geometry = options.one_of(*get_args(Geometry), role="free")
     length = options.otherwise(options.maybe(options.steps()), None)
 
-    length_: int
+    length_: int = learned.when(lambda model: model.length is not None, learned.whole(1, 1 << 24))
     """Steps to which sequences are resampled, where they are."""
 
     symmetric: ClassVar[bool] = True

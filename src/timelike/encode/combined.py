@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import options, parts
+from ..models import learned, options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from .base import Encoder, Floats, Geometry, Stream
@@ -52,6 +52,8 @@ class CombinedEncoder(Encoder):
     """
 
     encoders = options.Option(_encoders)
+
+    encoders_: list[Encoder] = learned.several(learned.part(Encoder), least=1)
 
     def __init__(self, encoders: Sequence[Encoder], *, geometry: Geometry = "euclidean") -> None:
         store(self, locals())

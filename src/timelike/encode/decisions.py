@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_sp
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from ..models import learned
 from .squares import least_squares
 
 Floats = NDArray[np.float64]
@@ -245,3 +246,43 @@ def _calibrated(machine: Any, vectors: Floats, codes: Codes) -> tuple[Floats, Fl
     found = CalibratedClassifierCV(machine, method="sigmoid", cv=folds, ensemble=False).fit(vectors, codes)
     curves = found.calibrated_classifiers_[0].calibrators
     return np.array([curve.a_ for curve in curves]), np.array([curve.b_ for curve in curves])
+
+
+# --- how a model declares them ---------------------------------------------------------------------------------------
+
+
+def _outputs(head: Logistic, name: str, scope: learned.Scope) -> None:
+    n_outputs, n_classes = len(head.intercepts), scope.size("class")
+    if n_outputs != n_classes and (n_outputs, n_classes) != (1, 2):
+        raise ValueError(f"{name} has {n_outputs} outputs for {n_classes} classes: expected one each, or one for two")
+
+
+def _machines(head: SupportVectors, name: str, scope: learned.Scope) -> None:
+    n_classes, n_curves = len(head.counts), len(head.slopes)
+    if head.counts.sum() != len(head.vectors):
+        raise ValueError(f"{name}.counts add up to {head.counts.sum()}: expected the {len(head.vectors)} vectors")
+    if len(head.weights) != n_classes - 1 or len(head.intercepts) != n_classes * (n_classes - 1) // 2:
+        raise ValueError(f"{name} has weights and intercepts for another number of classes than {n_classes}")
+    if n_curves not in (0, 1 if n_classes == 2 else n_classes):
+        raise ValueError(f"{name}.slopes are {n_curves}: expected one for every class, one for two, or none")
+
+
+LINEAR = learned.record(Linear, coefficients=learned.array(1, "feature"), intercepts=learned.array(1))
+LOGISTIC = learned.record(
+    Logistic, check=_outputs, coefficients=learned.array("output", "feature"), intercepts=learned.array("output")
+)
+NEAREST_CLASS = learned.record(
+    Nearest, vectors=learned.array("vector", "feature"), targets=learned.indices("vector", below="class")
+)
+NEAREST_NUMBER = learned.record(Nearest, vectors=learned.array("vector", "feature"), targets=learned.array("vector"))
+SUPPORT_VECTORS = learned.record(
+    SupportVectors,
+    check=_machines,
+    vectors=learned.array("vector", "feature"),
+    weights=learned.array("machine", "vector"),
+    counts=learned.array("class", dtype="int64", least=0),
+    intercepts=learned.array("pair"),
+    gamma=learned.array(least=0),
+    slopes=learned.array("curve"),
+    offsets=learned.array("curve"),
+)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models import learned
 from ..sequences.arguments import generator
 from ..sequences.sampling import RandomState
 
@@ -66,6 +67,8 @@ class Forest:
 
     def proba(self, vectors: Floats) -> Floats:
         """The mean of all trees' answers, (item, output): shares of classes, or one number."""
+        if self.feature.max(initial=-1) >= vectors.shape[1]:  # a folder may say so, which knows no encoder's vectors
+            raise ValueError(f"the forest asks for feature {self.feature.max()} of vectors of {vectors.shape[1]}")
         rounded = vectors.astype(np.float32)  # as the trees were grown
         at = np.repeat(self.roots[None], len(vectors), axis=0)
         rows, trees = np.nonzero(self.left[at] != _LEAF)
@@ -91,3 +94,32 @@ def _seed(random_state: RandomState) -> int | None:
     if random_state is None or isinstance(random_state, int | np.integer):
         return None if random_state is None else int(random_state) % (1 << 32)
     return int(generator(random_state).integers(1 << 32))
+
+
+def _trees(forest: Forest, name: str, scope: learned.Scope) -> None:
+    """Children stand behind their parents, so that every path ends, and a leaf has none of them."""
+    inner = forest.left != _LEAF
+    if not np.array_equal(inner, forest.right != _LEAF):
+        raise ValueError(f"{name}: a node has one child: expected two, or none")
+    place = np.flatnonzero(inner)
+    if (forest.left[place] <= place).any() or (forest.right[place] <= place).any():
+        raise ValueError(f"{name}: a node stands before its parent, so that a path may never end")
+    if (forest.feature[place] < 0).any():
+        raise ValueError(f"{name}.feature is negative at a node that has children")
+
+
+def _declared(outputs: learned.Dimension) -> Any:
+    return learned.record(
+        Forest,
+        check=_trees,
+        roots=learned.indices("tree", below="node"),
+        left=learned.indices("node", below="node", least=_LEAF),
+        right=learned.indices("node", below="node", least=_LEAF),
+        feature=learned.array("node", dtype="int64"),
+        threshold=learned.array("node"),
+        value=learned.array("node", outputs),
+    )
+
+
+FOREST_OF_CLASSES, FOREST_OF_NUMBERS = _declared("class"), _declared(1)
+"""How a model declares them."""

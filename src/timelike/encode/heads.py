@@ -11,14 +11,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from ..align.matrix import threads_of
-from ..models import Model, options, parts
+from ..models import Model, learned, options, parts
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from .base import Encoder
 from .choosing import HEADS, chosen
-from .decisions import Linear, Logistic, Nearest, SupportVectors
-from .forest import Forest
+from .decisions import LINEAR, LOGISTIC, NEAREST_CLASS, NEAREST_NUMBER, SUPPORT_VECTORS, Linear, Nearest
+from .forest import FOREST_OF_CLASSES, FOREST_OF_NUMBERS, Forest
 from .rocket.estimator import Rocket
 
 
@@ -37,10 +37,9 @@ class _Embedding(Model):
     random_state = options.seed()
 
     head: Any
-    encoder_: Encoder
+    encoder_: Encoder = learned.part(Encoder)
     head_: Any
     _heads: ClassVar[dict[str, Any]]
-    _records = (SupportVectors, Nearest, Logistic, Linear, Forest)
     _call = "fit(X, y)"
 
     @classmethod
@@ -116,6 +115,9 @@ class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
 
     _heads: ClassVar[dict[str, Any]] = {"auto": chosen, **HEADS, "1nn": Nearest.fit, "forest": Forest.classes}
 
+    classes_: NDArray[Any] = learned.labels("class")
+    head_: Any = learned.either(LOGISTIC, SUPPORT_VECTORS, NEAREST_CLASS, FOREST_OF_CLASSES)
+
     head = options.one_of(*_heads)
 
     def __init__(
@@ -176,6 +178,8 @@ class EmbeddingRegressor(RegressorMixin, _Embedding):  # type: ignore[misc]
     """
 
     _heads: ClassVar[dict[str, Any]] = {"ridge": Linear.ridge, "1nn": Nearest.fit, "forest": Forest.numbers}
+
+    head_: Any = learned.either(LINEAR, NEAREST_NUMBER, FOREST_OF_NUMBERS)
 
     head = options.one_of(*_heads)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf
 
+from ..models import learned
 from .base import Floats, Stream
 
 Vectors = Literal["plain", "standardized", "whitened"]
@@ -52,6 +53,10 @@ class Spread(NamedTuple):
 def _deviations(found: NDArray[np.float64]) -> NDArray[np.float64]:
     """What to divide by: 1 where there is nothing but rounding."""
     return np.where(found > 1e-6 * found.max(initial=0.0), found, 1.0)
+
+
+SPREAD = learned.record(Spread, center=learned.array("n_features"), turn=learned.array("n_features", "n_features"))
+"""How an encoder declares it."""
 
 
 class SpreadStream(Stream):

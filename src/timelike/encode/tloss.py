@@ -37,7 +37,6 @@ THESIS: Mapping[str, Any] = MappingProxyType(
     }
 )
 """How the thesis trains (Franceschi, 2022, chapter 3), beside the sizes of the network."""
-_LATER = ("loss", "schedule", "validation", "geometry", "vectors")  # options that did not use to be any
 
 
 class TLossEncoder(UnlabelledEncoder):
@@ -52,7 +51,6 @@ class TLossEncoder(UnlabelledEncoder):
     by_terms = options.maybe(options.flag("free"))
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"thesis": THESIS})
-    _before: ClassVar[Mapping[str, Any]] = MappingProxyType({name: THESIS[name] for name in _LATER})
 
     def _objective(self, ready: Sequences, targets: None) -> Cropping:
         learned, held_out = self._parted(ready)

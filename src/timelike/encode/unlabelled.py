@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..align.matrix import threads_of
-from ..models import options
+from ..models import learned, options
 from ..sequences import Sequences
 from ..train import Cosine, History, Objective, Trained
 from ..train.trained import FORWARD
 from .applied import STEPS_AT_ONCE, vectors_of
 from .base import Encoder, Stream
 from .contrasts import Cropping
-from .spread import Spread, SpreadStream, Vectors
+from .spread import SPREAD, Spread, SpreadStream, Vectors
 
 Schedules = Literal["cycle", "constant"]
 
@@ -37,8 +37,7 @@ class UnlabelledEncoder(Trained, Encoder):
     patience = options.maybe(options.whole(1, "free"))
     vectors = options.one_of(*get_args(Vectors))
 
-    spread_: Spread
-    _records: ClassVar[tuple[type[Any], ...]] = (Spread,)
+    spread_: Spread = learned.when(lambda model: model.vectors != "plain", SPREAD)
     _steps_at_once: ClassVar[int] = STEPS_AT_ONCE
 
     @abstractmethod

@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import options
+from ..models import learned, options
 from ..models.options import Option
 from ..sequences import Sequences, clocks, doors
 from ..sequences.arguments import RandomState, counted, generator, whole
 from ..sequences.callers import outside
 from ..sequences.container import as_sequences
 from .calibrating import Calibrating
-from .cells import Cells, check_known
+from .cells import CELLS, Cells, check_known
 from .doors import drawn_from, known_ahead, refuse_huge, refuse_single_steps, refuse_table, which
 from .drawing import generators
 from .noticing import warn_of_channels_last, warn_of_rates
@@ -40,17 +40,16 @@ class Forecaster(Calibrating):
 
     known = options.otherwise(options.maybe(Option[Sequence[int | str]](check_known)), None)
 
-    cells_: Cells
-    interval_: float | None
+    cells_: Cells = CELLS
+    interval_: float | None = learned.maybe(learned.real(0))
     """Time between two steps, the median of those learned from; None without timestamps."""
-    channel_names_: tuple[str, ...] | None
-    input_names_: tuple[str, ...] | None
-    dated_clock_: bool
+    channel_names_: tuple[str, ...] | None = learned.maybe(learned.names(lambda model: model.cells_.frame[0]))
+    input_names_: tuple[str, ...] | None = learned.maybe(learned.names(lambda model: model.frame_[0]))
+    dated_clock_: bool = learned.flag()
     """Whether timestamps were dates."""
-    months_: int
+    months_: int = learned.whole(0)
     """How many months lie between two steps, 0 where the clock is another."""
 
-    _records: ClassVar[tuple[type[Any], ...]] = (Cells,)
     _takes_single_steps: bool = False  # whether series of one step are meant, as at the beginning of a backtest
     _between: ClassVar[bool] = False  # whether there are frames between two steps
 

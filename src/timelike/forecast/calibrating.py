@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..models import Model
+from ..models import Model, learned
 from ..sequences import Sequences
 from ..sequences.arguments import counted, whole
-from .calibration import Calibration, sample_counts
+from .calibration import CALIBRATION, Calibration, sample_counts
 from .cells import Cells
 from .countdown import Countdown
 from .request import Windows
@@ -26,12 +26,11 @@ class Calibrating(Model):
     """A model that forecasts, and can be told how wrong it is."""
 
     cells_: Cells
-    calibration_: Calibration
-    nearer_: list[Calibration]
+    calibration_: Calibration = learned.later(CALIBRATION)
+    nearer_: list[Calibration] = learned.later(learned.several(CALIBRATION))
     """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look, and of means of
     fewer draws, of one whose forecast is the mean of what it draws."""
 
-    _records: ClassVar[tuple[type[Any], ...]] = (Calibration,)
     _by_horizon: ClassVar[bool] = False  # whether the first steps depend on how far it is asked to look
     _draws: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
 

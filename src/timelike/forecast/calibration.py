@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models import learned
+
 _SLACK = 1e-9  # ranks are products of round numbers
 
 
@@ -74,6 +76,14 @@ class Calibration(NamedTuple):
             self.margin(0.5, n_steps)
         rows = np.stack([rng.integers(len(whole), size=n_samples) for rng in rngs], axis=1)
         return self.errors[whole[rows], :n_steps]
+
+
+CALIBRATION = learned.record(
+    Calibration,
+    errors=learned.array("window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
+    n_samples=learned.whole(1),
+)
+"""How a forecaster declares it."""
 
 
 def rank(q: float, count: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models import learned
 from ..sequences import Sequences
 from ..sequences.doors import holding, locate
 
@@ -110,6 +111,39 @@ class Cells(NamedTuple):
             return None
         kept = np.setdiff1d(np.arange(sequences.frame[0]), self.known)
         return tuple(sequences.channel_names[i] for i in kept)
+
+
+def _fits(cells: Cells, name: str, scope: learned.Scope) -> None:
+    """Frames less the channels that are known in advance."""
+    whole, n_known = scope.model.frame_, len(cells.known)
+    expected = whole if not n_known else (whole[0] - n_known,)
+    if cells.frame != expected or (n_known and (len(whole) > 1 or len(np.unique(cells.known)) < n_known)):
+        raise ValueError(f"{name}.frame is {cells.frame}: expected {expected}, of frames {whole} with {n_known} known")
+    if cells.there.shape != cells.frame or not cells.there.any():
+        raise ValueError(
+            f"{name}.there has shape {cells.there.shape}: expected {cells.frame}, and a cell that is there"
+        )
+
+
+CELLS = learned.record(
+    Cells,
+    check=_fits,
+    frame=learned.frame(),
+    known=learned.indices("known channel", below=lambda model: model.frame_[0]),
+    there=learned.array(..., dtype="bool"),
+)
+"""How a forecaster declares them."""
+
+
+def n_cells(model: Any) -> int:
+    """How many numbers of a frame a fitted forecaster answers, for the shapes of what it learned."""
+    cells: Cells = model.cells_
+    return cells.n_cells
+
+
+def n_columns(model: Any) -> int:
+    """How many numbers it has of every step: what it answers, and what is known in advance."""
+    return n_cells(model) + len(model.cells_.known)
 
 
 def known_positions(sequences: Sequences, known: Known) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..models import options
+from ..models import learned, options
 from ..sequences import Sequences
 from ..sequences.arguments import counted
 from ..sequences.doors import computed_dtype
@@ -67,12 +67,13 @@ class LatentForecaster(Forecaster, Trained):
     validation = options.real(0, 0.9, role="training")
     patience = options.maybe(options.whole(1, "free"))
 
-    squashed_: bool
+    moments_: Moments = learned.moments(lambda model: model._network_frame())
+    squashed_: bool = learned.flag()
     """Whether frames are squashed to (0, 1), as all that were learned from lie there."""
-    uneven_: bool
+    uneven_: bool = learned.flag()
     """Whether time between two steps differs, so that windows come with their clock."""
-    known_moments_: Moments | None
-    chunk_: int
+    known_moments_: Moments | None = learned.maybe(learned.moments(lambda model: len(model.cells_.known)))
+    chunk_: int = learned.whole(1)
     """Frames that were shown at a time."""
 
     _ahead_of_them: ClassVar[int] = 20  # steps of a chunk after the conditioning ones
@@ -140,6 +141,10 @@ class LatentForecaster(Forecaster, Trained):
     def _frames(self, sequences: Sequences) -> Sequences:
         """Frames as the network has them: rows of cells, or pictures whose masked cells are still NaN."""
         return self.cells_.frames(sequences) if self._pictures() else self.cells_.targets(sequences)
+
+    def _network_frame(self) -> tuple[int, ...]:
+        """The shape of the frames that the network has."""
+        return self.cells_.frame if self._pictures() else (self.cells_.n_cells,)
 
     def _pictures(self) -> bool:
         """Whether the network sees pictures, not rows of cells."""

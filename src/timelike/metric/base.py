@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +14,7 @@ from torch import nn
 
 from ..align import FittedMetric
 from ..align.matrix import Report
-from ..models import options
+from ..models import learned, options
 from ..sequences import Sequences
 from ..sequences.augment import Augmentation
 from ..sequences.coarse import ANY, Coarse
@@ -43,7 +41,7 @@ _LOOKS = 20  # at the score of those held out, where steps are counted
 class MetricEstimator(Trained, FittedMetric):
     """A distance that is trained from classes."""
 
-    classes_: NDArray[Any]
+    classes_: NDArray[Any] = learned.later(learned.labels("class"))  # there are none where pairs are given
     _call = "fit(X, y)"
 
     def _targets(self, sequences: Sequences, y: Any) -> Any:
@@ -97,13 +95,9 @@ class LearnedMetric(MetricEstimator):
     validation = options.maybe(options.real(0, 0.9, role="free"))  # a checkpoint knows which sequences were held out
 
     network_: Comparer
-    coarse_: Coarse
-    strides_: tuple[int, int]
+    coarse_: Coarse = learned.coarse()
+    strides_: tuple[int, int] = learned.together(learned.whole(1, 64), learned.whole(1, 64))
 
-    _records: ClassVar[tuple[type[Any], ...]] = (Coarse,)
-    _before: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {"front": None, "perturb": False, "max_frames": None, "optimizer": "adam", "schedule": "plateau"}
-    )
     _steps: ClassVar[tuple[int, int]] = (500, 2000)  # at least and at most, where nothing says how many
     _passes: ClassVar[int] = 20  # through the data, between the two
     _seconds: ClassVar[float] = 120.0  # where nothing says how long
@@ -143,10 +137,6 @@ class LearnedMetric(MetricEstimator):
         self.coarse_ = Coarse.of(sequences.lengths, self.max_frames)
         self.strides_ = strides_for(self.coarse_.lengths(sequences.lengths))
         return super()._begin(sequences)
-
-    def _take_up(self, state: dict[str, Any]) -> None:
-        # folders of before there were frames of several steps
-        super()._take_up({"coarse_": Coarse.none(), "strides_": (2, 2)} | state)
 
     def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
         return self.coarse_.applied(super()._ready(sequences, name))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .._contents import contents
 
 if TYPE_CHECKING:  # the public names, a line each
-    from . import options as options, parts as parts
+    from . import learned as learned, options as options, parts as parts
     from .base import Model as Model
     from .identity import fingerprint as fingerprint
     from .saving import (
@@ -17,5 +17,5 @@ if TYPE_CHECKING:  # the public names, a line each
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = contents(
-        __name__, inner=("Model", "SavedModel", "fingerprint", "options", "parts", "read_model")
+        __name__, inner=("Model", "SavedModel", "fingerprint", "learned", "options", "parts", "read_model")
     )

@@ -18,8 +18,9 @@ from sklearn.exceptions import NotFittedError
 from ..sequences import Sequences
 from ..sequences.container import read_sequences
 from ..sequences.doors import keep_size, read_targets, refuse_order, refuse_steps
-from . import parts
+from . import learned, parts
 from .aliases import unaliased
+from .learned import Learned, check_all
 from .options import Option, anything
 
 
@@ -28,15 +29,15 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     A subclass declares its options (see `models.options`), writes a constructor that only stores, and a `fit` in which
     everything happens `with self._fitting():` so that a fit which fails leaves the model as it was. What it learns are
-    attributes that end in `_`: numbers, text, arrays, `Sequences`, models and values of the library, and lists, tuples
-    and dicts of these are saved by themselves; records of other classes if they are listed in `_records`. What can be
-    made again from the rest is listed in `_derived` and made by `_derive`.
+    attributes that end in `_`, each declared beside the class (see `models.learned`): they are checked when a model is
+    saved and when it is loaded. What is declared as derived is not saved, and made again by `_derive`.
 
     >>> import numpy as np
-    >>> from timelike.models import Model, options
+    >>> from timelike.models import Model, learned, options
     >>> from timelike.sequences.arguments import store
     >>> class Mean(Model):
     ...     power = options.real(above=0)
+    ...     mean_ = learned.array("*frame", least=0)
     ...
     ...     def __init__(self, *, power=1.0):
     ...         store(self, locals())
@@ -53,18 +54,16 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     TypeError: power='x': expected a number
     """
 
-    frame_: tuple[int, ...]
+    frame_: tuple[int, ...] = learned.frame()
     """The shape of the frames it was fitted on."""
-    channel_names_: Any
+    channel_names_: Any = learned.later(learned.maybe(learned.names()))
     """Names of the channels it was fitted on, where these had names."""
+    n_features_in_: int = learned.later(learned.whole(1))
+    """How many numbers a sequence has, where all have as many, as in scikit-learn."""
 
-    _records: ClassVar[tuple[type[Any], ...]] = ()
-    _derived: ClassVar[tuple[str, ...]] = ()
     _axes: ClassVar[int | None] = None  # of a frame, where only frames of so many axes make sense
     _call: ClassVar[str] = "fit(X)"  # how an error says what to do first
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # for `preset`
-    # of options that came later, what there was before them: a folder that lacks one was written then
-    _before: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     __repr__ = BaseEstimator.__repr__
 
@@ -76,6 +75,13 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
         found = {name: inspect.getattr_static(cls, name, None) for name in names}
         return {name: option if isinstance(option, Option) else anything() for name, option in found.items()}
+
+    @classmethod
+    def _declared(cls) -> dict[str, Learned]:
+        """The declared learned attributes by name, those of the bases first."""
+        names = {name: None for base in reversed(cls.__mro__) for name in vars(base) if name.endswith("_")}
+        found = {name: inspect.getattr_static(cls, name) for name in names}
+        return {name: one for name, one in found.items() if isinstance(one, Learned)}
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
@@ -281,6 +287,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         """An error where a folder could not hold the model as it is."""
         self._refuse_options()
         self._refuse_changed("saving")
+        self._check_learned(_learned(self.__dict__))
 
     def _refuse_changed(self, doing: str) -> None:
         """An error where an option that what was learned depends on is another now."""
@@ -294,25 +301,27 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     def _state(self) -> dict[str, Any]:
         """What was learned, by name."""
-        return {name: value for name, value in _learned(self.__dict__).items() if name not in self._derived}
+        declared = type(self)._declared()
+        return {name: value for name, value in _learned(self.__dict__).items() if declared[name].saved}
 
     def _take_up(self, state: dict[str, Any]) -> None:
         """Put back what `_state` gave, into a model made with the same parameters."""
+        declared = type(self)._declared()
         for name, value in state.items():
-            if not name.endswith("_") or name.startswith("_"):
-                raise ValueError(f"{name!r} is no name of something learned")
+            if name not in declared or not declared[name].saved:
+                raise ValueError(f"{name!r} is no name of something that {type(self).__name__} has learned")
             setattr(self, name, value)
         self._refuse_options()
+        self._check_learned(state)
         self._derive()
         self._made_with = self.get_params(deep=False)
 
+    def _check_learned(self, found: Mapping[str, Any]) -> None:
+        """An error where what was learned is not what is declared; a subclass adds what several must agree on."""
+        check_all(self, type(self)._declared(), found)
+
     def _derive(self) -> None:
         """Make again what follows from the rest of what was learned."""
-
-    @classmethod
-    def _kept(cls) -> tuple[type[Any], ...]:
-        """The records a folder may hold, those of the bases included."""
-        return tuple({kind: None for base in cls.__mro__ for kind in vars(base).get("_records", ())})
 
 
 def _how_to_give(frame: tuple[int, ...], expected: tuple[int, ...]) -> str:

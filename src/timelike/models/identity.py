@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +36,12 @@ def checksum(file: Path) -> str:
     """The SHA-256 of a file: a disk that changed one bit of a weight would go unnoticed without it."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def digest(words: Any) -> str:
+    """The SHA-256 of words, however they are laid out in a file.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()

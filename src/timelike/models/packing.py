@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +51,10 @@ class Packer:
         parameters = {option: _written(value) for option, value in parameters_of(model).items()}
         found = {"method": called, "parameters": self._parameters(parameters, f"{name}.parameters")}
         if fitted:
-            found["learned"] = self.words(model._state(), f"{name}.learned", type(model)._kept())
-            found["learned_checksum"] = digest(found["learned"])
+            found["learned"] = {
+                attribute: self.words(value, f"{name}.learned.{attribute}", type(model)._declared()[attribute].records)
+                for attribute, value in model._state().items()
+            }
         return found
 
     def _parameters(self, parameters: dict[str, Any], name: str) -> dict[str, Any]:
@@ -120,18 +120,25 @@ class Unpacker:
         """A model or a value, found by its name; what it learned is put back."""
         kind = registry.find(words["method"])
         given = {name: self._entry(f"parameters.{name}", value) for name, value in words["parameters"].items()}
-        before = getattr(kind, "_before", {})
-        taken = {name: before[name] for name in before if name in kind.options()}
-        model = kind(**{**taken, **given})
+        model = kind(**given)
         if isinstance(model, _model()):
             model._refuse_options()
         if words.get("learned") is not None:
             if registry.is_value(kind):
                 raise ValueError(f"{words['method']} learns nothing, so there is nothing to put back into it")
-            _refuse_edited(words)
             learner: Model = model
-            learner._take_up(self._entry("learned", words["learned"], kind._kept()))
+            learner._take_up(self._learned(kind, words["learned"]))
         return model
+
+    def _learned(self, kind: type[Model], words: Any) -> dict[str, Any]:
+        """What was learned, attribute by attribute, made of nothing but what the class declares."""
+        if not isinstance(words, dict):
+            raise ValueError(f"learned is {words!r:.60}: expected the attributes of {kind.__name__}")
+        declared = kind._declared()
+        return {
+            name: self._entry(f"learned.{name}", some, declared[name].records if name in declared else ())
+            for name, some in words.items()
+        }
 
     def _entry(self, name: str, words: Any, records: tuple[type[Any], ...] = ()) -> Any:
         """The object behind one entry, by whose name an error is known."""
@@ -164,22 +171,13 @@ class Unpacker:
             return FrozenEstimator(self.value(words["estimator"]))
         if kind == "pipeline":
             steps = [(name, self.value(part)) for name, part in words["steps"]]
-            return Pipeline(steps, verbose=bool(words.get("verbose", False)))
+            made = Pipeline(steps, verbose=bool(words.get("verbose", False)))
+            made._validate_steps()  # names, and that each but the last transforms
+            return made
         known = {record.__name__: record for record in records}
         if kind == "record" and words["record"] in known:
             return made_of(known[words["record"]], self.value(words["fields"]))
         raise ValueError(f"{words.get('record', kind)!r} is not among what save() writes here")
-
-
-def digest(words: Any) -> str:
-    """The SHA-256 of words, however they are laid out in a file."""
-    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
-
-
-def _refuse_edited(words: Mapping[str, Any]) -> None:
-    """What was learned is nobody's to edit: there is no declaration by which it could be checked, as options have."""
-    if words.get("learned_checksum", (found := digest(words["learned"]))) != found:
-        raise ValueError("learned: it is not what save() wrote (its checksum is another); save the model again")
 
 
 def _model() -> type[Model]:

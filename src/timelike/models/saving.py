@@ -17,14 +17,13 @@ from sklearn.pipeline import Pipeline
 from ..sequences import arguments, atomic
 from . import registry, trees
 from .base import Model
-from .identity import checksum
-from .migrations import MIGRATIONS
+from .identity import checksum, digest
 from .packing import Packer, Unpacker
 
 FORMAT = "timelike model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 CONFIG, TENSORS = "config.json", "model.safetensors"
-_WORDS = ("method", "parameters", "learned", "learned_checksum", "called", "__kind__", "steps", "verbose")
+_WORDS = ("method", "parameters", "learned", "called", "__kind__", "steps", "verbose")
 
 
 class SavedModel(NamedTuple):
@@ -85,7 +84,8 @@ def write(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> None:
     config = head | dict(words) | {"tensors": sorted(arrays)}
     with atomic.appearing(path) as temporary:
         save_file({name: _plain(array) for name, array in arrays.items()}, temporary / TENSORS)
-        config["checksum"] = checksum(temporary / TENSORS)
+        config["tensors_checksum"] = checksum(temporary / TENSORS)
+        config["checksum"] = digest(config)  # of all the rest, that of the tensors included
         text = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False)
         if not text.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in text):  # half of a letter
             text = json.dumps(config, indent=1, allow_nan=False)
@@ -99,22 +99,36 @@ def _plain(array: Any) -> np.ndarray[Any, Any]:
 
 
 def read_model(folder: str | Path) -> SavedModel:
-    """What a folder holds, whatever version wrote it."""
+    """What a folder holds, if it is what `save` wrote."""
     path = arguments.folder(folder, "folder")
     config = _read_config(path)
-    _refuse_newer(config, path / CONFIG)
+    _refuse_other_format(config, path / CONFIG)
+    _refuse_damaged(config, path)
     try:
         arrays = load_file(path / TENSORS)
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path / TENSORS} cannot be read ({error}): the model is damaged, save it again") from error
-    if config.get("checksum", (found := checksum(path / TENSORS))) != found:
-        raise ValueError(f"{path / TENSORS} is not what save() wrote (its checksum is another): save the model again")
-    config = _migrated(config, arrays, path / CONFIG)
+    _refuse_incomplete(config, path / CONFIG)
     odd = set(arrays) ^ set(map(str, config["tensors"]))
     if odd:
         raise ValueError(f"{path / TENSORS} does not belong to {CONFIG}: only one of them has {min(odd)!r}")
     words = {name: config[name] for name in _WORDS if name in config}
     return SavedModel(config.get("method", "Pipeline"), words, arrays, config["library_version"])
+
+
+def _refuse_damaged(config: dict[str, Any], path: Path) -> None:
+    """An error where a file is not what was written: a checksum finds damage, it proves nothing against a forger."""
+    rest = {name: value for name, value in config.items() if name != "checksum"}
+    for name in ("checksum", "tensors_checksum"):
+        if name not in config:
+            raise ValueError(f"{path / CONFIG} has no {name!r}: it is incomplete, save the model again")
+    try:
+        found = {CONFIG: digest(rest), TENSORS: checksum(path / TENSORS)}
+    except OSError as error:
+        raise ValueError(f"{path / TENSORS} cannot be read ({error}): the model is damaged, save it again") from error
+    for file, written in ((CONFIG, config["checksum"]), (TENSORS, config["tensors_checksum"])):
+        if found[file] != written:
+            raise ValueError(f"{path / file} is not what save() wrote (its checksum is another): save the model again")
 
 
 def load_model(folder: str | Path) -> Any:
@@ -170,7 +184,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} cannot be read ({error}): expected the JSON that save() writes") from error
-    if not isinstance(config, dict) or not (config.get("format") == FORMAT or config.keys() >= {"method", "params"}):
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ValueError(f"{file} is no model of timelike: expected one with the format {FORMAT!r}")
     return config
 
@@ -180,27 +194,21 @@ def _hint(path: Path) -> str:
     return f"; a save was cut off, and the model before it is in {before}" if before.is_dir() else ""
 
 
-def _refuse_newer(config: dict[str, Any], file: Path) -> None:
-    found = config.get("format_version", 0)
-    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        raise ValueError(f"{file} has format_version {found!r}: expected a whole number")
-    if found > FORMAT_VERSION:
-        by = config.get("library_version", "a newer version")
+def _refuse_other_format(config: dict[str, Any], file: Path) -> None:
+    """There is one format, before the first release; a folder of another says which version wrote it."""
+    found = config.get("format_version")
+    if type(found) is not int:
+        raise ValueError(f"{file} has format_version {found!r}: expected the whole number {FORMAT_VERSION}")
+    if found != FORMAT_VERSION:
+        by = config.get("library_version", "another version")
         raise ValueError(
-            f"{file} has format {found}, written by timelike {by}; this is timelike {version('timelike')} and reads up "
-            f"to format {FORMAT_VERSION}: install a newer timelike"
+            f"{file} has format {found}, written by timelike {by}; this is timelike {version('timelike')} and reads "
+            f"format {FORMAT_VERSION} alone: load it with the version that wrote it, or fit and save the model again"
         )
 
 
-def _migrated(config: dict[str, Any], arrays: trees.Arrays, file: Path) -> dict[str, Any]:
-    """The configuration as this version writes it."""
-    try:
-        for step in range(config.get("format_version", 0), FORMAT_VERSION):
-            config = MIGRATIONS[step](config, arrays)
-    except KeyError as error:
-        raise ValueError(f"{file} has no {str(error.args[0])!r}: it is incomplete, save the model again") from error
-    except (TypeError, AttributeError, IndexError) as error:
-        raise ValueError(f"{file} is not what save() writes ({error}): save the model again") from error
+def _refuse_incomplete(config: dict[str, Any], file: Path) -> None:
+    """An error where an entry that every model has is absent, or of another kind."""
     needed: dict[str, type] = {"library_version": str, "tensors": list}
     needed |= {"steps": list} if config.get("__kind__") == "pipeline" else {"method": str, "parameters": dict}
     for name, kind in needed.items():
@@ -208,4 +216,3 @@ def _migrated(config: dict[str, Any], arrays: trees.Arrays, file: Path) -> dict[
             raise ValueError(f"{file} has no {name!r}: it is incomplete, save the model again")
         if not isinstance(config[name], kind):
             raise ValueError(f"{file}: {name} is {config[name]!r:.60}, which save() never writes; save the model again")
-    return config

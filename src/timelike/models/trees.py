@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 _ARRAY, _TUPLE, _ITEMS, _FLOAT, _LISTED = "__tensor__", "__tuple__", "__items__", "__float__", "__array__"
+_PLENTY = 1 << 26  # bytes of text, below which it does not matter how much longer one string is than the others
 Arrays = dict[str, Any]
 Known = Callable[[Any, str], Any]
 Made = Callable[[dict[str, Any]], Any]
@@ -53,11 +54,23 @@ def unflatten(skeleton: Any, arrays: Arrays, made: Made | None = None) -> Any:
 
 
 def listed(entries: Any, dtype: str) -> np.ndarray[Any, Any]:
-    """An array from words that were written out, of numbers or text only."""
+    """An array of text from words that were written out, refused where it would be far larger than they are."""
     kind = np.dtype(dtype)
-    if kind.kind not in "biufU":
+    if kind.kind != "U":
         raise ValueError(f"an array of dtype {dtype!r} is not among what save() writes")
+    letters = _letters(entries)
+    if kind.itemsize * len(letters) > max(_PLENTY, 100 * sum(letters)):
+        raise ValueError(f"an array of {len(letters)} strings of dtype {dtype!r} is larger than what save() writes")
     return np.array(entries, kind)
+
+
+def _letters(entries: Any) -> list[int]:
+    """How long every string in nested lists is."""
+    if isinstance(entries, str):
+        return [len(entries)]
+    if not isinstance(entries, list):
+        raise ValueError(f"{entries!r:.40} stands among strings")
+    return [length for entry in entries for length in _letters(entry)]
 
 
 def _nothing(tree: Any, name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..models import options
+from ..models import learned, options
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from .base import Preparation
@@ -38,7 +38,7 @@ class Resample(Preparation):
     rate = options.maybe(options.real(above=0))
     max_gap = options.maybe(options.real(0))
 
-    length_: int | None
+    length_: int | None = learned.maybe(learned.whole(1, 1 << 24))
     """Samples of every sequence; None where there is a rate."""
 
     def __init__(

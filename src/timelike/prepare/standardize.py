@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import options
+from ..models import learned, options
 from ..sequences import Sequences
 from ..sequences.arguments import store
 from ..sequences.transforms import Statistics
@@ -40,9 +40,9 @@ class Standardize(Preparation):
 
     per = options.one_of(*get_args(Per))
 
-    mean_: NDArray[np.float64] | None
+    mean_: NDArray[np.float64] | None = learned.maybe(learned.array("*frame"))
     """Of every channel of the training part, (*frame); None with `per="sequence"`."""
-    std_: NDArray[np.float64] | None
+    std_: NDArray[np.float64] | None = learned.maybe(learned.array("*frame", least=0))
 
     def __init__(self, *, per: Per = "collection") -> None:
         store(self, locals())

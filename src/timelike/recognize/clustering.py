@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..align import Aligner, Metric, barycenter, named
 from ..align.looking import averaged
-from ..models import Model, options
+from ..models import Model, learned, options
 from ..models.aliases import Alias, aliased
 from ..sequences import Sequences, as_sequences, bars
 from ..sequences.arguments import one_of, store
@@ -68,8 +68,10 @@ class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
     random_state = options.Option(seed, "free")
     progress = options.maybe(options.flag("free"))
 
-    metric_: Metric
-    labels_: NDArray[np.int64]
+    metric_: Metric = learned.part(Metric)
+    labels_: NDArray[np.int64] = learned.indices("item", below="k")
+    inertia_: float = learned.real()
+    n_iter_: int = learned.whole(0)
 
     def _begin(self, X: Any) -> Sequences:
         sequences = self._learn_from(X)
@@ -143,6 +145,9 @@ class KMedoids(_Clusters):
 
     metric = named.option()
     init = options.Option(_positions, "training")
+
+    medoids_: Sequences = learned.sequences("k")
+    medoid_indices_: NDArray[np.int64] = learned.indices("k", below="item")
 
     @aliased(n_clusters="k")
     def __init__(
@@ -242,8 +247,10 @@ class KMeans(_Clusters):
     barycenter_iter = options.whole(1, "training")
     tolerance = options.real(0, role="training")
 
-    cluster_centers_: list[NDArray[Any]]
-    center_times_: list[NDArray[Any]] | None = None
+    cluster_centers_: list[NDArray[Any]] = learned.several(
+        learned.array("step", "*frame", dtype=("float32", "float64")), "k"
+    )
+    center_times_: list[NDArray[Any]] | None = learned.maybe(learned.several(learned.array("step"), "k"))
 
     @aliased(n_clusters="k")
     def __init__(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..align import Metric, named
-from ..models import Model, options
+from ..models import Model, learned, options
 from ..sequences import Sequences
 from ..sequences.arguments import store
 
@@ -42,8 +42,9 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  
     metric = named.option()
     gamma = options.maybe(options.real(above=0))
 
-    metric_: Metric
-    sequences_: Sequences
+    metric_: Metric = learned.part(Metric)
+    sequences_: Sequences = learned.sequences()
+    gamma_: float = learned.real(0)
 
     def __init__(self, metric: Metric | str = "dtw", *, gamma: float | None = None) -> None:
         store(self, locals())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..align import Gallery, Matches, Metric, named
-from ..models import Model, options
+from ..models import Model, learned, options
 from ..models.aliases import Alias, aliased
 from ..sequences import Sequences
 from ..sequences.arguments import one_of, store
@@ -25,10 +25,9 @@ class _Nearest(Model):
     n_neighbors = Alias("k")
     weights = options.one_of(*get_args(Weights), role="free")
 
-    metric_: Metric
-    sequences_: Sequences
-    gallery_: Gallery
-    _derived = ("gallery_",)
+    metric_: Metric = learned.part(Metric)
+    sequences_: Sequences = learned.sequences("item")
+    gallery_: Gallery = learned.derived()
     _call = "fit(X, y)"
 
     def _begin(self, X: Any) -> Sequences:
@@ -110,6 +109,9 @@ class Neighbors(ClassifierMixin, _Nearest):  # type: ignore[misc]
 
     select_window = options.flag()
 
+    classes_: NDArray[Any] = learned.labels("class")
+    codes_: NDArray[np.int64] = learned.indices("item", below="class")
+
     @aliased(n_neighbors="k")
     def __init__(
         self,
@@ -179,6 +181,8 @@ class NeighborsRegressor(RegressorMixin, _Nearest):  # type: ignore[misc]
     >>> tl.NeighborsRegressor("dtw", k=2).fit(train).predict([[0, 0, 0]])
     array([1.5])
     """
+
+    targets_: NDArray[np.float64] = learned.array("item")
 
     @aliased(n_neighbors="k")
     def __init__(

@@ -11,7 +11,7 @@ from sklearn import cluster
 from sklearn.base import ClusterMixin
 
 from ..align import Metric, named
-from ..models import Model, options
+from ..models import Model, learned, options
 from ..models.aliases import Alias, aliased
 from ..sequences import Sequences
 from ..sequences.arguments import store
@@ -26,9 +26,9 @@ class _Precomputed(ClusterMixin, Model):  # type: ignore[misc]
 
     metric = named.option()
 
-    metric_: Metric
-    sequences_: Sequences
-    labels_: NDArray[np.int64]
+    metric_: Metric = learned.part(Metric)
+    sequences_: Sequences = learned.sequences("item")
+    labels_: NDArray[np.int64] = learned.indices("item", below="item", least=-1)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of X; a metric that has yet to learn does so from X and y."""
@@ -142,7 +142,7 @@ class Spectral(_Precomputed):
     gamma = options.maybe(options.real(above=0))
     random_state = options.Option(seed, "free")
 
-    gamma_: float
+    gamma_: float = learned.real(0)
 
     @aliased(n_clusters="k")
     def __init__(
@@ -191,8 +191,8 @@ class DBSCAN(_Precomputed):
     eps = options.maybe(options.real(above=0))
     min_samples = options.whole(1)
 
-    eps_: float
-    core_sample_indices_: NDArray[np.int64]
+    eps_: float = learned.real(0)
+    core_sample_indices_: NDArray[np.int64] = learned.indices("core", below="item")
 
     def __init__(self, metric: Metric | str = "dtw", *, eps: float | None = None, min_samples: int = 5) -> None:
         store(self, locals())
@@ -245,7 +245,7 @@ class HDBSCAN(_Precomputed):
     min_cluster_size = options.whole(2)
     min_samples = options.maybe(options.whole(1))
 
-    probabilities_: NDArray[np.float64]
+    probabilities_: NDArray[np.float64] = learned.array("item", least=0, most=1)
 
     def __init__(
         self, metric: Metric | str = "dtw", *, min_cluster_size: int = 5, min_samples: int | None = None

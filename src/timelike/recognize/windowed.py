@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from ..models import Model, options, parts
+from ..models import Model, learned, options, parts
 from ..sequences import Sequences, concat
 from ..sequences.arguments import store
 
@@ -53,9 +53,9 @@ class Windowed(ClassifierMixin, Model):  # type: ignore[misc]
     size = options.whole(1)
     step = options.maybe(options.whole(1))
 
-    estimator_: Any
+    estimator_: Any = learned.part()
     """The classifier of windows that was fitted."""
-    classes_: NDArray[Any]
+    classes_: NDArray[Any] = learned.labels("class")
     _call = "fit(X, y)"
 
     def __init__(self, estimator: Any, *, size: int, step: int | None = None) -> None:

@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..models import learned
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -162,3 +164,13 @@ class History:
         self.tracks = {
             name: Track(tensors[f"{name}.steps"].tolist(), tensors[f"{name}.values"].tolist()) for name in names
         }
+
+
+TRACK = learned.fields(steps=learned.array("number", dtype="int64"), values=learned.array("number", finite=False))
+HISTORY = learned.record(
+    History,
+    higher_is_better=learned.flag(),
+    stopped=learned.maybe(learned.text()),
+    tracks=learned.mapping(learned.text(), TRACK),
+)
+"""How a saved model declares the history of its training."""

@@ -13,18 +13,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..models import Model, fingerprint, options
+from ..models import Model, fingerprint, learned, options
 from ..sequences import Sequences
 from ..sequences.moments import Moments, flat
 from ..sequences.sampling import generator
 from . import clock
 from .fitting import fit
-from .history import History
+from .history import HISTORY, History
 from .objective import Objective
 from .processes import Accelerator, Precision
 from .randomness import seeded
 from .threads import torch_threads as torch_threads  # noqa: PLC0414 - others take it from here
 from .verdict import N_COMPARED, judge
+from .weights import load_weights
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -48,11 +49,10 @@ class Trained(Model):
     precision = options.one_of(*get_args(Precision), role="training")
     random_state = options.seed()
 
-    network_: nn.Module
-    history_: History
-    moments_: Moments
+    network_: Any = learned.network()
+    history_: History = learned.later(HISTORY)  # the encoder of another model was not trained by itself
+    moments_: Moments = learned.moments()
 
-    _records: ClassVar[tuple[type[Any], ...]] = (Moments, History)
     _flat: ClassVar[bool] = True  # whether frames of any shape become plain vectors for the network
 
     @abc.abstractmethod
@@ -167,11 +167,13 @@ class Trained(Model):
     def _take_up(self, state: dict[str, Any]) -> None:
         """The network is made when everything it may depend on is there."""
         state = dict(state)
-        weights = {name: torch.tensor(array) for name, array in state.pop("network_").items()}
+        weights = state.pop("network_", None)
         super()._take_up(state)
-        self._make_network()
-        self.network_.load_state_dict(weights)
-        self.network_.eval()
+        self.network_ = load_weights(lambda: self._new_network(self.frame_), self._all_weights(weights)).eval()
+
+    def _all_weights(self, weights: Any) -> Any:
+        """Those of a folder, and what the network has of other learned attributes."""
+        return weights
 
 
 def exact(network: Network) -> Network:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import Model, options
+from ...models import Model, learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import RandomState, generator, real, store, whole
 from ...sequences.doors import rows
@@ -21,7 +23,7 @@ from . import parts
 from .dating import change_point
 from .evidence import Evidence, is_alarm
 from .locking import one_at_a_time
-from .pool import Pool
+from .pool import POOL, Pool
 from .report import DriftReport, reported
 from .stream import DriftStream
 from .units import Grouped, how_grouped, units_of
@@ -103,15 +105,26 @@ class Drift(Model):
     memory = options.whole(10, "free")
     random_state = options.seed()
 
-    kernel_: Kernel
-    pool_: Pool
-    batches_: list[dict[str, Any]]
-    seed_: int
-    grouped_: Grouped
-    known_groups_: list[Any]
-    channel_names_: list[str] | None
-    _records = (Pool,)
-    _derived = ("evidence_", "known_", "similar_")
+    kernel_: Kernel = learned.part(Kernel)
+    pool_: Pool = POOL
+    batches_: list[dict[str, Any]] = learned.several(
+        learned.fields(
+            size=learned.whole(1),
+            p_value=learned.real(0, 1),
+            statistic=learned.real(),
+            when=learned.text(),
+            sizes=learned.several(learned.whole(1), "part", least=1),
+            smoothed=learned.several(learned.real(math.ulp(0), 1), "part"),
+            since=learned.maybe(learned.whole(1)),
+        )
+    )
+    seed_: int = learned.whole(0)
+    grouped_: Grouped = learned.text(*get_args(Grouped))
+    known_groups_: list[Any] = learned.several(learned.label())
+    channel_names_: list[str] | None = learned.maybe(learned.names())
+    evidence_: Evidence = learned.derived()
+    known_: Any = learned.derived()
+    similar_: NDArray[np.float64] = learned.derived()
 
     def __init__(
         self,
@@ -171,6 +184,12 @@ class Drift(Model):
 
     def _chosen(self, items: Sequences | None = None) -> Kernel:
         return default_kernel(() if items is None else (items,)) if self.kernel is None else as_kernel(self.kernel)
+
+    def _check_learned(self, found: Mapping[str, Any]) -> None:
+        super()._check_learned(found)
+        for number, batch in enumerate(self.batches_, 1):
+            if (batch["since"] or 0) > number:
+                raise ValueError(f"batches_[{number - 1}]['since'] is {batch['since']}: expected at most {number}")
 
     def _derive(self) -> None:
         """What is compared with, as the kernel sees it, and the evidence so far."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import learned
 from ...sequences import Sequences
 from ..samples import pooled
 
@@ -77,3 +78,21 @@ class Pool:
     def of(self, positions: NDArray[np.int64]) -> Pool:
         """Some of the items."""
         return Pool(**{field.name: getattr(self, field.name)[positions] for field in fields(self)})
+
+
+def _numbered(pool: Pool, name: str, scope: learned.Scope) -> None:
+    if not pool.compared.any():
+        raise ValueError(f"{name}.compared is False everywhere: expected something to compare the next batch with")
+
+
+POOL = learned.record(
+    Pool,
+    check=_numbered,
+    items=learned.sequences("item"),
+    batch=learned.array("item", dtype="int64", least=0),
+    place=learned.array("item", dtype="int64", least=0),
+    name=learned.labels("item", distinct=False),
+    unit=learned.array("item", dtype="int64", least=0),
+    compared=learned.array("item", dtype="bool"),
+)
+"""How a monitor declares it."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import learned
 from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank
 from ...sequences import Sequences
 
@@ -124,3 +126,23 @@ def _quantiles(rows: NDArray[np.float32], levels: NDArray[Any]) -> NDArray[np.fl
     share = (place - below).astype(np.float32)
     low, high = (np.take_along_axis(rows, at[:, None], axis=1)[:, 0] for at in (below, below + 1))
     return np.asarray(low + share * (high - low))
+
+
+def _counted(bank: Bank, name: str, scope: learned.Scope) -> None:
+    """As many thresholds as are counted, and a first channel for every group."""
+    if bank.counts.max(initial=0) > len(bank.thresholds) or bank.counts.sum() != len(bank.thresholds):
+        raise ValueError(f"{name}.counts do not add up to the {len(bank.thresholds)} thresholds")
+    if bank.channels.shape[2] > math.prod(scope.model.frame_) or (bank.channels[..., 0] < 0).any():
+        raise ValueError(f"{name}.channels has a group without a channel, or more channels than there are")
+
+
+BANK = learned.record(
+    Bank,
+    check=_counted,
+    difference=learned.flag(),
+    dilations=learned.array("dilation", dtype="int64", least=1, most=1 << 32),
+    channels=learned.indices("dilation", GROUPS, "slot", below=lambda model: math.prod(model.frame_), least=-1),
+    counts=learned.array("dilation", len(TRIPLES), dtype="int64", least=0),
+    thresholds=learned.array("threshold", dtype="float32"),
+)
+"""How an encoder declares it."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...align.matrix import threads_of
-from ...models import options
+from ...models import learned, options
 from ...native.machine import Steps
 from ...native.rocket import Bank, features
 from ...sequences import Sequences
@@ -17,7 +17,7 @@ from ...sequences.moments import Moments, flat
 from ...sequences.sampling import RandomState
 from ..base import Encoder, Length
 from ..onnx_graph import Graph
-from .drawing import draw
+from .drawing import BANK, draw
 from .missing import filled
 from .onnx_graph import written
 from .stream import RocketStream
@@ -81,10 +81,9 @@ class Rocket(Encoder):
     standardize = options.flag()
     random_state = options.seed()
 
-    moments_: Moments
-    banks_: list[Bank]
-    spread_: NDArray[np.float32]
-    _records = (Moments, Bank)
+    moments_: Moments = learned.moments()
+    banks_: list[Bank] = learned.several(BANK, least=1)
+    spread_: NDArray[np.float32] = learned.array("n_features", dtype="float32", above=0)
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import learned
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..base import Encoder, Length, Stream
@@ -49,8 +50,8 @@ class StatisticsEncoder(Encoder):
     True
     """
 
-    mean_: NDArray[np.float64]
-    scale_: NDArray[np.float64]
+    mean_: NDArray[np.float64] = learned.array("statistic")
+    scale_: NDArray[np.float64] = learned.array("statistic", finite=False, above=0)
 
     def __init__(self, *, length: Length = None) -> None:
         store(self, locals())

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...models import fingerprint
-from ...models.packing import Packer, digest
+from ...models.identity import digest
+from ...models.packing import Packer
 from ...sequences import Sequences, arguments, atomic
 from ...sequences.arguments import RandomState, generator
 from ..base import Forecaster

@@ -9,9 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...align import Metric, named
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import store
+from ..cells import n_columns
 from ..request import Futures, Request
 from .base import Baseline, Ids, Matrix, origins, stretch, usual_steps
 from .sliding import Parts, Sliding, searched
@@ -70,15 +71,14 @@ class Analog(Baseline):
     weights = options.one_of(*get_args(Weights), role="free")
     align = options.one_of(*get_args(Align), role="free")
 
-    metric_: Metric
-    window_: int
-    rows_: Matrix
+    metric_: Metric = learned.part(Metric, frame=False)
+    window_: int = learned.whole(1)
+    rows_: Matrix = learned.array("row", n_columns)
     """All training steps end to end, (total_time, cell + known channel)."""
-    offsets_: Ids
-    centre_: Matrix
-    spread_: Matrix
-    galleries_: dict[int, tuple[Sliding | Parts, Ids]]
-    _derived = ("galleries_",)
+    offsets_: Ids = learned.offsets("item", total="row")
+    centre_: Matrix = learned.array(n_columns)
+    spread_: Matrix = learned.array(n_columns, above=0)
+    galleries_: dict[int, tuple[Sliding | Parts, Ids]] = learned.derived()
     _draws = True
     _chooses = ("window",)
     _by_horizon = True  # windows are those that have so many steps after them

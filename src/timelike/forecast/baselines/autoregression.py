@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import store
+from ..cells import n_cells
 from ..request import Futures, Request
 from ..windows import evenly
 from .base import Baseline, Ids, Matrix, origins
@@ -49,17 +50,17 @@ class AR(Baseline):
     order = options.maybe(options.whole(1))
     vector = options.flag()
 
-    order_: int
-    coefficients_: Matrix
+    order_: int = learned.whole(1)
+    coefficients_: Matrix = learned.array("order_", lambda model: (n_cells(model),) * (2 if model.vector else 1))
     """What each lag adds, the latest first: (lag, cell), or (lag, cell, cell) from the last axis to the one before."""
-    intercept_: Matrix
+    intercept_: Matrix = learned.array(n_cells)
     """Of values with mean 0 and spread 1, as the coefficients are: (cell,)."""
-    noise_: Matrix
+    noise_: Matrix = learned.array("direction", n_cells)
     """A root R of the residuals' covariance RᵀR, (direction, cell)."""
-    radius_: float
+    radius_: float = learned.real(0)
     """The largest modulus of a root as it was fitted, before any damping."""
-    centre_: Matrix
-    spread_: Matrix
+    centre_: Matrix = learned.array(n_cells)
+    spread_: Matrix = learned.array(n_cells, above=0)
     _draws = True
     _chooses = ("order",)
 

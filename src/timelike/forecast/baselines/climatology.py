@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import store
+from ..cells import n_cells
 from ..request import Futures, Request
 from .base import Baseline, Ids, Matrix
 
@@ -41,13 +43,13 @@ class Climatology(Baseline):
 
     period = options.whole(1)
 
-    table_: Matrix
+    table_: Matrix = learned.array("period", n_cells)
     """What is usual at every phase, (phase, cell)."""
-    first_: int | float | None
+    first_: int | float | None = learned.maybe(learned.real())
     """The first training time on an even clock, nanoseconds since 1970 for datetimes; None without timestamps."""
-    step_: float | None
+    step_: float | None = learned.maybe(learned.real(math.ulp(0)))
     """The time between two steps of that clock, in the unit of `first_`."""
-    dated_: bool
+    dated_: bool = learned.flag()
     """Whether timestamps are datetimes."""
 
     def __init__(self, period: int) -> None:

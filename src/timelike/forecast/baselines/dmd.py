@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import store
+from ..cells import n_cells
 from ..request import Futures, Request
 from ..windows import evenly
 from .base import MOST, Baseline, Matrix, origins, stretch
@@ -54,22 +55,21 @@ class DMD(Baseline):
     rank = options.maybe(options.whole(1))
     delays = options.whole(1)
 
-    rank_: int
-    directions_: Matrix
+    rank_: int = learned.whole(1)
+    directions_: Matrix = learned.array("rank_", lambda model: model.delays * n_cells(model))
     """Of states, (direction, delay × cell), the oldest frame first."""
-    move_: Matrix
+    move_: Matrix = learned.array("rank_", "rank_")
     """How the coordinates along the directions are moved by a step, as it was fitted: (direction, direction)."""
-    drift_: Matrix
-    before_: Matrix
+    drift_: Matrix = learned.array("rank_")
+    before_: Matrix = learned.array(lambda model: model.delays * n_cells(model))
     """The mean state that has a next frame, (delay × cell,)."""
-    next_: Matrix
+    next_: Matrix = learned.array(n_cells)
     """The mean next frame, (cell,)."""
-    lift_: Matrix
+    lift_: Matrix = learned.array("rank_", n_cells)
     """What coordinates along the directions say about the next frame, (direction, cell)."""
-    centre_: Matrix
-    spread_: Matrix
-    damped_: Matrix
-    _derived = ("damped_",)
+    centre_: Matrix = learned.array(n_cells)
+    spread_: Matrix = learned.array(n_cells, above=0)
+    damped_: Matrix = learned.derived()
 
     def __init__(self, *, rank: int | None = None, delays: int = 1) -> None:
         store(self, locals())

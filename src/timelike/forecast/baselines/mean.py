@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...models import learned
 from ...sequences import Sequences
 from ...sequences.arguments import store
+from ..cells import n_cells
 from ..request import Futures, Request
 from .base import Baseline, Matrix, repeated
 
@@ -23,7 +25,7 @@ class Mean(Baseline):
     array([3., 3.])
     """
 
-    mean_: Matrix
+    mean_: Matrix = learned.array(n_cells)
 
     def __init__(self) -> None:
         store(self, locals())

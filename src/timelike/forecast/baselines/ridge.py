@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import store
+from ..cells import n_columns
 from ..request import Futures, Request, Windows
 from ..windows import evenly
 from . import rolling
@@ -62,14 +63,13 @@ class Ridge(Baseline):
     lags = options.maybe(options.whole(1))
     alpha = options.maybe(options.real(above=0.0))
 
-    rows_: Matrix
+    rows_: Matrix = learned.array("row", n_columns)
     """All training steps end to end, with mean 0 and spread 1: (total_time, cell + known channel)."""
-    offsets_: Ids
-    centre_: Matrix
-    spread_: Matrix
-    lags_: int
-    solutions_: dict[int, Linear | Smoother]
-    _derived = ("solutions_",)
+    offsets_: Ids = learned.offsets("item", total="row")
+    centre_: Matrix = learned.array(n_columns)
+    spread_: Matrix = learned.array(n_columns, above=0)
+    lags_: int = learned.whole(1)
+    solutions_: dict[int, Linear | Smoother] = learned.derived()
     _chooses = ("lags", "alpha")
     _by_horizon = True  # equations are of the windows that have so many steps after them
 

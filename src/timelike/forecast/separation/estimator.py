@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...models import options
+from ...models import learned, options
 from ...models.options import Option
 from ...sequences import Sequences
 from ...sequences.arguments import store
@@ -161,7 +161,7 @@ class Separation(Answering, LatentForecaster):
     betas: Option[Any] = Option(averages, "training")
 
     network_: SeparationNetwork
-    renewed_: bool
+    renewed_: bool = learned.flag()
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encode.base import Encoder
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import generator, store
 from ...sequences.sampling import RandomState
@@ -85,9 +85,9 @@ class Discriminant(Projected):
 
     classes = options.one_of(*get_args(Classes))
 
-    classes_: NDArray[Any]
-    share_: float
-    shrinkage_: float
+    classes_: NDArray[Any] = learned.labels("class")
+    share_: float = learned.real(0, 1)
+    shrinkage_: float = learned.real(0, 1)
     _call = "fit(X, y)"
 
     def __init__(

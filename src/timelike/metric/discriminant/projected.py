@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...align.matrix import threads_of
 from ...encode.base import Encoder, Stream
 from ...encode.onnx_graph import Graph, encoder_vectors
-from ...models import options, parts
+from ...models import learned, options, parts
 from ...sequences import Sequences
 from ...sequences.arguments import generator
 from .basis import Basis, Floats, principal
@@ -42,13 +42,14 @@ class Projected(Encoder):
     n_features = options.whole(1)
     random_state = options.seed()
 
-    encoder_: Encoder
-    mean_: Floats
-    weight_: Floats
-    shares_: list[float]
-    projections_: list[NDArray[np.float32]]
-    _derived = ("exact_",)
-    exact_: list[Floats]
+    encoder_: Encoder = learned.part(Encoder)
+    mean_: Floats = learned.array("feature")
+    weight_: Floats = learned.array("feature")
+    shares_: list[float] = learned.several(learned.real(0, 1), "projection", least=1)
+    projections_: list[NDArray[np.float32]] = learned.several(
+        learned.array("feature", "direction", dtype="float32"), "projection"
+    )
+    exact_: list[Floats] = learned.derived()
 
     @classmethod
     def _small(cls) -> dict[str, Any]:

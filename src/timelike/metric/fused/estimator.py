@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...align import FittedMetric, Matches, Metric, named
 from ...align.matrix import Report, computed
 from ...encode.base import Encoder
-from ...models import Model, options, parts
+from ...models import Model, learned, options, parts
 from ...sequences import Sequences
 from ...sequences.arguments import generator, store
 from ...sequences.sampling import RandomState
@@ -78,10 +78,10 @@ class Fused(FittedMetric):
     metrics = options.Option(_metrics)
     random_state = options.seed()
 
-    metrics_: list[Metric]
-    scales_: Floats
-    weights_: Floats
-    offset_: float
+    metrics_: list[Metric] = learned.several(learned.part(Metric), "metric", least=1)
+    scales_: Floats = learned.array("metric", above=0)
+    weights_: Floats = learned.array("metric")
+    offset_: float = learned.real()
     _call = "fit(X, y)"
 
     def __init__(self, metrics: Sequence[Metric | str], *, random_state: RandomState = None) -> None:

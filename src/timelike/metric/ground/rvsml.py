@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...align import DTW, Aligner
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
@@ -113,7 +113,7 @@ class RVSML(GroundMetric):
     regularization = options.maybe(options.real(above=0))
     max_iterations = options.whole(1, "free")
 
-    errors_: Floats
+    errors_: Floats = learned.array("iteration", finite=False)
 
     def __init__(
         self,

@@ -129,7 +129,6 @@ class SiameseGRU(Twins):
 
     network_: SiameseNetwork
 
-    _before = MappingProxyType({**Twins._before, "readout": "last", "n_outputs": None, "normalize": False})
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         {"paper": Twins.PLAIN | {"readout": "last", "n_outputs": None, "normalize": False}}
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import flag, whole
 from ...train import Trained
 from ...train.trained import exact
 from ..verifier.asking import one_or_several
 from . import reading
-from .members import Floats, Members
+from .members import MEMBERS, Floats, Members
 from .network import HEADS, PrototypeNetwork
-from .thresholds import Thresholds
+from .thresholds import THRESHOLDS, Thresholds
 from .verb import SimilarityOption
 
 if TYPE_CHECKING:
@@ -42,18 +42,17 @@ class Answering(ClassifierMixin, Trained):  # type: ignore[misc]
     inference = options.one_of(*HEADS, role="free")
     similarity = SimilarityOption()
 
-    classes_: NDArray[Any]
-    trained_classes_: NDArray[Any]
-    encoder_: Any
-    beside_: list[Any]
-    members_: Members
-    prototypes_: Floats
-    owners_: NDArray[np.int64]
-    thresholds_: Thresholds
-    enrolled_: bool
-    n_vector_: int
+    classes_: NDArray[Any] = learned.labels("class")
+    trained_classes_: NDArray[Any] = learned.labels("trained class")
+    encoder_: Any = learned.part()
+    beside_: list[Any] = learned.several(learned.part())
+    members_: Members = MEMBERS
+    prototypes_: Floats = learned.array("prototype", "feature", dtype="float32")
+    owners_: NDArray[np.int64] = learned.indices("prototype", below="class")
+    thresholds_: Thresholds = learned.later(THRESHOLDS)
+    enrolled_: bool = learned.flag()
+    n_vector_: int = learned.whole(1)
     network_: PrototypeNetwork
-    _records: ClassVar[tuple[type[Any], ...]] = (Members, Thresholds)
     _call = "fit(X, y)"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import learned
+
 Floats = NDArray[np.float32]
 _ROUNDS = 100  # of k-means, which is over long before
 
@@ -26,6 +28,15 @@ class Members(NamedTuple):
         """The vectors of one class."""
         begin, end = np.searchsorted(self.owners, [owner, owner + 1])
         return self.vectors[begin:end]
+
+
+MEMBERS = learned.record(
+    Members,
+    vectors=learned.array("member", "feature", dtype="float32"),
+    owners=learned.indices("member", below="class"),
+    counts=learned.array("class", dtype="int64", least=1),
+)
+"""How a model declares them."""
 
 
 def in_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.int64]:

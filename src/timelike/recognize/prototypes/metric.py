@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from ...align import FittedMetric
 from ...align.matrix import Report, threads_of
-from ...models import options, parts
+from ...models import learned, options, parts
 from ...sequences import Sequences, as_sequences
 from ...sequences.arguments import generator, one_of, store, whole
 from ...sequences.sampling import RandomState
@@ -76,7 +76,7 @@ class SimilarityMetric(FittedMetric):
 
     prototypes = options.Option(_prototypes, words=_default)
 
-    prototypes_: Any
+    prototypes_: Any = learned.part(Answering)
     departs: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"a_sequence_is_at_distance_zero_from_itself": "S(x, x) is learned and finite: departures(X) says how much"}
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from ...encode.base import Stream
+from ...models import learned
 from ...sequences import Sequences
 from ...sequences.arguments import whole
 from . import reading
@@ -84,8 +85,15 @@ class PrototypeStream:
 class Streaming(Enrolling):
     """Recognition before a sequence is over, where the encoder reads streams."""
 
-    bounds_: Bounds
-    _records: ClassVar[tuple[type[Any], ...]] = (Bounds,)
+    bounds_: Bounds = learned.later(
+        learned.record(
+            Bounds,
+            looks=learned.array("look", dtype="int64", least=1),
+            probability=learned.real(finite=False),
+            novelty=learned.real(finite=False),
+            inference=learned.text(),
+        )
+    )
 
     def calibrate_stream(
         self,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import learned
 from ...sequences.arguments import real
 from ..verifier.identity_rank import allowed, least_count, rounded_up
 
@@ -23,6 +24,16 @@ class Thresholds(NamedTuple):
     pair: float
     novelty: float
     inference: str
+
+
+THRESHOLDS = learned.record(
+    Thresholds,
+    temperature=learned.real(0),
+    pair=learned.real(finite=False),
+    novelty=learned.real(finite=False),
+    inference=learned.text(),
+)
+"""How a model declares them."""
 
 
 def strict_share(value: Any, name: str) -> float:

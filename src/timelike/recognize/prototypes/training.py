@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -262,12 +263,12 @@ class Training(Streaming):
         return hasattr(found, "_takes_missing") and bool(found._takes_missing())
 
     def _refuse_to_save(self) -> None:
-        super()._refuse_to_save()
         if isinstance(self.encoder_, reading.OwnModule):
             raise TypeError(
                 "encoder is a torch module of your own, which no folder can hold: keep network_.state_dict(), or use "
                 "an encoder of the library"
             )
+        super()._refuse_to_save()
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()
@@ -275,24 +276,18 @@ class Training(Streaming):
         return state | {"network_": own}  # the encoder keeps its weights itself
 
     def _take_up(self, state: dict[str, Any]) -> None:
-        encoder = reading.module_of(state["encoder_"]).state_dict()  # of which `unit` is no part
-        theirs = {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
-        super()._take_up(state | {"network_": state["network_"] | theirs})
-        self._refuse_mismatch()
+        super()._take_up(state)
         self.network_.place(self.prototypes_, self.owners_)
 
-    def _refuse_mismatch(self) -> None:
-        """An error for a folder whose arrays do not belong together, before anything computes with them."""
-        members, n_classes = self.members_, len(self.classes_)
-        shapes = {members.vectors.ndim, self.prototypes_.ndim} == {2} and self.owners_.ndim == members.owners.ndim == 1
-        if not shapes or members.vectors.shape[1] != self.prototypes_.shape[1] or len(members.counts) != n_classes:
-            raise ValueError("prototypes_ and members_ have shapes that do not belong together")
-        if not (np.isfinite(members.vectors).all() and np.isfinite(self.prototypes_).all()):
-            raise ValueError("prototypes_ and members_ hold numbers that are not finite")
-        for name, owners, rows in (
-            ("owners_", self.owners_, len(self.prototypes_)),
-            ("members_.owners", members.owners, len(members.vectors)),
-        ):
-            every = np.array_equal(np.unique(owners), np.arange(n_classes))
-            if len(owners) != rows or not every or (np.diff(owners) < 0).any():
-                raise ValueError(f"{name}: expected the {n_classes} classes in their order, {rows} numbers in all")
+    def _all_weights(self, weights: Any) -> Any:
+        if not isinstance(weights, dict):
+            return weights
+        encoder = reading.module_of(self.encoder_).state_dict()  # of which `unit` is no part
+        return weights | {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
+
+    def _check_learned(self, found: Mapping[str, Any]) -> None:
+        super()._check_learned(found)
+        n_classes = len(self.classes_)
+        for name, owners in (("owners_", self.owners_), ("members_.owners", self.members_.owners)):
+            if not np.array_equal(np.unique(owners), np.arange(n_classes)) or (np.diff(owners) < 0).any():
+                raise ValueError(f"{name}: expected the {n_classes} classes in their order")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from ...align import Metric, named
-from ...models import Model, options, parts
+from ...models import Model, learned, options, parts
 from ...sequences import Sequences
 from .asking import Identity, one_or_several
 from .calibration import Gathered, Manner, gathered
@@ -21,6 +21,7 @@ from .scoring import Against, Scorer, has_vectors
 from .templates import Others
 from .trials import Kept
 
+_MOST = 2**62  # of a number that is an identity
 # beside the verifiers, not in them: a lock can be neither copied nor saved
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _GUARD = Lock()
@@ -39,14 +40,27 @@ class Calibrating(Model):
     normalize = options.maybe(options.one_of(*get_args(Normalization)))
     n_top = options.whole(2)
 
-    metric_: Metric
-    enrolled_: dict[Identity, Sequences]
-    thresholds_: dict[int, float]
-    manner_: tuple[Any, ...]
-    cohort_: Sequences
-    least_: float
-    others_: Others | None
-    _derived = ("others_", "templates_")
+    metric_: Metric = learned.part(Metric)
+    enrolled_: dict[Identity, Sequences] = learned.mapping(
+        learned.either(learned.text(), learned.whole(-_MOST, _MOST)), learned.sequences()
+    )
+    thresholds_: dict[int, float] = learned.later(
+        learned.mapping(learned.whole(1), learned.real(finite=False), holds=(1,))
+    )
+    manner_: tuple[Any, ...] = learned.later(
+        learned.together(
+            learned.text(*get_args(Against)), learned.maybe(learned.text(*get_args(Normalization))), learned.whole(2)
+        )
+    )
+    false_accept_: float = learned.later(learned.real(0, 1))
+    false_reject_: float = learned.later(learned.real(0, 1))
+    n_impostors_: int = learned.later(learned.whole(1))
+    n_genuine_: int = learned.later(learned.whole(1))
+    promised_: float = learned.later(learned.real(0, 1))
+    n_identities_: int = learned.later(learned.whole(1))
+    cohort_: Sequences = learned.later(learned.sequences())
+    least_: float = learned.later(learned.real(0))
+    others_: Others | None = learned.derived()
     _call = "fit(X, y) or, if there is nothing to fit, calibrate(X, y)"
 
     def _begin(self, metric: Metric) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from ...align import Metric, named
+from ...models import learned
 from ...sequences import Sequences, as_sequences
 from ...sequences.arguments import RandomState, store
 from ..decision import Decision
@@ -79,7 +80,7 @@ class Verifier(Streaming):
     (True, False)
     """
 
-    threshold_: float
+    threshold_: float = learned.later(learned.real(finite=False))
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ...models import learned
 from ...sequences import Sequences, concat
 from ...sequences.arguments import flag
 from ..decision import Decision
@@ -18,7 +19,7 @@ from .templates import Template, asked_about, scores_against, template
 class Enrolling(Calibrating):
     """A verifier that knows identities by their examples."""
 
-    templates_: dict[Identity, Template]
+    templates_: dict[Identity, Template] = learned.derived()
 
     def enroll(self, X: Any, identity: Identity, *, extend: bool = False) -> Self:
         """Keep examples of an identity, a sequence or several; with `extend` they are added to those there are.

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from ...encode.base import Stream
+from ...models import learned
 from ...sequences.arguments import whole
 from ..decision import Decision
 from .asking import Identity, share
@@ -16,7 +17,7 @@ from .identities import Enrolling
 from .looking import stream_boundaries
 from .scoring import Scorer, has_vectors
 from .templates import Others, Template, asked_about, scores_against, template
-from .thresholds import Boundaries
+from .thresholds import BOUNDARIES, Boundaries
 from .trials import kept_pairs
 
 
@@ -87,8 +88,7 @@ class VerifierStream:
 class Streaming(Enrolling):
     """A verifier that may decide before a sequence is over."""
 
-    boundaries_: dict[int, Boundaries]
-    _records = (Boundaries,)
+    boundaries_: dict[int, Boundaries] = learned.later(learned.mapping(learned.whole(1), BOUNDARIES, holds=(1,)))
 
     def calibrate_stream(
         self,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import learned
 from .identity_rank import Bound, allowed, impostor_bound, unit_bound
 from .scoring import Floats, Ids
 
@@ -20,6 +21,22 @@ class Boundaries(NamedTuple):
     looks: NDArray[np.int64]
     upper: Floats
     lower: Floats
+
+
+def _ends(found: Boundaries, name: str, scope: learned.Scope) -> None:
+    looks, bounds = len(found.looks), len(found.upper)
+    if bounds != looks + 1:
+        raise ValueError(f"{name}.upper has {bounds} entries: expected {looks + 1}, one for each look and for the end")
+
+
+BOUNDARIES = learned.record(
+    Boundaries,
+    looks=learned.array("look", dtype="int64", least=1),
+    upper=learned.array("one more", finite=False),
+    lower=learned.array("look", finite=False),
+    check=_ends,
+)
+"""How a verifier declares them."""
 
 
 class Claims(NamedTuple):

@@ -1,0 +1,81 @@
+"""Weights of a network read back from a folder: checked one by one, in a network that is no larger than they are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.modules import module as registration
+
+_PARTS = 64  # modules without weights that a network may have for every tensor, and as many to begin with
+_TWICE = 4  # times that a weight may be registered: some layers replace what another layer made
+
+
+def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
+    """The network that `build` makes, with exactly these weights; an error that names the first that does not fit.
+
+    Options may come from a folder that somebody edited, and a network may have any size: building stops as soon as it
+    has more numbers than there are weights.
+
+    >>> network = load_weights(lambda: nn.Linear(2, 1, bias=False), {"weight": np.ones((1, 2), np.float32)})
+    >>> network.weight.tolist()
+    [[1.0, 1.0]]
+    >>> load_weights(lambda: nn.Linear(10**6, 10**6), {"weight": np.ones((1, 2), np.float32)})
+    Traceback (most recent call last):
+        ...
+    ValueError: network_ has 2 numbers in 1 arrays: the options say that it is larger
+    """
+    if not isinstance(weights, dict) or not all(isinstance(one, np.ndarray) for one in weights.values()):
+        raise ValueError(f"network_ is a {type(weights).__name__}: expected an array for every weight")
+    with _no_larger(sum(one.size for one in weights.values()), len(weights)):
+        network = build()
+    own = network.state_dict()
+    for name in sorted({str(name) for name in weights} ^ own.keys()):
+        raise ValueError(f"network_.{name} is {'missing' if name in own else 'no weight of this network'}")
+    for name, tensor in own.items():
+        _check(weights[name], tensor, f"network_.{name}")
+    network.load_state_dict({name: torch.tensor(weights[name]) for name in own})
+    return network
+
+
+def _check(given: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None:
+    shape, kind = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+    if given.shape != shape or given.dtype.name != kind:
+        raise ValueError(f"{name} has shape {given.shape} and dtype {given.dtype}: expected {shape} and {kind}")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise ValueError(f"{name} holds {given[~np.isfinite(given)][0]}: expected finite numbers")
+
+
+@contextmanager
+def _no_larger(numbers: int, arrays: int) -> Iterator[None]:
+    """An error as soon as this thread registers far more parameters, buffers or modules than so many."""
+    thread, left = threading.get_ident(), {"numbers": _TWICE * numbers, "modules": _PARTS * (arrays + 1)}
+
+    def count(kind: str, size: int) -> None:
+        left[kind] -= size
+        if left[kind] < 0:
+            raise ValueError(f"network_ has {numbers} numbers in {arrays} arrays: the options say that it is larger")
+
+    def tensor(module: nn.Module, name: str, given: Any) -> None:
+        if given is not None and threading.get_ident() == thread:
+            count("numbers", given.numel())
+
+    def part(module: nn.Module, name: str, given: Any) -> None:
+        if threading.get_ident() == thread:
+            count("modules", 1)
+
+    hooks = [
+        registration.register_module_parameter_registration_hook(tensor),
+        registration.register_module_buffer_registration_hook(tensor),
+        registration.register_module_module_registration_hook(part),
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
