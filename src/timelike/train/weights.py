@@ -25,7 +25,7 @@ def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
     >>> network = load_weights(lambda: nn.Linear(2, 1, bias=False), {"weight": np.ones((1, 2), np.float32)})
     >>> network.weight.tolist()
     [[1.0, 1.0]]
-    >>> load_weights(lambda: nn.Linear(10**6, 10**6), {"weight": np.ones((1, 2), np.float32)})
+    >>> load_weights(lambda: nn.Linear(1000, 1000), {"weight": np.ones((1, 2), np.float32)})
     Traceback (most recent call last):
         ...
     ValueError: network_ has 2 numbers in 1 arrays: the options say that it is larger
