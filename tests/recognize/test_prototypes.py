@@ -422,6 +422,14 @@ class TestLearning:
         with pytest.warns(tl.train.LearnedNothing, match=words):
             tl.Prototypes(**SMALL | {"max_steps": 60}, learning_rate=1e-12, random_state=0).fit(X, y)
 
+    def test_labels_that_only_memory_can_learn_are_complained_of(self):
+        X = waves(n_each=15)
+        shuffled = np.random.default_rng(1).permutation(X.labels)
+        options = SMALL | {"max_steps": 120, "learning_rate": 1e-2, "random_state": 0}
+        with pytest.warns(tl.train.LearnedNothing, match="recognizes|shuffled labels"):
+            tl.Prototypes(**options).fit(X, shuffled)
+        tl.Prototypes(**options).fit(X)  # the true ones give no warning
+
 
 class NeedsLengths(nn.Module):
     def __init__(self):
