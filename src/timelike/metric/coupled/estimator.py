@@ -88,7 +88,7 @@ random_state
     network_: CoupledNetwork
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": Twins.PLAIN | {"coupling_bias": 0.0, "sync": "last"}}
+        {"paper": Twins.PLAIN | {"coupling_bias": 0.0, "penalized": "norm", "sync": "last"}}
     )
 
     def __init__(

@@ -1,0 +1,246 @@
+"""Every number of every preset, beside the value that the paper or its authors' program has, typed from these alone.
+
+A preset is listed by source: where a value stands in the paper ("B.3.2"), what only the authors' program says
+("authors"), and what is ours to say ("ours"): a switch that turns off what the paper does not have, or a value that it
+leaves open. Values that a preset takes over from the defaults are listed too. A number that is not here fails.
+"""
+
+import pytest
+
+import timelike as tl
+from timelike.models import Model
+
+_OFF = {"shortcut": False, "drawn": "thesis", "standardize": False}
+_SRVP = {
+    "B.3.1": {"n_content": 256, "n_code": 128, "hidden": 256, "motion_hidden": 512, "output": "sigmoid"},
+    "B.3.2": {"learning_rate": 3e-4, "betas": (0.9, 0.999), "stillness": 1},
+    "4.2": {"motion": "residual"},
+    "authors": {"filters": 64},
+    # falls over the last tenth; the thesis over 1/11, 1/9, 1/4, 1/14 and 1/3 of the steps
+    "ours": {**_OFF, "schedule": "linear", "decay": 0.0, "autoencoding": 0.0, "invariance": 0.0, "delays": False},
+}
+_SRVP_DIGITS = {
+    "B.2": {"conditioning": 5, "chunk": 15},
+    "B.3.1 digits": {"codec": "dcgan", "n_seen": 5, "n_state": 20, "n_random": 20, "gain": 1.41, "substeps": 1},
+    "B.3.2 digits": {"batch_size": 128, "beta": 2, "observed": 1},
+}
+_VIDEO = {"codec": "vgg", "skips": True, "n_state": 50, "n_random": 50, "substeps": 2}
+_SEPARATION = {
+    "C.5.2": {"solver": "residual", "tied": False, "filters": 64},
+    "C.5.3": {"prediction": 45},
+    # the rate of digits is halved five times in the thesis, that of taxi divided by 5
+    "ours": {
+        **_OFF,
+        "renewed": False,
+        "schedule": "constant",
+        "validation": 0,
+        "jitter": 0,
+        "decay": 0,
+        "intervals": 1,
+    },
+}
+_WAVES = {
+    "C.5.2": {"solver": "residual", "tied": False, "combine": "multiply", "codec": "perceptron", "output": "sigmoid"},
+    "C.5.2 sizes": {"n_content": 32, "n_state": 32, "blocks": 3, "dynamics_hidden": 512, "gain": 0.71, "layers": 2},
+    "C.5.3": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "prediction": 45, "autoencoding": 1, "invariance": 45},
+    "C.5.3 too": {"smallness": 1e-3, "batch_size": 128},
+    "C.4.1": {"conditioning": 5, "chunk": 25},
+    "authors": {"max_steps": 18_750},  # of 250 epochs
+}
+_SST = {
+    "C.4": {"conditioning": 4, "chunk": 10},
+    "C.5.2 of both": {"codec": "vgg", "skips": True, "output": "linear"},
+    "C.5.3 of both": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "batch_size": 100},
+    "C.5.4": {"offset": True},
+}
+_FRAMES = {
+    "4.1": {"hidden": 1024, "learning_rate": 1e-4, "weight_decay": 1e-4, "batch_size": 64, "max_epochs": 100},
+    "4.1 too": {"optimizer": "adam", "schedule": "constant"},
+    "3.2": {"loss": "triplet", "augment": True},
+    "ours": {
+        "front": None,
+        "perturb": False,
+        "max_frames": None,
+        "n_outputs": None,  # as many as the frames have
+        "per_class": None,  # batches as they come
+        "gradient_clip": None,
+        "validation": 0.2,
+    },
+}
+_TWINS = {
+    "4.1": {"hidden": 20, "learning_rate": 1e-3, "weight_decay": 1e-4, "per_class": 6, "loss": "structural"},
+    "4.1 too": {"schedule": "plateau"},  # halved after 10 epochs without progress
+    "ours": {
+        "front": None,
+        "perturb": False,
+        "max_frames": None,
+        "optimizer": "adam",
+        "max_epochs": 60,
+        "patience": 20,
+        "validation": 0.2,
+    },
+}
+_TLOSS = {
+    "A.1.3": {"learning_rate": 1e-3, "batch_size": 10},
+    "3.3": {"loss": "logistic"},
+    "ours": {"schedule": "constant", "validation": 0, "geometry": "euclidean", "vectors": "plain"},
+}
+
+PAPERS = {
+    # Monteiro et al., 2021; what the paper leaves open is that of the authors' program
+    ("Prototypes", "paper"): {
+        "3": {"similarity": "learned", "averaging": "moving", "momentum": 0.9, "auxiliary": "plain"},
+        "authors": {
+            "learning_rate": 1e-4,
+            "weight_decay": 5e-4,
+            "batch_size": 64,
+            "max_epochs": 500,
+            "schedule": "steps",  # × 0.1 at epoch 200
+            "optimizer": "adam",
+            "smoothing": 0.2,
+            "soft_pairs": True,
+            "per_class": 5,
+            "hidden": 512,
+            "dropout": 0.25,
+            "symmetrize": False,
+        },
+        "ours": {"beside": [], "perturb": False, "n_prototypes": 1},
+    },
+    # "Sequence metric learning as synchronization of recurrent neural networks", 2021
+    ("SiameseGRU", "paper"): {
+        **_TWINS,
+        "eq. 5": {"readout": "last", "n_outputs": None, "normalize": False, "cell": "gru"},
+    },
+    ("CoupledGRU", "paper"): {
+        **_TWINS,
+        "4.1 coupling": {"coupling_penalty": 0.01, "penalized": "norm", "coupling_bias": 0},
+        "eq. 5": {"sync": "last"},
+    },
+    # Su and Wen, 2022
+    ("AlignedFrames", "paper"): _FRAMES,
+    ("TAP", "paper"): {**_FRAMES, "3.1": {"kernels": 30, "variant": "cnn", "symmetrize": False}},
+    # Franceschi, 2022, chapter 3: the appendix swaps 160 and 320
+    ("CausalEncoder", "thesis"): {
+        **_TLOSS,
+        "A.1.3 network": {
+            "channels": 40,
+            "depth": 10,
+            "kernel": 3,
+            "reduced": 160,
+            "n_features": 320,
+            "n_negatives": 10,
+        },
+    },
+    ("RecurrentEncoder", "thesis"): {**_TLOSS, "A.1.3 K": {"n_negatives": 10}},
+    ("FrameEncoder", "thesis"): {**_TLOSS, "A.1.3 K": {"n_negatives": 5}},
+    # chapter 4
+    ("SRVP", "stochastic-digits"): {**_SRVP, **_SRVP_DIGITS, "B.3.2 steps": {"max_steps": 1_000_000 + 100_000}},
+    ("SRVP", "digits"): {**_SRVP, **_SRVP_DIGITS, "B.3.2 steps": {"max_steps": 800_000 + 100_000}},
+    ("SRVP", "kth"): {
+        **_SRVP,
+        "B.2.3": {"conditioning": 10, "chunk": 20},
+        "B.3.1 KTH": {**_VIDEO, "n_seen": 3, "gain": 1.2},
+        "B.3.2 KTH": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 150_000 + 50_000},
+    },
+    ("SRVP", "human"): {
+        **_SRVP,
+        "B.2.4": {"conditioning": 8, "chunk": 16},
+        "B.3.1 Human3.6M": {**_VIDEO, "n_seen": 3, "gain": 1.2},
+        "B.3.2 Human3.6M": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 325_000 + 25_000},
+    },
+    ("SRVP", "bair"): {
+        **_SRVP,
+        "B.2.5": {"conditioning": 2, "chunk": 12},
+        "B.3.1 BAIR": {**_VIDEO, "n_seen": 2, "gain": 1.41},
+        "B.3.2 BAIR": {"batch_size": 192, "observed": (1 / 2) ** 0.5, "beta": 1, "max_steps": 1_000_000 + 500_000},
+    },
+    # chapter 5
+    ("Separation", "waves-100"): {
+        **_WAVES,
+        "C.5.2 of 100": {"hidden": 2400, "decoder_hidden": 150},
+        "ours": _SEPARATION["ours"],
+    },
+    ("Separation", "waves"): {
+        **_WAVES,
+        "C.5.2 of images": {"hidden": 1200, "decoder_layers": 3},
+        "ours": _SEPARATION["ours"],
+    },
+    ("Separation", "sst"): {
+        **_SEPARATION,
+        **_SST,
+        "C.5.2 maps": {"maps": True, "n_content": 196, "n_state": 64, "blocks": 2, "dynamics_hidden": 128, "gain": 0.2},
+        "C.5.3 maps": {"autoencoding": 0.1, "invariance": 100, "smallness": 5e-6},
+    },
+    ("Separation", "sst-linear"): {
+        **_SEPARATION,
+        **_SST,
+        "C.5.2 linear": {"n_content": 256, "n_state": 256, "blocks": 3, "dynamics_hidden": 1024, "gain": 0.71},
+        "C.5.3 linear": {"autoencoding": 10, "invariance": 45, "smallness": 1e-2},
+    },
+    ("Separation", "digits"): {
+        **_SEPARATION,
+        "C.4": {"conditioning": 5, "chunk": 15},
+        "C.5.2 digits": {"codec": "dcgan", "n_content": 128, "n_state": 20, "blocks": 1, "output": "sigmoid"},
+        "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 1.41},
+        "C.5.3 digits": {"learning_rate": 4e-4, "betas": (0.5, 0.99), "batch_size": 128, "max_steps": 1_250_000},
+        "C.5.3 losses": {"autoencoding": 10, "invariance": 45, "smallness": 1e-3},
+    },
+    ("Separation", "chairs"): {
+        **_SEPARATION,
+        "C.4": {"conditioning": 5, "chunk": 15},
+        "C.5.2 chairs": {"codec": "resnet", "n_content": 128, "n_state": 10, "blocks": 1, "output": "sigmoid"},
+        "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 0.71},
+        "C.5.3 chairs": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "batch_size": 128},
+        "C.5.3 losses": {"autoencoding": 1, "invariance": 1, "smallness": 1e-3},
+        "ours, steps": {"max_steps": None},  # 120 epochs of data that are not here
+    },
+    ("Separation", "taxi"): {
+        **_SEPARATION,
+        "C.4": {"conditioning": 4, "chunk": 8},
+        "C.5.2 taxi": {"codec": "vgg", "n_content": 128, "n_state": 20, "blocks": 1, "skips": False},
+        "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 0.71},
+        "C.5.3 taxi": {"learning_rate": 4e-5, "betas": (0.9, 0.99), "batch_size": 100},
+        "C.5.3 losses": {"autoencoding": 45, "invariance": 1e-4, "smallness": 1e-3},
+        "ours, steps": {"max_steps": None, "output": "sigmoid"},  # 550 epochs; flows are scaled to [0, 1]
+    },
+}
+
+
+def presets():
+    """Those of every public model, by the names of the model and of the preset."""
+    packages = (tl.encode, tl.metric, tl.recognize, tl.forecast, tl.distributions)
+    public = {name: getattr(package, name) for package in packages for name in dir(package)}
+    kinds = [kind for kind in public.values() if isinstance(kind, type) and issubclass(kind, Model)]
+    return {(kind.__name__, name): (kind, options) for kind in kinds for name, options in kind._presets.items()}
+
+
+def listed(key):
+    """The values by argument; none may stand under two sources."""
+    values = {}
+    for source, some in PAPERS[key].items():
+        assert not values.keys() & some.keys(), (source, values.keys() & some.keys())
+        values |= some
+    return values
+
+
+def test_every_preset_is_listed():
+    assert set(PAPERS) == set(presets())
+
+
+@pytest.mark.parametrize("key", PAPERS, ids="-".join)
+def test_a_preset_has_the_papers_numbers_and_no_others(key):
+    kind, options = presets()[key]
+    expected, model = listed(key), kind.preset(key[1])
+    assert not options.keys() - expected.keys(), "numbers of a preset that no paper is named for"
+    found = model.get_params(deep=False)
+    for name, value in expected.items():
+        same = found[name] is value if value is None or isinstance(value, bool) else found[name] == pytest.approx(value)
+        assert same, f"{name}: {found[name]!r} is not {value!r}"
+
+
+def test_a_changed_or_unlisted_number_would_fail(monkeypatch):
+    kind, options = presets()["SRVP", "kth"]
+    for other in ({"observed": 0.04}, {"substeps": 1}, {"layers": 3}):
+        monkeypatch.setattr(kind, "_presets", {"kth": {**options, **other}})
+        with pytest.raises(AssertionError):
+            test_a_preset_has_the_papers_numbers_and_no_others(("SRVP", "kth"))
