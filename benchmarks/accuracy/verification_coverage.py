@@ -75,15 +75,15 @@ class Coverage(Program[Crowd]):
     def planned(self) -> Iterator[Crowd]:
         """Pairs first, then several examples and normalized scores."""
         for kind in ("near", "wolves", "families"):
-            for people in (3, 5, 8, 10, 20, 40, 100, 200):
+            for people in (3, 5, 10, 20, 40, 100, 200):
                 yield from (Crowd(kind, "pairs", people, each) for each in (2, 4, 9) if people * each <= 400)
         for way in ("3 examples", "z-norm", "AS-norm"):
             for kind in ("near", "wolves"):
-                yield from (Crowd(kind, way, people, 9 if people < 100 else 4) for people in (10, 20, 40, 200))
+                yield from (Crowd(kind, way, people, 9 if people < 100 else 4) for people in (10, 40, 100))
 
     def work(self, row: Crowd) -> Found:
         rng = np.random.default_rng([sum(map(ord, row.key)), row.people, row.each])
-        count = 2 if self.quick else int(np.clip(12_000 / (row.people * row.each), 30, 200))
+        count = 2 if self.quick else int(np.clip(4_000 / (row.people * row.each), 24, 100))
         found = [_repetition(row, rng) for _ in range(count)]
         rates = {name: [_told([one[name][i] for one in found]) for i in range(len(RATES))] for name in found[0]}
         return {"rates": list(RATES), "repetitions": count} | rates

@@ -73,7 +73,7 @@ def bound_of(rng, n_people, n_each, kind, rate):
 class TestThreshold:
     @pytest.mark.parametrize("rate", [0.25, 0.3, 0.5, 0.9])
     def test_three_in_five_ways_to_pair_people_up_accept_no_more_than_they_may(self, people, rate):
-        """All 15 pairings of six people, enumerated; a thousand drawn ones are close to them."""
+        """All 15 pairings of six people, enumerated; the drawn ones are close to them."""
         metric = tl.DTW(normalize="length")
         gate = tl.Verifier(metric).calibrate(people, false_accept=rate)
         tried = trials_of(gate, people, metric)

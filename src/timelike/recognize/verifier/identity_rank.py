@@ -20,7 +20,7 @@ from ...models import Model
 from ...sequences.callers import outside
 from .scoring import Floats, Ids
 
-N_DRAWS = 1000
+N_DRAWS = 400
 _KEPT = 0.6  # share of the draws that a threshold keeps; the median is a little too low where scores are sums of two
 _EXACT = 1 + 1e-12  # 0.29 × 100 is 28.999…
 _CELLS = 1 << 22  # scores of draws that are there at a time
@@ -75,10 +75,9 @@ def impostor_bound(scores: Floats, first: Ids, second: Ids, rate: float) -> Boun
     >>> impostor_bound(np.arange(6.0), *pairs, 0.4)[1:], impostor_bound(np.arange(6.0), *pairs, 0.1)[1:]
     ((0.4, 2), (0.3333333333333333, 2))
     """
-    codes = np.unique(np.concatenate([first, second]), return_inverse=True)[1].reshape(2, -1)
-    low, high = np.sort(codes, axis=0)
+    codes = _dense(np.concatenate([first, second]))[1].reshape(2, -1)
     n_units = int(codes.max()) + 1
-    pairs, which = np.unique(low * n_units + high, return_inverse=True)
+    pairs, which = _dense(codes.min(axis=0) * n_units + codes.max(axis=0))
     if allowed(n_units // 2, rate) < 0 and len(pairs) == n_units * (n_units - 1) // 2:
         return _strictest(scores, which, n_units // 2, rate)  # which needs no draws
     rng = np.random.default_rng(0)  # a rule with a fixed seed: the same sequences have the same threshold
@@ -91,8 +90,18 @@ def unit_bound(scores: Floats, units: Ids, rate: float) -> Bound:
     >>> unit_bound(np.arange(9.0), np.arange(9), 0.2).threshold > 7.0  # one of nine, 8.0, and no more
     True
     """
-    which = np.unique(units, return_inverse=True)[1]
+    which = _dense(units)[1]
     return _bound(scores, which, np.tile(np.arange(int(which.max()) + 1), (N_DRAWS, 1)), rate, np.random.default_rng(0))
+
+
+def _dense(numbers: Ids) -> tuple[Ids, Ids]:
+    """Whole numbers from 0 that occur, in their order, and the place of each among them; without sorting if it can."""
+    if numbers.max() > 8 * len(numbers):
+        found, places = np.unique(numbers, return_inverse=True)
+        return found, places.astype(np.int64)
+    there = np.zeros(int(numbers.max()) + 1, bool)
+    there[numbers] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[numbers]
 
 
 def _bound(scores: Floats, which: Ids, drawn: Ids, rate: float, rng: np.random.Generator) -> Bound:
