@@ -9,12 +9,13 @@ PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c 
 NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 WORKERS  ?= auto
 
-.PHONY: demo test check ci bench pages docs browser clean help
+.PHONY: demo test explore check ci bench pages docs browser clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   the main job end to end: writes demo/report.html"
 	@echo "make test   the tests"
+	@echo "make explore  property tests on examples nobody has seen, and damaged files of every format"
 	@echo "make check  lint, types, import rules"
 	@echo "make ci     what continuous integration runs: check, test, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
@@ -47,6 +48,11 @@ demo: $(VENV)/data
 
 test: $(VENV)/extra-test $(VENV)/data
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# the tests draw the same examples every time; here they are new ones, and what fails is printed with how to repeat it
+explore: $(VENV)/extra-test $(VENV)/data
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS) -m hypothesis
+	$(BIN)/python -m benchmarks.faults.mutated_files --seed $$(date +%j) --budget 1800
 
 # the tests' own tools too: a program under benchmarks/ stands on pytest
 check: $(VENV)/extra-dev $(VENV)/extra-test

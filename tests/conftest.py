@@ -14,15 +14,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # the machine may be loaded: a slow example is no failure
-# in continuous integration the same examples every time, elsewhere new ones, so that what they find is found at a desk
-settings.register_profile(
-    "timelike",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-    derandomize=os.environ.get("CI") == "true",
-)
-settings.load_profile("timelike")
+# the same examples every time and everywhere, whatever earlier runs found; `make explore` draws new ones
+usual = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("timelike", usual, derandomize=True, database=None)
+settings.register_profile("explore", usual, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "timelike"))
 
 os.environ.setdefault("MPLBACKEND", "agg")
 

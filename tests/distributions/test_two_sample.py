@@ -1,6 +1,5 @@
 """The permutation test: exact p-values with items, groups and ties, several kernels, early stopping, refusals."""
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -389,11 +388,12 @@ class TestOverlap:
         ],
         ids=["counters", "ramps", "cycles", "at rest", "sorted"],
     )
-    def test_series_that_are_alike_without_an_overlap_are_taken(self, series):
-        began = time.perf_counter()
+    def test_series_that_are_alike_without_an_overlap_are_taken(self, series, monkeypatch):
+        compared, equal = [], np.array_equal
+        monkeypatch.setattr(np, "array_equal", lambda *both, **how: compared.append(1) or equal(*both, **how))
         for kind in (series, np.stack(series)):
             TwoSample(RBF(width=1.0), n_permutations=9).test(kind[:20], kind[20:])
-        assert time.perf_counter() - began < 20  # nothing like a look at every pair
+        assert len(compared) < 40 * 39 / 2  # nothing like a look at every pair
 
     def test_missing_values_hide_no_overlap(self):
         gaps = self.stream.copy()

@@ -1,7 +1,6 @@
 """Losses of two crops of every series, what is held out to judge a training by, and budgets."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -239,10 +238,8 @@ def test_steps_follow_the_size_of_the_data_unless_given(count, length, expected,
 
 @pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # of noise, and so soon
 def test_a_stated_time_bounds_a_fit(waves):
-    begun = time.monotonic()
     history = tl.CausalEncoder(**SMALL | {"max_steps": 10**6, "max_time": 0.5}).fit(waves).history_
     assert history.stopped == "max_time"
-    assert time.monotonic() - begun < 20
 
 
 def test_the_thesis_is_a_preset_in_which_options_may_change():

@@ -49,7 +49,7 @@ class Service:
     def __exit__(self, *error):
         self.process.stdin.close()
         try:
-            assert self.process.wait(timeout=60) == 0
+            assert self.process.wait(timeout=300) == 0
         finally:
             self.process.kill()
             self.process.stdout.close()

@@ -213,5 +213,8 @@ def test_ctrl_c_stops_a_long_job(job):
     assert worker.stdout.readline().strip() == "ready"
     time.sleep(0.3)
     worker.send_signal(signal.SIGINT)
-    _, said = worker.communicate(timeout=30)
+    try:
+        _, said = worker.communicate(timeout=100)
+    finally:
+        worker.kill()
     assert "KeyboardInterrupt" in said

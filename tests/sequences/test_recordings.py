@@ -308,10 +308,8 @@ def test_one_ctrl_c_stops_all_threads(monkeypatch) -> None:
     monkeypatch.setattr(recordings, "_cores", lambda: 3)
     pressed = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     pressed.start()
-    begin = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # they would go on for ever
         recordings.read([Path(f"{number}.x") for number in range(8)], reader, "skip")
-    assert time.monotonic() - begin < 5
     assert reader.running == 0
 
 

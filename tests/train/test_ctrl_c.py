@@ -10,6 +10,7 @@ from timelike.train import ctrl_c, fit
 from train.objectives import Contest, Judged, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped by Ctrl-C")
+_HANGS = 300.0  # seconds: however busy the machine, patience of 0.05 s is over by then
 
 
 @pytest.fixture(autouse=True)
@@ -17,12 +18,14 @@ def impatient(monkeypatch):
     monkeypatch.setattr(ctrl_c, "_PATIENCE", 0.05)
 
 
-def press_and_dawdle(seconds=60.0):
-    """Somebody presses Ctrl-C during work that would go on for a minute."""
+def press_and_dawdle(seconds=None):
+    """Somebody presses Ctrl-C during work that goes on for so long; without a number it ends only by being given up."""
     signal.raise_signal(signal.SIGINT)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    begin = time.monotonic()
+    while seconds is None or time.monotonic() < begin + seconds:
         time.sleep(0.005)
+        if seconds is None and time.monotonic() > begin + _HANGS:
+            raise AssertionError("it was not given up")
 
 
 class Dawdling(Judged):
@@ -55,9 +58,7 @@ class Dawdling(Judged):
 @pytest.mark.parametrize(("where", "at", "done"), [("step", 9, 8), ("batch", 9, 8), ("validation", 2, 12)])
 def test_what_takes_long_is_given_up_and_leaves_no_trace(where, at, done):
     objective, plain = Dawdling(where, at), Judged()
-    began = time.monotonic()
     history = fit(objective, max_epochs=9, random_state=0)
-    assert time.monotonic() - began < 55
     assert (history.stopped, history.n_steps) == ("Ctrl-C", done)
     fit(plain, max_steps=done, random_state=0)
     assert torch.equal(weights(objective.module), weights(plain.module))

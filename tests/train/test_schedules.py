@@ -1,20 +1,23 @@
 """Learning rates, beside torch's own schedulers."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
 
 from timelike.train import Constant, Cosine, History, Milestones, OneCycle, Plateau, Steps, fit
+from train.clock import set_clock
 from train.objectives import Contest, Judged, Line
 
 
 class Slow(Line):
-    """So slow that the time is over before the steps are."""
+    """So slow that the time is over before the steps are: each takes two thousandths of a second of this clock."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.clock = clock
 
     def loss(self, batch):
-        time.sleep(0.002)
+        self.clock.seconds += 0.002
         return super().loss(batch)
 
 
@@ -47,11 +50,12 @@ def test_one_cycle_is_torchs_one_cycle():
     assert history["rate"][0] == pytest.approx(0.002)
 
 
-def test_a_cycle_ends_where_the_time_does():
-    history = fit(Slow(), max_steps=100_000, max_time=0.3, schedule=OneCycle(), random_state=0)
-    assert history.stopped == "max_time"
-    assert history["rate"][-1] < 0.6 * history["rate"].max()  # on its way down, however slow the machine
-    assert history["rate"].max() > 0.02
+def test_a_cycle_ends_where_the_time_does(monkeypatch):
+    slow = Slow(set_clock(monkeypatch))
+    history = fit(slow, max_steps=100_000, max_time=0.3, schedule=OneCycle(), random_state=0)
+    assert (history.stopped, history.n_steps) == ("max_time", 150)
+    assert history["rate"][-1] < 0.05 * history["rate"].max()
+    assert history["rate"].max() > 0.04
 
 
 def test_a_cycle_that_knows_no_end_is_refused():
@@ -170,19 +174,21 @@ def test_a_cosine_stays_where_it_ended():
 class Stumbling(Line):
     """The first step takes long, as it does where libraries are still loading."""
 
-    def __init__(self, pause, **more):
+    def __init__(self, clock, pause, **more):
         super().__init__(**more)
-        self.pause = pause
+        self.clock, self.pause = clock, pause
 
     def loss(self, batch):
-        time.sleep(self.pause)
-        self.pause = 0.0
+        self.clock.seconds += self.pause
+        self.pause = 1e-4
         return super().loss(batch)
 
 
-def test_a_slow_first_step_changes_no_rate_of_a_training_that_time_does_not_end():
+def test_a_slow_first_step_changes_no_rate_of_a_training_that_time_does_not_end(monkeypatch):
+    clock = set_clock(monkeypatch)
     found = [
-        fit(Stumbling(pause), max_steps=40, max_time=20, schedule=OneCycle(), random_state=0) for pause in (0, 0.6)
+        fit(Stumbling(clock, pause), max_steps=40, max_time=20, schedule=OneCycle(), random_state=0)
+        for pause in (1e-4, 0.6)
     ]
     np.testing.assert_array_equal(found[0]["rate"], found[1]["rate"])
     assert found[1].stopped == "max_steps"

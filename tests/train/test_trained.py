@@ -198,7 +198,7 @@ def test_torch_has_so_many_threads_inside_and_as_many_as_before_afterwards(monke
 
 def test_calls_that_overlap_in_several_threads_leave_the_number_of_threads_as_it_was(monkeypatch):
     monkeypatch.setattr(native, "cores", lambda: 4)
-    before, together = torch.get_num_threads(), Barrier(2, timeout=20)
+    before, together = torch.get_num_threads(), Barrier(2, timeout=300)
 
     def overlap(count):
         with torch_threads(count):

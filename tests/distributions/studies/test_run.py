@@ -1,10 +1,7 @@
 """Grids of flows: what is in them, what is kept, what Ctrl-C leaves, and which settings do not mix."""
 
 import json
-import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -98,8 +95,7 @@ def test_a_flow_that_diverges_is_a_row_that_says_so(tmp_path):
 def test_ctrl_c_keeps_what_is_finished_and_the_same_call_goes_on(tmp_path, monkeypatch):
     def interrupted(*given, **how):
         if len(list(tmp_path.glob("flows/*.json"))) == 1:
-            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-            time.sleep(5)
+            signal.raise_signal(signal.SIGINT)
         return descend(*given, **how)
 
     monkeypatch.setattr(grid, "descend", interrupted)
