@@ -49,7 +49,7 @@ ELASTIC = [
     Call("DTW, 512 channels", "tl.DTW().pairwise(X)", _steps(60, 3000, 512)),
     Call("subsequence of a stream", "tl.subsequence(x[:20_000], np.tile(y, (50, 1)), k=3)", LONG),
     Call("Spring over a stream that matches", "spring.extend(np.zeros((10_000_000, 1)))",
-         "spring = tl.Spring(np.zeros((20_000, 1)), threshold=1.0)"),
+         "spring = tl.Spring(np.zeros((20_000, 1)), threshold=1.0, lengths=None)"),
     Call("DTW without kernels", "tl.DTW().pairwise(X)", _steps(1000, 1000), native=False),
     Call("DTW without kernels, one long pair", "tl.DTW().distance(x, y)", LONG, native=False),
     Call("subsequence without kernels", "tl.subsequence(x[:20_000], y, k=3)", LONG, native=False),

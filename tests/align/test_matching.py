@@ -101,7 +101,7 @@ thresholds = st.integers(0, 12).map(float)
 
 def reports(query, stream, threshold, cost="sqeuclidean"):
     """What pushing gives, with the number of samples seen at each report."""
-    spring = tl.Spring(query, threshold=threshold, cost=cost)
+    spring = tl.Spring(query, threshold=threshold, cost=cost, lengths=None)
     found = [(*match, spring.seen) for sample in stream for match in spring.push(sample)]
     return found + [(*match, spring.seen) for match in spring.flush()]
 
@@ -119,7 +119,7 @@ def test_the_chunks_in_which_samples_come_do_not_matter(pair, threshold, cost, s
     for patched in ("1", "0"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TIMELIKE_NATIVE", patched)
-            spring, begin, found = tl.Spring(query, threshold=threshold, cost=cost), 0, []
+            spring, begin, found = tl.Spring(query, threshold=threshold, cost=cost, lengths=None), 0, []
             for size in [*sizes, len(stream)]:
                 found += spring.extend(stream[begin : begin + size])
                 begin += size
@@ -159,15 +159,15 @@ def test_blocks_and_single_samples_give_the_same_bits():
         query = rng.standard_normal((30, channels)).cumsum(axis=0)
         stream = rng.standard_normal((3000, channels)).cumsum(axis=0)
         threshold = tl.subsequence(query, stream, 8, cost=cost)[-1].distance
-        one = tl.Spring(query, threshold=threshold, cost=cost)
-        together = tl.Spring(query, threshold=threshold, cost=cost)
+        one = tl.Spring(query, threshold=threshold, cost=cost, lengths=None)
+        together = tl.Spring(query, threshold=threshold, cost=cost, lengths=None)
         singly = [match for sample in stream for match in one.push(sample)] + one.flush()
         assert together.extend(stream) + together.flush() == singly
         assert singly
 
 
 def test_a_flushed_matcher_counts_on_and_begins_afresh():
-    spring = tl.Spring([1.0, 2.0], threshold=0)
+    spring = tl.Spring([1.0, 2.0], threshold=0, lengths=None)
     assert spring.extend([1.0, 2.0]) == []
     assert spring.flush() == [(0, 2, 0.0)]
     assert spring.flush() == []
@@ -179,21 +179,23 @@ def test_a_flushed_matcher_counts_on_and_begins_afresh():
 def test_a_matcher_can_be_copied_and_sent_elsewhere_in_the_middle_of_a_stream():
     rng = np.random.default_rng(5)
     query, stream = rng.standard_normal(5), rng.standard_normal(200)
-    spring = tl.Spring(query, threshold=2.0)
-    spring.extend(stream[:100])
-    twins = [copy.deepcopy(spring), pickle.loads(pickle.dumps(spring))]
-    expected = spring.extend(stream[100:]) + spring.flush()
-    assert all(twin.extend(stream[100:]) + twin.flush() == expected for twin in twins)
+    for options in ({"lengths": None}, {}, {"normalize": True}):
+        spring = tl.Spring(query, threshold=2.0, **options)
+        spring.extend(stream[:100])
+        twins = [copy.deepcopy(spring), pickle.loads(pickle.dumps(spring))]
+        expected = spring.extend(stream[100:]) + spring.flush()
+        assert all(twin.extend(stream[100:]) + twin.flush() == expected for twin in twins)
 
 
 def test_what_is_remembered_does_not_grow_with_the_stream():
-    spring = tl.Spring(np.zeros(10), threshold=0.1)
-    sizes = set()
-    for _ in range(3):
-        spring.extend(np.ones(10_000))
-        sizes.add(len(pickle.dumps(spring)))
-    assert max(sizes) < 2000
-    assert max(sizes) - min(sizes) < 8
+    for lengths in (None, (0.5, 2.0)):
+        spring = tl.Spring(np.zeros(10), threshold=0.1, lengths=lengths)
+        sizes = set()
+        for _ in range(3):
+            spring.extend(np.ones(10_000))
+            sizes.add(len(pickle.dumps(spring)))
+        assert max(sizes) < 3000
+        assert max(sizes) - min(sizes) < 8
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The threshold of Spring, learned: against counting errors at every threshold, what is promised, bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -25,7 +27,9 @@ def streams(count, noise, seed, *, there=True):
 
 def nearest(stream):
     n = len(stream)
-    return min(elastic.dtw(PATTERN[:, None], stream[a:b, None]) for a in range(n) for b in range(a + 1, n + 1))
+    return min(
+        elastic.dtw(PATTERN[:, None], stream[a:b, None]) for a in range(n) for b in range(a + 3, min(n, a + 10) + 1)
+    )
 
 
 def test_an_example_counts_by_its_nearest_stretch():
@@ -93,8 +97,22 @@ def test_with_misses_the_background_is_only_counted():
     alone = tl.Spring(PATTERN).calibrate(examples, misses=0.3)
     both = tl.Spring(PATTERN).calibrate(examples, background, misses=0.3)
     assert both.threshold == alone.threshold
-    found = [match for one in background for match in tl.subsequence(PATTERN, one, 40, max_distance=alone.threshold)]
+    found = tl.Spring(PATTERN, threshold=alone.threshold).search(background)
     assert both.calibration_.false_alarms == len(found)
+    plain = tl.Spring(PATTERN, lengths=None).calibrate(examples, background, misses=0.3)
+    every = [match for one in background for match in tl.subsequence(PATTERN, one, 40, max_distance=plain.threshold)]
+    assert plain.calibration_.false_alarms == len(every)
+
+
+def test_a_threshold_that_misses_its_own_examples_says_so():
+    noise = streams(6, 1.5, 1, there=False)
+    with pytest.warns(UserWarning, match=r"misses \d of its 6 examples, .* try normalize=True or another query"):
+        spring = tl.Spring(PATTERN).calibrate(streams(6, 1.5, 0), noise)
+    assert spring.calibration_.missed
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tl.Spring(PATTERN).calibrate(streams(9, 0.5, 0), noise, misses=0.3)  # as many as were allowed
+        tl.Spring(PATTERN).calibrate(streams(6, 1.5, 0))
 
 
 def test_channels_and_other_costs_are_calibrated_too():
@@ -109,7 +127,8 @@ def test_channels_and_other_costs_are_calibrated_too():
         (tl.Sequences([[1.0]])[:0], None, {}, "examples holds no sequences"),
         ([[0.0, np.nan]], None, {}, "examples: sequence 0 is missing"),
         ([np.zeros((3, 2))], None, {}, r"examples has frames of shape \(2,\): expected \(1,\)"),
-        ([[0.0]], [np.zeros((3, 2))], {}, r"background has frames of shape \(2,\)"),
+        ([[0.0] * 3], [np.zeros((3, 2))], {}, r"background has frames of shape \(2,\)"),
+        ([[0.0] * 3, [0.0] * 2], None, {}, r"examples: sequence 1 has 2 samples, and a match has at least 3"),
         ([[0.0]], None, {"misses": 0.0}, "misses=0.0: expected a share between 0 and 1"),
         ([[0.0]], None, {"misses": 2}, "misses=2: expected a finite number"),
     ],

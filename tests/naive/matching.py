@@ -64,3 +64,38 @@ def spring(query, stream, threshold, cost="sqeuclidean"):
             best, first, last = now[-1], starts[-1], t
         before, starts_before = now, starts
     return found + ([(first, last + 1, best, len(stream))] if best <= threshold else [])
+
+
+def near_stretches(query, stream, threshold, shortest, longest, cost="sqeuclidean", normalize=False):
+    """Every stretch within bounds of length and the threshold, (distance, stop, −start), the nearest first."""
+    ready = scaled if normalize else np.asarray
+    every = [
+        (elastic.dtw(ready(query), ready(stream[start:stop]), cost=cost), stop, -start)
+        for start in range(len(stream))
+        for stop in range(start + shortest, min(start + longest, len(stream)) + 1)
+    ]
+    digits = 10 if normalize else 15  # equal shapes are equal
+    return sorted((float(f"{d:.{digits}e}"), stop, start) for d, stop, start in every if d <= threshold)
+
+
+def overlap(one, other):
+    return -one[2] < other[1] and -other[2] < one[1]
+
+
+def without_overlaps(near):
+    """The nearest, then the nearest that overlaps none that was taken: (start, stop, distance) in the order of time."""
+    taken = []
+    for one in near:
+        if not any(overlap(one, other) for other in taken):
+            taken.append(one)
+    return sorted((-start, stop, distance) for distance, stop, start in taken)
+
+
+def certain(one, near, seen, longest):
+    """Whether a stretch is a match whatever comes after `seen` samples: all that overlap it were seen, and each of those
+    that is nearer overlaps a nearer one that is certain itself."""
+    nearer = [other for other in near if other < one and overlap(one, other)]
+    return one[1] + longest - 1 <= seen and all(
+        any(overlap(other, third) and certain(third, near, seen, longest) for third in near if third < other)
+        for other in nearer
+    )

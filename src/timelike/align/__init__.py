@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .noise import NoiseCurve as NoiseCurve
     from .profile import MatrixProfile as MatrixProfile, Motif as Motif, matrix_profile as matrix_profile
     from .soft_dtw import SoftDTW as SoftDTW
-    from .spring import Spring as Spring
+    from .spring import RecordingMatch as RecordingMatch, Spring as Spring
     from .thresholds import SpringCalibration as SpringCalibration
     from .transport import OPW as OPW, OT as OT, TCOT as TCOT, Entropic as Entropic, Sinkhorn as Sinkhorn
 
@@ -37,6 +37,7 @@ if not TYPE_CHECKING:
             "Metric",
             "Motif",
             "NoiseCurve",
+            "RecordingMatch",
             "SpringCalibration",
             "SubsequenceMatch",
             "Warp",

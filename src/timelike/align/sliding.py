@@ -39,7 +39,8 @@ class Windows:
 
     def __init__(self, samples: NDArray[Any], size: int, *, normalize: bool) -> None:
         self.size, self.normalize = size, normalize
-        self.samples = np.ascontiguousarray(_tame(samples.astype(np.float64), normalize).T)
+        values = samples.astype(np.float64)
+        self.samples = np.ascontiguousarray((bring_near_one(values) if normalize else values).T)
         count = len(samples) - size + 1
         plain = np.zeros((len(self.samples), count)), np.ones((len(self.samples), count))
         self.moments = sieve.moments(self.samples, size) if normalize else sieve.Moments(*plain)
@@ -165,9 +166,9 @@ class _Sifted:
         self.known.states[begin:end] = sieve.EXACT
 
 
-def _tame(samples: Matrix, normalize: bool) -> Matrix:
+def bring_near_one(samples: Matrix) -> Matrix:
     """Very large and very small values brought near 1 by a power of two, which scaling each window undoes."""
     peak = float(np.abs(samples).max())
-    if not normalize or peak == 0 or 1e-100 < peak < 1e100:
+    if peak == 0 or 1e-100 < peak < 1e100:
         return samples
     return np.ldexp(samples, -int(np.frexp(peak)[1]))

@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..native import COSTS, Cost, stream as recurrence
 from ..sequences import Sequences, as_sequences
-from ..sequences.arguments import one_of, real
+from ..sequences.arguments import flag, one_of, real, whole
 from ..sequences.doors import plain_array
 from .matching import SubsequenceMatch, flat, frames_of, subsequence
+from .stretches import Stretch, Stretches, Undecided
 from .thresholds import SpringCalibration, between, by_examples
 
 WAY_OUT = "fill missing samples first, for example with the one before"
+_BLOCK = 1 << 12  # samples whose stretches are compared at a time
+
+
+class RecordingMatch(NamedTuple):
+    """Samples `start` to `stop` (exclusive) of a recording, by its id or position, are at `distance` from the query."""
+
+    recording: Any
+    start: int
+    stop: int
+    distance: float
 
 
 class Spring:
-    """A query watched for in a stream, one sample at a time: SPRING (Sakurai, Faloutsos and Yamamuro, ICDE 2007).
+    """A query watched for in a stream, one sample at a time, after SPRING (Sakurai, Faloutsos and Yamamuro, ICDE 2007).
 
-    A stretch of the stream matches when its DTW distance from the whole query is at most `threshold`. Of matches that
-    overlap only the nearest is reported, as soon as it is certain: when no stretch that overlaps it can still turn out
-    nearer. A sample costs O(query) time, and memory is O(query) however long the stream.
+    A stretch of the stream matches when its DTW distance from the whole query is at most `threshold` and its length is
+    within `lengths`. Of those that overlap the nearest is taken: first the nearest of all, then the nearest that
+    overlaps none that was taken, and so on; of equal distances the one that ends earlier, and of those the shortest. A
+    match is reported as soon as nothing that is still to come can change that, at the latest when `longest` − 1 samples
+    more were seen and all that it overlaps are decided.
 
-    Every match reported has the exact distance, and no two overlap. The nearest match of the whole stream is always
-    among them. As in the paper, a stretch that ends while a nearer one is still uncertain is passed over even if the
-    two do not overlap; `subsequence` on a recording makes no such exception. Of equal distances the one that ends
-    earlier is taken, and of those the shortest.
+    With `normalize`, the query and every stretch are brought to mean 0 and standard deviation 1 first, channel by
+    channel and each by itself (a constant is 0): shapes are found at any level and size, on a baseline that wanders.
+    All of this is exact: each stretch is compared in full unless its first and last sample, or for plain values the
+    paper's recurrence, already cost more than the threshold. A sample costs at most O(query · longest) time, with
+    `normalize` O(query · longest²).
+
+    With `lengths=None` stretches have any length, and it is the algorithm of the paper, in O(query) time and memory: a
+    stretch that ends while a nearer one is still uncertain is then passed over even if the two do not overlap.
 
     Parameters
     ----------
@@ -37,35 +56,89 @@ class Spring:
         The largest distance that counts as a match; without one, `calibrate` learns it from examples.
     cost : {"sqeuclidean", "euclidean", "manhattan"}
         As in `DTW`.
+    normalize : bool
+        Compare shapes, each stretch scaled by itself.
+    lengths : (shortest, longest) or None
+        Of a match: shares of the query's length (floats) or samples (integers); half to twice the query unless given.
+        Without bounds, DTW maps a whole query onto one sample that happens to lie near all of it.
+    calibration : SpringCalibration, optional
+        What `calibrate` learned, as a saved one has it; it says the threshold.
 
     Examples
     --------
     >>> import timelike as tl
     >>> spring = tl.Spring([1, 2, 1], threshold=0.5)
     >>> [match for sample in [0, 1, 2, 2, 1, 0] for match in spring.push(sample)]
+    []
+    >>> spring.extend([0, 0, 0, 0])  # nothing that overlaps it can come any more
     [SubsequenceMatch(start=1, stop=5, distance=0.0)]
     >>> spring.extend([0, 0, 1, 2, 1])
     []
     >>> spring.flush()
-    [SubsequenceMatch(start=8, stop=11, distance=0.0)]
+    [SubsequenceMatch(start=12, stop=15, distance=0.0)]
     """
+
+    _saved_by_parameters = True  # for `save_model`: the constructor makes it again from `get_params`
 
     calibration_: SpringCalibration
     """What `calibrate` learned from."""
 
-    def __init__(self, query: Any, *, threshold: float | None = None, cost: Cost = "sqeuclidean") -> None:
+    def __init__(
+        self,
+        query: Any,
+        *,
+        threshold: float | None = None,
+        cost: Cost = "sqeuclidean",
+        normalize: bool = False,
+        lengths: Any = (0.5, 2.0),
+        calibration: Any = None,
+    ) -> None:
         frames = frames_of(query, "query")
         self.frame: tuple[int, ...] = frames.shape[1:]
         self.threshold = None if threshold is None else real(threshold, "threshold", 0)
         one_of(cost, "cost", COSTS)
         self.cost: Cost = cost
+        self.normalize, self.lengths = flag(normalize, "normalize"), lengths
         self._query = flat(frames, np.float64).copy()  # the caller's array may change while the stream runs
-        self._state = recurrence.State.fresh(len(self._query))
+        self._stretches = self._bounded(lengths)
+        self._begin(0)
+        if calibration is not None:
+            self._take_calibration(calibration)
+
+    def _bounded(self, lengths: Any) -> Stretches | None:
+        if lengths is None:
+            if self.normalize:
+                raise ValueError("normalize=True with lengths=None: expected bounds, such as lengths=(0.5, 2.0)")
+            return None
+        shortest, longest = read_lengths(lengths, len(self._query))
+        return Stretches(self._query, self.cost, self.normalize, shortest, longest)
+
+    def _take_calibration(self, calibration: Any) -> None:
+        threshold, examples, background = calibration
+        sides = (np.asarray(side, np.float64).reshape(-1) for side in (examples, background))
+        self.calibration_ = SpringCalibration(real(threshold, "calibration", 0), *sides)
+        if self.threshold is not None and self.threshold != self.calibration_.threshold:
+            raise ValueError(f"threshold={self.threshold} and a calibration of {threshold}: give one of them")
+        self.threshold = self.calibration_.threshold
+
+    def _begin(self, seen: int) -> None:
+        """No sample yet that a match may begin with, `seen` samples gone by."""
+        self._state = recurrence.State.fresh(len(self._query), seen)
+        self._tail = np.empty((0, self._query.shape[1]))
+        self._seen = seen
+        self._undecided = None if self._stretches is None else Undecided(self._stretches.longest)
+
+    @property
+    def query(self) -> NDArray[np.float64]:
+        """What is watched for, (time, channel)."""
+        return self._query.reshape(-1, *self.frame).copy()
 
     @property
     def seen(self) -> int:
         """Samples taken so far; positions of matches count from the first of them."""
-        return int(self._state.place[2])
+        return self._seen
+
+    # --- the threshold ----------------------------------------------------------------------------------------------
 
     def calibrate(self, examples: Any, background: Any = None, *, misses: float | None = None) -> Self:
         """Learn the threshold from recordings in which the pattern is, and maybe streams in which it is not.
@@ -73,7 +146,8 @@ class Spring:
         An example counts by the nearest stretch in it, so it may be cut wide. From examples alone the threshold is the
         largest of their distances, or with `misses` the one by which a new example like them is missed with a chance of
         at most that. With a `background` it is the one with the fewest errors, missed examples and false alarms
-        together, in the middle of its gap. `calibration_` has the distances.
+        together, in the middle of its gap; where it then misses some of the examples, a warning says so.
+        `calibration_` has the distances.
 
         Parameters
         ----------
@@ -86,7 +160,7 @@ class Spring:
         >>> import timelike as tl
         >>> spring = tl.Spring([1, 2, 1]).calibrate([[0, 1, 2, 1.5], [1, 2.5, 1, 0]], [[0, 0, 1, 0, 3, 0, 0]])
         >>> spring.threshold
-        0.625
+        1.125
         >>> spring.calibration_.missed, spring.calibration_.false_alarms
         (0, 0)
         """
@@ -94,33 +168,62 @@ class Spring:
             raise ValueError(f"calibrate before the first sample: {self.seen} have been seen, make a new Spring")
         if misses is not None and not 0 < real(misses, "misses", 0, 1) < 1:
             raise ValueError(f"misses={misses}: expected a share between 0 and 1, such as 0.05")
-        near = np.sort([self._nearest(one, 1, math.inf)[0].distance for one in self._given(examples, "examples")])
-        far = np.empty(0) if background is None else self._matches(self._given(background, "background"), near[-1])
+        near = np.sort([self._nearest(one) for one in self._given(examples, "examples", long=True)])
+        far = np.empty(0) if background is None else self._alarms(self._given(background, "background"), near[-1])
         chosen = between(near, far) if len(far) and misses is None else by_examples(near, misses)
         self.threshold, self.calibration_ = chosen, SpringCalibration(chosen, near, far)
+        if self.calibration_.missed and misses is None:
+            warnings.warn(
+                f"the threshold {chosen:g} misses {self.calibration_.missed} of its {len(near)} examples, whose "
+                f"distances reach {near[-1]:g}, and has {self.calibration_.false_alarms} false alarms in the "
+                "background: the query does not tell them apart; try normalize=True or another query, or give the "
+                "threshold",
+                UserWarning,
+                stacklevel=2,
+            )
         return self
 
-    def _given(self, value: Any, name: str) -> Sequences:
+    def _given(self, value: Any, name: str, *, long: bool = False) -> Sequences:
         sequences = as_sequences(value, name)
         if len(sequences) == 0:
             raise ValueError(f"{name} holds no sequences: expected at least one")
         sequences.refuse_missing("matching", name)
         if sequences.frame != self.frame:
             raise ValueError(f"{name} has frames of shape {sequences.frame}: expected {self.frame}, as in the query")
+        shortest = 1 if self._stretches is None else self._stretches.shortest
+        if long and sequences.lengths.min() < shortest:
+            item = int(sequences.lengths.argmin())
+            raise ValueError(
+                f"{name}: sequence {item} has {sequences.lengths[item]} samples, and a match has at least {shortest}: "
+                "cut it wider, or give lengths=(shortest, longest)"
+            )
         return sequences
 
-    def _nearest(self, stream: NDArray[Any], k: int, limit: float) -> list[SubsequenceMatch]:
-        query = self._query.reshape(-1, *self.frame)
-        return subsequence(query, stream, k, cost=self.cost, max_distance=limit if math.isfinite(limit) else None)
+    def _nearest(self, stream: NDArray[Any]) -> float:
+        """The distance of the nearest stretch of a stream."""
+        if self._stretches is None:
+            return subsequence(self.query, stream, cost=self.cost)[0].distance
+        return min(
+            (one.distance for one in self._stretches.within(flat(stream, np.float64), 0, math.inf)), default=math.inf
+        )
 
-    def _matches(self, streams: Sequences, limit: float) -> NDArray[np.float64]:
+    def _alarms(self, streams: Sequences, limit: float) -> NDArray[np.float64]:
         """Distances of what would be reported in streams, at least of the nearest: how far it is says how far to go."""
-        found = [match.distance for one in streams for match in self._nearest(one, len(one), limit)]
-        nearest = [self._nearest(one, 1, math.inf)[0].distance for one in streams]
-        return np.sort(found if found else [min(nearest)])
+        if self._stretches is None:
+            found = [
+                match.distance
+                for one in streams
+                for match in subsequence(self.query, one, len(one), cost=self.cost, max_distance=limit)
+            ]
+        else:
+            found = [match.distance for one in streams for match in self._all_matches(one, limit)]
+        nearest = min(map(self._nearest, streams)) if not found else math.inf
+        return np.sort([one for one in (*found, nearest) if math.isfinite(one)])
+
+    # --- the stream -------------------------------------------------------------------------------------------------
 
     def push(self, sample: Any) -> list[SubsequenceMatch]:
-        """Take one sample, a number or (channel,), and give the matches that have become certain (at most one)."""
+        """Take one sample, a number or (channel,), and give the matches that have become certain."""
         try:
             row = plain_array(sample, "sample").astype(np.float64)
         except (TypeError, ValueError):
@@ -145,19 +248,114 @@ class Spring:
         return self._advance(flat(frames))
 
     def flush(self) -> list[SubsequenceMatch]:
-        """The stream has ended: the match still uncertain, if any. No later match reaches back beyond this point."""
-        start, last, seen = self._state.place.tolist()
-        distance = float(self._state.pending[0])
-        self._state = recurrence.State.fresh(len(self._query), seen)
-        return [SubsequenceMatch(start, last + 1, distance)] if math.isfinite(distance) else []
+        """The stream has ended: the matches still uncertain. No later match reaches back beyond this point."""
+        if self._undecided is not None:
+            found = [SubsequenceMatch(*one) for one in self._undecided.decided(self._seen, ended=True)]
+        else:
+            start, last, _ = self._state.place.tolist()
+            distance = float(self._state.pending[0])
+            found = [SubsequenceMatch(start, last + 1, distance)] if math.isfinite(distance) else []
+        self._begin(self._seen)
+        return found
+
+    def search(self, X: Any) -> list[RecordingMatch]:
+        """The matches in several recordings, each a stream of its own from its first sample to its last.
+
+        A match says in which recording it is, by its id, or its position where recordings have none; those of a
+        recording are in the order of time. The stream that is being pushed stays as it is.
+
+        >>> import timelike as tl
+        >>> X = tl.Sequences([[0, 1, 2, 1, 0], [0, 0, 0], [1, 2, 2, 1]], ids=["mon", "tue", "wed"])
+        >>> [(match.recording, match.start) for match in tl.Spring([1, 2, 1], threshold=0.5).search(X)]
+        [('mon', 1), ('wed', 0)]
+        """
+        recordings = self._given(X, "X")
+        names = range(len(recordings)) if recordings.ids is None else recordings.ids.tolist()
+        found = []
+        for name, one in zip(names, recordings, strict=True):
+            watch = type(self)(**{**self.get_params(), "calibration": None})
+            matches = watch._advance(flat(one)) + watch.flush()
+            found += [RecordingMatch(name, *match) for match in sorted(matches)]
+        return found
+
+    def _all_matches(self, stream: NDArray[Any], limit: float) -> list[Stretch]:
+        """Of a whole stream, within a limit of its own."""
+        assert self._stretches is not None
+        undecided = Undecided(self._stretches.longest)
+        samples = flat(stream, np.float64)
+        for begin in range(0, len(samples), _BLOCK):
+            first = max(0, begin - self._stretches.longest + 1)
+            some = self._stretches.within(samples[first : begin + _BLOCK], begin - first, limit)
+            undecided.add([one._replace(start=one.start + first, stop=one.stop + first) for one in some])
+        return undecided.decided(len(samples), ended=True)
 
     def _advance(self, rows: NDArray[Any]) -> list[SubsequenceMatch]:
         if self.threshold is None:
             raise ValueError("threshold is not known: give Spring(query, threshold=...), or calibrate(examples) first")
-        found = recurrence.advance(self._query, rows, self.cost, self.threshold, self._state)
-        return [SubsequenceMatch(*match) for match in found]
+        if self._stretches is None or self._undecided is None:
+            found = recurrence.advance(self._query, rows, self.cost, self.threshold, self._state)
+            self._seen = int(self._state.place[2])
+            return [SubsequenceMatch(*match) for match in found]
+        certain: list[SubsequenceMatch] = []
+        for begin in range(0, len(rows), _BLOCK):
+            certain += self._advance_bounded(rows[begin : begin + _BLOCK], self._stretches, self._undecided)
+        return certain
+
+    def _advance_bounded(
+        self, rows: NDArray[Any], stretches: Stretches, undecided: Undecided
+    ) -> list[SubsequenceMatch]:
+        """Compare the stretches that end with these samples, and give those that nothing can change any more."""
+        assert self.threshold is not None
+        samples = np.concatenate([self._tail, rows.astype(np.float64)])
+        first = self._seen - len(self._tail)
+        some = stretches.within(samples, len(self._tail), self.threshold)
+        undecided.add([one._replace(start=one.start + first, stop=one.stop + first) for one in some])
+        self._seen += len(rows)
+        self._tail = samples[max(0, len(samples) - stretches.longest + 1) :].copy()
+        return [SubsequenceMatch(*one) for one in undecided.decided(self._seen)]
+
+    # --- saving -----------------------------------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        """What the constructor makes the same again from; samples that were seen are no part of it."""
+        calibration = getattr(self, "calibration_", None)
+        return {
+            "query": self.query,
+            "threshold": self.threshold,
+            "cost": self.cost,
+            "normalize": self.normalize,
+            "lengths": None if self.lengths is None else list(self.lengths),
+            "calibration": None if calibration is None else list(calibration),
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write it to a folder, to be read by `tl.load_model`: the query, the options and the threshold."""
+        from ..models import save_model
+
+        save_model(self, folder)
 
     def __repr__(self) -> str:
         length = len(self._query)
         threshold = "None" if self.threshold is None else f"{self.threshold:g}"
-        return f"Spring({length} steps, threshold={threshold}, cost={self.cost!r}, {self.seen} samples seen)"
+        more = ", normalize=True" if self.normalize else ""
+        return f"Spring({length} steps, threshold={threshold}, cost={self.cost!r}{more}, {self.seen} samples seen)"
+
+
+def read_lengths(lengths: Any, n_steps: int) -> tuple[int, int]:
+    """The fewest and the most samples of a match, from shares of the query's length or numbers of samples.
+
+    >>> read_lengths((0.5, 2.0), 5), read_lengths((1, 1.5), 5)
+    ((3, 10), (1, 7))
+    """
+    if not isinstance(lengths, list | tuple) or len(lengths) != 2:
+        raise TypeError(f"lengths={lengths!r:.60}: expected (shortest, longest), such as (0.5, 2.0), or None for any")
+    shortest, longest = (
+        round_to(real(one, "lengths", above=0) * n_steps) if isinstance(one, float) else whole(one, "lengths", 1)
+        for one, round_to in zip(lengths, (math.ceil, math.floor), strict=True)
+    )
+    if longest < max(shortest, 1):
+        raise ValueError(
+            f"lengths={lengths!r}: of a query of {n_steps} samples that is {shortest} to {longest}: expected the "
+            "shortest first, and at least one sample"
+        )
+    return shortest, longest

@@ -37,10 +37,13 @@ def _called(kind: type[Any]) -> str:
 
 
 def can_be_saved(kind: Any) -> bool:
-    """Whether a public name is a method: what is fitted, or a frozen value that a model may be made of."""
+    """Whether a public name is a method: what is fitted, a frozen value, or what `get_params` makes the same again."""
     from .base import Model
 
-    return isinstance(kind, type) and (issubclass(kind, Model) or (is_value(kind) and getattr(kind, "_saved", True)))
+    if not isinstance(kind, type):
+        return False
+    plain = getattr(kind, "_saved_by_parameters", False) or (is_value(kind) and getattr(kind, "_saved", True))
+    return issubclass(kind, Model) or bool(plain)
 
 
 def is_value(kind: type[Any]) -> bool:

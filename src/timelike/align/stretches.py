@@ -1,0 +1,193 @@
+"""All stretches of a stream within bounds of length, compared with a query; which of those that overlap are taken."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import native
+from ..native import Cost, stream as recurrence
+from ..sequences import Sequences
+from .dtw import DTW
+from .sliding import bring_near_one
+
+Matrix = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+_LAID_OUT = 1 << 21  # numbers of stretches that are laid out at a time
+_ROUNDING = 1e-9  # by which two ways of adding up a distance may differ, of it
+_SURE = 1e-6  # of the largest square: variances below are not known well enough to rule anything out
+
+
+class Stretch(NamedTuple):
+    """Samples `start` to `stop` (exclusive) at `distance` from the query."""
+
+    start: int
+    stop: int
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """A query (time, channel), and stretches of `shortest` to `longest` samples that are compared with it by DTW.
+
+    With `normalize`, every channel of the query and of every stretch is brought to mean 0 and standard deviation 1,
+    each by itself; a constant is 0.
+    """
+
+    query: Matrix
+    cost: Cost
+    normalize: bool
+    shortest: int
+    longest: int
+
+    def within(self, samples: Matrix, begin: int, limit: float) -> list[Stretch]:
+        """All stretches of samples (time, channel) that stop after `begin` and are no farther than `limit`."""
+        stops = np.arange(max(begin + 1, self.shortest), len(samples) + 1)
+        if not len(stops):
+            return []
+        return self._normalized(samples, stops, limit) if self.normalize else self._plain(samples, stops, limit)
+
+    @cached_property
+    def _backwards(self) -> Matrix:
+        return np.ascontiguousarray(self.query[::-1])
+
+    @cached_property
+    def _program(self) -> native.Program:
+        both = Sequences([self.query])
+        return DTW(cost=self.cost)._program(both, both)
+
+    @cached_property
+    def _shape(self) -> Matrix:
+        return _scaled(bring_near_one(self.query), np.array([len(self.query)]))
+
+    def _plain(self, samples: Matrix, stops: Places, limit: float) -> list[Stretch]:
+        """Read backwards from a stop, one table has the distances of all stretches that end there.
+
+        The stretch of any length is no farther, and one pass finds it for every stop: most stops are ruled out by it.
+        """
+        if math.isfinite(limit):
+            ends = recurrence.Ends.unknown(len(samples))
+            recurrence.scan(self.query, samples, 0, len(samples), self.cost, ends)
+            stops = stops[ends.distances[stops - 1] <= limit * (1 + _ROUNDING)]
+        found = []
+        for stop in stops.tolist():
+            window = np.ascontiguousarray(samples[max(0, stop - self.longest) : stop][::-1])
+            distances = native.matrix(self._program, window, self._backwards)[self.shortest - 1 :, -1]
+            near = np.flatnonzero(distances <= limit)
+            found += [Stretch(stop - self.shortest - i, stop, float(distances[i])) for i in near.tolist()]
+        return found
+
+    def _normalized(self, samples: Matrix, stops: Places, limit: float) -> list[Stretch]:
+        """Every stretch has a scale of its own, and so a table of its own; its two ends rule most of them out."""
+        samples = bring_near_one(samples)
+        query = self._shape
+        height = max(1, _LAID_OUT // ((self.longest - self.shortest + 1) * samples.shape[1]))
+        found = []
+        for begin in range(0, len(stops), height):
+            starts, ends = self._hopeful(samples, query, stops[begin : begin + height], limit)
+            width = max(1, _LAID_OUT // (self.longest * samples.shape[1]))
+            for some in range(0, len(starts), width):
+                pair = starts[some : some + width], ends[some : some + width]
+                distances = self._distances(samples, query, *pair)
+                rows = zip(*(side.tolist() for side in pair), distances.tolist(), strict=True)
+                found += [Stretch(*row) for row in rows if row[2] <= limit]
+        return found
+
+    def _hopeful(self, samples: Matrix, query: Matrix, stops: Places, limit: float) -> tuple[Places, Places]:
+        """Starts and stops of stretches whose first and last samples alone do not cost more than the limit."""
+        lengths = np.arange(self.shortest, self.longest + 1)
+        ends, starts = (part.ravel() for part in np.broadcast_arrays(stops[:, None], stops[:, None] - lengths))
+        starts, ends = starts[starts >= 0], ends[starts >= 0]
+        if not math.isfinite(limit):
+            return starts, ends
+        centred = samples - samples.mean(axis=0)
+        sums, squares = (np.pad(part.cumsum(axis=0), ((1, 0), (0, 0))) for part in (centred, centred**2))
+        size = (ends - starts)[:, None]
+        means = (sums[ends] - sums[starts]) / size
+        variances = (squares[ends] - squares[starts]) / size - means**2
+        known = (variances > _SURE * float(np.square(centred).max())).all(axis=1)
+        scales = 1 / np.sqrt(np.where(known[:, None], variances, 1.0))
+        bound = _frame_costs((centred[starts] - means) * scales, query[0], self.cost)
+        if len(query) > 1 or self.shortest > 1:  # else both may be one cell of the table
+            bound = bound + _frame_costs((centred[ends - 1] - means) * scales, query[-1], self.cost)
+        hopeful = ~known | (bound <= limit + 1e-3 * (1 + limit))
+        return starts[hopeful], ends[hopeful]
+
+    def _distances(self, samples: Matrix, query: Matrix, starts: Places, ends: Places) -> Matrix:
+        lengths = ends - starts
+        offsets = np.pad(lengths.cumsum(), (1, 0))
+        rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        laid_out = Sequences.from_packed(_scaled(samples[rows], lengths), offsets)
+        return np.asarray(DTW(cost=self.cost).pairwise(Sequences([query]), laid_out, progress=False)[0], np.float64)
+
+
+def _scaled(values: Matrix, lengths: Places) -> Matrix:
+    """Stretches end to end, each with mean 0 and standard deviation 1 in every channel; a constant is 0."""
+    firsts, size = np.cumsum(lengths) - lengths, lengths[:, None]
+    constant = np.maximum.reduceat(values, firsts) == np.minimum.reduceat(values, firsts)
+    centred = values - np.repeat(np.add.reduceat(values, firsts) / size, lengths, axis=0)
+    deviations = np.sqrt(np.add.reduceat(np.square(centred), firsts) / size)
+    factors = np.where(constant | (deviations == 0), 0.0, 1 / np.where(deviations > 0, deviations, 1.0))
+    return np.ascontiguousarray(centred * np.repeat(factors, lengths, axis=0))
+
+
+def _frame_costs(frames: Matrix, step: Matrix, cost: Cost) -> Matrix:
+    """The cost of frames (item, channel) beside one step of the query."""
+    apart = frames - step
+    if cost == "manhattan":
+        return np.asarray(np.abs(apart).sum(axis=1))
+    squares = np.square(apart).sum(axis=1)
+    return np.asarray(np.sqrt(squares) if cost == "euclidean" else squares)
+
+
+class Undecided:
+    """Stretches near enough that may yet be matches: the nearest is taken, then the nearest of those it does not touch.
+
+    Of equal distances the one that ends earlier is nearer, and of those the shorter. A stretch is decided when nothing
+    that is still to come can change that: all that overlap it have been seen, and the nearer ones of these are decided.
+    """
+
+    def __init__(self, longest: int) -> None:
+        self.longest = longest
+        self._waiting: list[Stretch] = []
+
+    def add(self, some: list[Stretch]) -> None:
+        """Stretches that have been seen now."""
+        self._waiting += some
+
+    def decided(self, seen: int, *, ended: bool = False) -> list[Stretch]:
+        """Those that are certain when so many samples were seen, in the order in which they became so; once each."""
+        complete = min((one.stop for one in self._waiting), default=math.inf) + self.longest - 1
+        if not self._waiting or (seen < complete and not ended):
+            return []
+        first, last = min(one.start for one in self._waiting), max(one.stop for one in self._waiting)
+        # for every sample: when the match over it was certain, and when the last stretch over it was decided
+        taken, settled = np.full(last - first, np.inf), np.zeros(last - first)
+        found: list[tuple[float, Stretch]] = []
+        left: list[Stretch] = []
+        for one in sorted(self._waiting, key=_nearness):
+            span = slice(one.start - first, one.stop - first)
+            lost = float(taken[span].min())
+            known = one.stop + self.longest - 1  # samples by which everything that overlaps it was seen
+            won = max(float(settled[span].max()), min(known, seen) if ended else known)
+            if math.isfinite(lost):
+                settled[span] = np.maximum(settled[span], lost)
+            elif won <= seen:
+                taken[span] = won
+                found.append((won, one))
+            else:
+                settled[span] = np.inf
+                left.append(one)
+        self._waiting = left
+        return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].stop))]
+
+
+def _nearness(one: Stretch) -> tuple[float, int, int]:
+    """Equal shapes differ by rounding, of which nothing should depend: eleven digits count."""
+    return float(f"{one.distance:.10e}"), one.stop, -one.start

@@ -1,0 +1,190 @@
+"""Spring with bounds of length: against looking at every stretch, when it reports, shapes, recordings, saving."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra.numpy import arrays
+
+import timelike as tl
+from naive import matching
+from timelike.align import spring as springs
+
+few_values = st.integers(-2, 2).map(float)  # sums are exact, and ties are common
+
+
+@st.composite
+def problems(draw, longest_stream=13):
+    channels = draw(st.integers(1, 2))
+    query = draw(arrays(np.float64, (draw(st.integers(1, 4)), channels), elements=few_values))
+    stream = draw(arrays(np.float64, (draw(st.integers(1, longest_stream)), channels), elements=few_values))
+    shortest = draw(st.integers(1, 4))
+    return query, stream, (shortest, draw(st.integers(shortest, 6)))
+
+
+def watched(query, stream, threshold, **options):
+    """Matches by pushing, each with the number of samples seen when it was reported."""
+    spring = tl.Spring(query, threshold=threshold, **options)
+    found = [(*match, spring.seen) for sample in stream for match in spring.push(sample)]
+    return found, [tuple(match) for match in spring.flush()]
+
+
+@settings(max_examples=80)
+@given(problems(), st.integers(0, 10).map(float), st.sampled_from(["sqeuclidean", "manhattan"]))
+def test_matches_are_the_nearest_stretches_that_do_not_overlap(problem, threshold, cost):
+    query, stream, lengths = problem
+    found, rest = watched(query, stream, threshold, cost=cost, lengths=lengths)
+    near = matching.near_stretches(query, stream, threshold, *lengths, cost=cost)
+    assert sorted([match[:3] for match in found] + rest) == matching.without_overlaps(near)
+
+
+@settings(max_examples=60)
+@given(problems(11), st.integers(0, 6).map(float))
+def test_a_match_is_reported_as_soon_as_nothing_can_change_it(problem, threshold):
+    query, stream, lengths = problem
+    found, _ = watched(query, stream, threshold, lengths=lengths)
+    reported = {}
+    for seen in range(1, len(stream) + 1):
+        near = matching.near_stretches(query, stream[:seen], threshold, *lengths)
+        for one in near:
+            if matching.certain(one, near, seen, lengths[1]):
+                reported.setdefault((-one[2], one[1], one[0]), seen)
+    assert {match[:3]: match[3] for match in found} == reported
+
+
+@settings(max_examples=60)
+@given(problems(), st.floats(0.01, 6))
+def test_shapes_are_those_of_stretches_scaled_by_themselves(problem, threshold):
+    query, stream, (shortest, longest) = problem
+    threshold = threshold * (1 + 1e-7)  # no distance lies upon it
+    found, rest = watched(query, stream, threshold, lengths=(shortest, longest), normalize=True)
+    near = matching.near_stretches(query, stream, threshold, shortest, longest, normalize=True)
+    expected = matching.without_overlaps(near)
+    ours = sorted([match[:3] for match in found] + rest)
+    assert [match[:2] for match in ours] == [match[:2] for match in expected]
+    np.testing.assert_allclose([match[2] for match in ours], [match[2] for match in expected], atol=1e-9)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("cost", ["sqeuclidean", "euclidean", "manhattan"])
+def test_many_samples_at_once_give_the_same_matches_in_the_same_order(normalize, cost, monkeypatch):
+    rng = np.random.default_rng(0)
+    query, stream = rng.standard_normal((6, 2)), rng.standard_normal((150, 2)) + np.linspace(0, 1, 150)[:, None]
+    options = {"normalize": normalize, "cost": cost, "threshold": 9.0 if normalize else 12.0}
+    one = tl.Spring(query, **options)
+    singly = [match for sample in stream for match in one.push(sample)]
+    end = one.flush()
+    assert len(singly) > 2
+    for block in (1 << 12, 17):
+        monkeypatch.setattr(springs, "_BLOCK", block)
+        together = tl.Spring(query, **options)
+        assert together.extend(stream[:40]) + together.extend(stream[40:]) == singly
+        assert together.flush() == end
+
+
+def test_shapes_do_not_depend_on_level_and_size():
+    rng = np.random.default_rng(1)
+    query, stream = rng.standard_normal(8), rng.standard_normal(120).cumsum()
+    spring = tl.Spring(query, threshold=4.0, normalize=True)
+    plain = spring.search([stream])
+    assert plain
+    for scale in (2.0**-300, 2.0**10, 2.0**600):
+        assert spring.search([scale * stream]) == plain
+    moved = spring.search([stream + 64.0])
+    assert [match[:3] for match in moved] == [match[:3] for match in plain]
+
+
+def wandering(seed, places, query, n=3000):
+    """A random walk, on which warped copies of a query of several sizes are planted."""
+    rng = np.random.default_rng(seed)
+    stream = rng.standard_normal(n).cumsum() * 0.3
+    spans = []
+    for place, length, size in zip(places, (40, 60, 80, 50), (8.0, 12.0, 10.0, 9.0), strict=True):
+        warped = np.interp(np.linspace(0, 1, length) ** 1.1, np.linspace(0, 1, len(query)), query)
+        stream[place : place + length] = stream[place] + size * (warped - warped[0])
+        spans.append((place, place + length))
+    return stream, spans
+
+
+def test_planted_shapes_are_found_on_a_baseline_that_wanders():
+    t = np.linspace(0, 1, 50)
+    query = np.sin(9 * t) * (1 - t) + np.sin(23 * t) / 2
+    examples, spans = wandering(0, (200, 900, 1700, 2400), query)
+    cut = [examples[a - 5 : b + 5] for a, b in spans]
+    spring = tl.Spring(query, normalize=True).calibrate(cut, [np.random.default_rng(5).standard_normal(600).cumsum()])
+    assert (spring.calibration_.missed, spring.calibration_.false_alarms) == (0, 0)
+    stream, planted = wandering(1, (300, 1000, 1500, 2600), query)
+    found = spring.search([stream])
+    assert len(found) == 4
+    for match, (start, stop) in zip(found, planted, strict=True):
+        assert abs(match.start - start) < 10
+        assert abs(match.stop - stop) < 10
+    # as values are, and with any length, single samples of the walk match all over it
+    plain = tl.Spring(query, lengths=None).calibrate(cut).search([stream])
+    assert sum(match.stop - match.start == 1 for match in plain) > 100
+
+
+def test_recordings_are_watched_one_by_one_and_the_stream_stays_as_it_is():
+    rng = np.random.default_rng(2)
+    query = rng.standard_normal((5, 2))
+    X = tl.Sequences([rng.standard_normal((n, 2)) for n in (40, 3, 25)], ids=["a", "b", "c"])
+    spring = tl.Spring(query, threshold=12.0)
+    spring.extend(X[0][:10])
+    found = spring.search(X)
+    expected = []
+    for name, one in zip(X.ids, X, strict=True):
+        alone = tl.Spring(query, threshold=12.0)
+        expected += [(name, *match) for match in sorted(alone.extend(one) + alone.flush())]
+    assert [tuple(match) for match in found] == expected
+    assert {match.recording for match in found} == {"a", "b", "c"}
+    assert spring.seen == 10
+    assert {match.recording for match in spring.search(list(X))} == {0, 1, 2}
+    assert tl.Spring(query, threshold=12.0, lengths=None).search(X)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"normalize": True, "lengths": (3, 1.5)}, {"lengths": None, "cost": "manhattan"}]
+)
+def test_a_saved_one_finds_the_same(options, tmp_path):
+    rng = np.random.default_rng(3)
+    query, stream = rng.standard_normal((6, 2)), rng.standard_normal((200, 2))
+    near = query + rng.standard_normal((2, 6, 2)) / 5
+    stream[40:46] = near[0]
+    spring = tl.Spring(query, **options).calibrate(near, [stream[100:]])
+    spring.extend(stream[:20])
+    spring.save(tmp_path / "spring")
+    again = tl.load_model(tmp_path / "spring")
+    assert again.threshold == spring.threshold
+    assert again.seen == 0
+    for one, other in zip(again.calibration_, spring.calibration_, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert again.search([stream]) == spring.search([stream]) != []
+    tl.Spring(query, **options).save(tmp_path / "unknown")
+    assert tl.load_model(tmp_path / "unknown").threshold is None
+
+
+def test_an_edited_folder_is_refused(tmp_path):
+    tl.Spring([1.0, 2.0], threshold=1.0).save(tmp_path / "spring")
+    config = tmp_path / "spring" / "config.json"
+    text = config.read_text()
+    for old, new in (('"threshold": 1.0', '"threshold": -1.0'), ('"sqeuclidean"', '"odd"'), ("0.5", '"x"')):
+        assert old in text
+        config.write_text(text.replace(old, new))
+        with pytest.raises(ValueError, match="make no Spring|checksum"):
+            tl.load_model(tmp_path / "spring")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"lengths": 0.5}, TypeError, r"lengths=0.5: expected \(shortest, longest\)"),
+        ({"lengths": (2.0, 0.5)}, ValueError, "expected the shortest first"),
+        ({"lengths": (0, 3)}, ValueError, "lengths=0: expected at least 1"),
+        ({"lengths": (0.0, 2.0)}, ValueError, "lengths=0.0: expected a finite number greater than 0"),
+        ({"lengths": (0.1, 0.2)}, ValueError, "at least one sample"),
+        ({"lengths": None, "normalize": True}, ValueError, "normalize=True with lengths=None"),
+        ({"normalize": 1}, TypeError, "normalize"),
+    ],
+)
+def test_bounds_that_make_no_sense_are_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        tl.Spring([1.0, 2.0, 3.0], threshold=1.0, **options)
