@@ -203,9 +203,8 @@ class Spring:
         """The distance of the nearest stretch of a stream."""
         if self._stretches is None:
             return subsequence(self.query, stream, cost=self.cost)[0].distance
-        return min(
-            (one.distance for one in self._stretches.within(flat(stream, np.float64), 0, math.inf)), default=math.inf
-        )
+        every = self._stretches.within(flat(stream, np.float64), 0, math.inf)
+        return min((one.distance for one in every), default=math.inf)
 
     def _alarms(self, streams: Sequences, limit: float) -> NDArray[np.float64]:
         """Distances of what would be reported in streams, at least of the nearest: how far it is says how far to go."""

@@ -20,7 +20,7 @@ Matrix = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 _LAID_OUT = 1 << 21  # numbers of stretches that are laid out at a time
-_ROUNDING = 1e-9  # by which two ways of adding up a distance may differ, of it
+_ROUNDING = 1e-12  # by which two ways of adding up a distance may differ, of it
 _SURE = 1e-6  # of the largest square: variances below are not known well enough to rule anything out
 
 
@@ -47,7 +47,7 @@ class Stretches:
     longest: int
 
     def within(self, samples: Matrix, begin: int, limit: float) -> list[Stretch]:
-        """All stretches of samples (time, channel) that stop after `begin` and are no farther than `limit`."""
+        """All stretches of samples (time, channel) that stop after `begin` and are within `limit`, up to rounding."""
         stops = np.arange(max(begin + 1, self.shortest), len(samples) + 1)
         if not len(stops):
             return []
@@ -79,7 +79,7 @@ class Stretches:
         for stop in stops.tolist():
             window = np.ascontiguousarray(samples[max(0, stop - self.longest) : stop][::-1])
             distances = native.matrix(self._program, window, self._backwards)[self.shortest - 1 :, -1]
-            near = np.flatnonzero(distances <= limit)
+            near = np.flatnonzero(distances <= limit * (1 + _ROUNDING))
             found += [Stretch(stop - self.shortest - i, stop, float(distances[i])) for i in near.tolist()]
         return found
 
@@ -94,9 +94,8 @@ class Stretches:
             width = max(1, _LAID_OUT // (self.longest * samples.shape[1]))
             for some in range(0, len(starts), width):
                 pair = starts[some : some + width], ends[some : some + width]
-                distances = self._distances(samples, query, *pair)
-                rows = zip(*(side.tolist() for side in pair), distances.tolist(), strict=True)
-                found += [Stretch(*row) for row in rows if row[2] <= limit]
+                rows = zip(*(side.tolist() for side in pair), self._distances(samples, query, *pair), strict=True)
+                found += [Stretch(*row) for row in rows if row[2] <= limit * (1 + _ROUNDING)]
         return found
 
     def _hopeful(self, samples: Matrix, query: Matrix, stops: Places, limit: float) -> tuple[Places, Places]:
@@ -119,12 +118,13 @@ class Stretches:
         hopeful = ~known | (bound <= limit + 1e-3 * (1 + limit))
         return starts[hopeful], ends[hopeful]
 
-    def _distances(self, samples: Matrix, query: Matrix, starts: Places, ends: Places) -> Matrix:
+    def _distances(self, samples: Matrix, query: Matrix, starts: Places, ends: Places) -> list[float]:
         lengths = ends - starts
         offsets = np.pad(lengths.cumsum(), (1, 0))
-        rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        laid_out = Sequences.from_packed(_scaled(samples[rows], lengths), offsets)
-        return np.asarray(DTW(cost=self.cost).pairwise(Sequences([query]), laid_out, progress=False)[0], np.float64)
+        values = samples[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)]
+        laid_out = Sequences.from_packed(_scaled(values, lengths), offsets)
+        found: list[float] = DTW(cost=self.cost).pairwise(Sequences([query]), laid_out, progress=False)[0].tolist()
+        return found
 
 
 def _scaled(values: Matrix, lengths: Places) -> Matrix:
