@@ -30,13 +30,14 @@ def test_the_graph_gives_the_same_vectors_for_any_length_and_number(ragged, tmp_
         np.testing.assert_allclose(found, encoder.encode(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize(("n_channels", "n_features"), [(1, 7), (2, 500), (12, 1001)])
-def test_rocket_has_the_same_bits_in_its_graph(tmp_path, standardize, n_channels, n_features):
+def test_rocket_has_the_same_bits_in_its_graph(tmp_path, standardize, causal, n_channels, n_features):
     """Whole numbers make many outputs that are just as large as a threshold, which rounding would move beyond it."""
     rng = np.random.default_rng(1)
     X = [rng.integers(-2, 3, (time, n_channels)).astype(float) for time in (30, 9, 50, 41, 1)]
-    encoder = tl.Rocket(n_features=n_features, standardize=standardize, random_state=0).fit(X)
+    encoder = tl.Rocket(n_features=n_features, standardize=standardize, causal=causal, random_state=0).fit(X)
     graph = session(encoder, tmp_path / "encoder.onnx")
     for item, time in SHAPES:
         for x in (

@@ -8,6 +8,8 @@ import timelike as tl
 from naive import rocket as naive
 from timelike.encode.rocket import drawing
 from timelike.encode.rocket.missing import filled
+from timelike.native.machine import Steps
+from timelike.native.rocket import TRIPLES, Bank, features
 
 
 def noise(lengths, n_channels=1, seed=0):
@@ -15,9 +17,10 @@ def noise(lengths, n_channels=1, seed=0):
     return tl.Sequences([rng.standard_normal((n, n_channels)).cumsum(axis=0) for n in lengths])
 
 
-def test_features_are_those_of_the_formula_on_standardized_values():
+@pytest.mark.parametrize("causal", [False, True])
+def test_features_are_those_of_the_formula_on_standardized_values(causal):
     X = noise((12, 20, 9, 30), 3)
-    encoder = tl.Rocket(n_features=301, random_state=0).fit(X)
+    encoder = tl.Rocket(n_features=301, causal=causal, random_state=0).fit(X)
     values = ((X.values - X.values.mean(axis=0)) / X.values.std(axis=0)).astype(np.float32)
     ready = np.split(values, X.offsets[1:-1])
     found = encoder.encode(X)
@@ -25,8 +28,8 @@ def test_features_are_those_of_the_formula_on_standardized_values():
     assert found.dtype == np.float32
 
     def shifted(by):
-        banks = [bank._replace(thresholds=bank.thresholds + by) for bank in encoder.banks_]
-        return np.stack([np.concatenate([naive.features(x, bank) for bank in banks]) for x in ready])[:, :301]
+        bank = encoder.bank_._replace(thresholds=encoder.bank_.thresholds + by)
+        return np.stack([naive.features(x, bank) for x in ready])[:, :301]
 
     # in double precision, where what equals a threshold in single precision may be on either side of it
     assert (found <= shifted(-1e-5) + 1e-6).all()
@@ -46,7 +49,7 @@ def test_kernels_have_as_many_thresholds_as_are_asked_for():
 
 def test_thresholds_are_about_quantiles_of_what_a_kernel_makes_of_a_sequence():
     X = noise((200,))
-    (bank, _) = tl.Rocket(n_features=1000, random_state=0).fit(X).banks_
+    bank = tl.Rocket(n_features=1000, random_state=0).fit(X).bank_
     values = ((X[0] - X[0].mean()) / X[0].std()).astype(np.float32)
     shares = naive.features(values, bank)[: len(bank.thresholds)]
     odd = np.add.outer(np.arange(len(bank.dilations)), np.arange(84)) % 2 == 1
@@ -59,13 +62,43 @@ def test_thresholds_are_about_quantiles_of_what_a_kernel_makes_of_a_sequence():
 @pytest.mark.parametrize("n_channels", [1, 2, 12])
 def test_a_stream_gives_the_bits_of_everything_so_far(n_channels):
     X = noise((40, 60), n_channels)
-    encoder = tl.Rocket(n_features=401, random_state=0).fit(X)
+    encoder = tl.Rocket(n_features=401, causal=True, random_state=0).fit(X)
     stream, x = encoder.stream(), np.array(noise((70,), n_channels, seed=1)[0])
     x[[0, 5, 6, 33], 0] = np.nan
     for now, sample in enumerate(x):
         vector = stream.push(sample)
         if now in (0, 1, 7, 8, 9, 15, 30, 31, 32, 33, 48, 69):
             np.testing.assert_array_equal(vector, encoder.encode([x[: now + 1]])[0])
+
+
+def test_a_stream_is_for_kernels_that_look_back_only():
+    for model in (
+        tl.Rocket(n_features=20),
+        tl.combine([tl.Rocket(n_features=20)]),
+        tl.Whitened(tl.Rocket(n_features=20)),
+    ):
+        with pytest.raises(ValueError, match=r"causal=False: kernels look ahead.*use Rocket\(causal=True\)"):
+            model.fit(noise((20, 30))).stream()
+
+
+def test_a_series_backwards_is_described_by_the_mirrored_kernels():
+    """Centred kernels know no direction of time: kernel (i, j, k) of x is (8 − k, 8 − j, 8 − i) of x backwards."""
+    x, rng = np.array(noise((50,))[0], np.float32), np.random.default_rng(0)
+    counts = np.ones((1, 84), np.int64)
+    channels = np.zeros((1, 21, 1), np.int64)
+    thresholds = rng.standard_normal(84).astype(np.float32)
+    mirrored = [TRIPLES.index((8 - k, 8 - j, 8 - i)) for i, j, k in TRIPLES]
+    # an even number of dilations before it keeps the parity of kernels apart from that of their mirror images
+    same = np.flatnonzero((np.arange(84) + mirrored) % 2 == 0)
+    found, other = (
+        features(
+            Steps(np.ascontiguousarray(series), np.array([0]), np.array([50])),
+            Bank(np.array([2]), channels, counts, some, centred=True),
+            threads=1,
+        )[0]
+        for series, some in ((x, thresholds), (x[::-1], thresholds[mirrored]))
+    )
+    np.testing.assert_allclose(found[same], other[np.array(mirrored)[same]], atol=0.03)
 
 
 def test_what_is_missing_is_the_last_that_is_known_and_before_it_the_mean():

@@ -26,8 +26,8 @@ def made(periods, members, seed):
     return tl.Sequences(found, labels=labels)
 
 
-def rocket(n_features=300):
-    return tl.Rocket(n_features=n_features, random_state=0)
+def rocket(n_features=300, **how):
+    return tl.Rocket(n_features=n_features, random_state=0, **how)
 
 
 @pytest.fixture(scope="module")
@@ -227,9 +227,12 @@ def test_the_order_of_sequences_does_not_matter(waves, fitted):
 
 
 def test_a_stream_ends_at_the_vector_of_the_whole(waves, fitted):
-    stream = fitted.stream()
+    with pytest.raises(ValueError, match=r"use Rocket\(causal=True\)"):
+        fitted.stream()
+    metric = tl.Discriminant(rocket(causal=True), random_state=0).fit(waves)
+    stream = metric.stream()
     found = [stream.push(sample) for sample in np.asarray(waves[0])][-1]
-    np.testing.assert_allclose(found, fitted.encode(waves[:1])[0], atol=1e-6)
+    np.testing.assert_allclose(found, metric.encode(waves[:1])[0], atol=1e-6)
     assert stream.n_samples == len(waves[0])
 
 

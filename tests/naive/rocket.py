@@ -7,22 +7,19 @@ import numpy as np
 KERNELS = list(combinations(range(9), 3))
 
 
-def output(series, triple, dilation, t):
-    """What a kernel makes of the series at t: 2 at three taps and −1 at six, 0 before the series begins."""
+def output(series, triple, dilation, t, centred):
+    """What a kernel makes of the series at t: 2 at three taps and −1 at six, 0 outside of the series."""
     total = 0.0
     for tap in range(9):
-        at = t - (8 - tap) * dilation
-        if at >= 0:
+        at = t + (tap - 4) * dilation if centred else t - (8 - tap) * dilation
+        if 0 <= at < len(series):
             total += (2.0 if tap in triple else -1.0) * float(series[at])
     return total
 
 
-def seen(series, channels, difference):
-    """The channels added up, less the step before where that is wanted."""
-    summed = [sum(float(frame[channel]) for channel in channels if channel >= 0) for frame in series]
-    if not difference:
-        return summed
-    return [now - before for before, now in zip([summed[0], *summed], summed, strict=False)]
+def seen(series, channels):
+    """The channels added up."""
+    return [sum(float(frame[channel]) for channel in channels if channel >= 0) for frame in series]
 
 
 def features(series, bank):
@@ -30,11 +27,12 @@ def features(series, bank):
     shares, stretches, number = [], [], 0
     for place, dilation in enumerate(bank.dilations.tolist()):
         for kernel, triple in enumerate(KERNELS):
-            own = seen(series, bank.channels[place, kernel % bank.channels.shape[1]].tolist(), bank.difference)
-            inside = (place + kernel) % 2 == 1 and len(own) > 8 * dilation
-            steps = range(8 * dilation if inside else 0, len(own))
+            own = seen(series, bank.channels[place, kernel % bank.channels.shape[1]].tolist())
+            steps = range(len(own))
+            if (place + kernel) % 2 == 1 and len(own) > 8 * dilation:  # only where all taps are inside
+                steps = range(4 * dilation, len(own) - 4 * dilation) if bank.centred else range(8 * dilation, len(own))
             for _ in range(bank.counts[place, kernel]):
-                above = [output(own, triple, dilation, t) > bank.thresholds[number] for t in steps]
+                above = [output(own, triple, dilation, t, bank.centred) > bank.thresholds[number] for t in steps]
                 shares.append(sum(above) / len(above))
                 stretches.append(max(len(run) for run in "".join(".x"[int(a)] for a in above).split(".")) / len(above))
                 number += 1

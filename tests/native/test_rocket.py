@@ -11,7 +11,7 @@ from timelike.native.rocket import GROUPS, Bank, twin
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
 
-def bank(dilations=(1, 3), n_channels=1, *, difference=False, most=3, seed=0):
+def bank(dilations=(1, 3), n_channels=1, *, centred=True, most=3, seed=0):
     rng = np.random.default_rng(seed)
     slots = min(n_channels, 3)
     channels = np.full((len(dilations), GROUPS, slots), -1)
@@ -20,7 +20,7 @@ def bank(dilations=(1, 3), n_channels=1, *, difference=False, most=3, seed=0):
         places[:size] = rng.choice(n_channels, size, replace=False)
     counts = rng.integers(0, most + 1, (len(dilations), 84))
     thresholds = (3 * rng.standard_normal(counts.sum())).astype(np.float32)
-    return Bank(difference, np.array(dilations), channels, counts, thresholds)
+    return Bank(np.array(dilations), channels, counts, thresholds, centred)
 
 
 def series(lengths, n_channels=1, seed=0):
@@ -32,7 +32,7 @@ def series(lengths, n_channels=1, seed=0):
 
 def compiled(steps, one, *, isa=None, threads=1):
     out = np.full((len(steps.lengths), 2 * len(one.thresholds)), np.nan, np.float32)
-    kernels.rocket_features(steps, one, 0, threads=threads, out=out, isa=isa)
+    kernels.rocket_features(steps, (False, *one[:4]), 0, threads=threads, out=out, centred=one.centred, isa=isa)
     return out
 
 
@@ -44,10 +44,11 @@ def same(found, expected):
     np.testing.assert_array_equal(found.view(np.int32), expected.view(np.int32))
 
 
-@pytest.mark.parametrize("difference", [False, True])
+@pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("n_channels", [1, 4])
-def test_features_are_those_of_the_formula(n_channels, difference):
-    steps, one = series((1, 2, 9, 24, 25, 40), n_channels), bank((1, 3), n_channels, difference=difference, most=2)
+def test_features_are_those_of_the_formula(n_channels, centred):
+    steps = series((1, 2, 8, 9, 24, 25, 40), n_channels)
+    one = bank((1, 3), n_channels, centred=centred, most=2)
     # in double precision, where no output is near a threshold by more than single precision rounds
     expected = np.stack([naive.features(item, one) for item in steps.items()])
     np.testing.assert_allclose(compiled(steps, one), expected, rtol=1e-6)
@@ -55,16 +56,17 @@ def test_features_are_those_of_the_formula(n_channels, difference):
 
 @pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("n_channels", [1, 2, 11])
-@pytest.mark.parametrize("difference", [False, True])
-def test_every_instruction_set_has_the_bits_of_the_twin(isa, n_channels, difference):
-    steps = series((1, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100, 257), n_channels)
-    one = bank((1, 2, 5, 12), n_channels, difference=difference, most=23)
+@pytest.mark.parametrize("centred", [False, True])
+def test_every_instruction_set_has_the_bits_of_the_twin(isa, n_channels, centred):
+    steps = series((1, 8, 9, 15, 16, 17, 31, 33, 64, 65, 96, 97, 100, 257), n_channels)
+    one = bank((1, 2, 5, 12), n_channels, centred=centred, most=23)
     same(compiled(steps, one, isa=isa), twins(steps, one))
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
-def test_series_longer_than_a_block_of_steps_are_counted_through(isa):
-    steps, one = series((2047, 2048, 2049, 5000)), bank((1, 100, 400), most=2)
+@pytest.mark.parametrize("centred", [False, True])
+def test_series_longer_than_a_block_of_steps_are_counted_through(isa, centred):
+    steps, one = series((2047, 2048, 2049, 3200, 3201, 5000)), bank((1, 100, 400), centred=centred, most=2)
     same(compiled(steps, one, isa=isa), twins(steps, one))
 
 
@@ -100,12 +102,13 @@ def test_threads_and_company_change_no_bit():
     same(compiled(Steps(steps.values, steps.starts[chosen], steps.lengths[chosen]), one), whole[chosen])
 
 
-def test_the_door_puts_banks_beside_each_other_with_and_without_kernels(monkeypatch):
-    steps, banks = series((20, 30), 2), [bank((1, 2), 2), bank((1, 3), 2, difference=True, seed=1)]
-    found = rocket.features(steps, banks, threads=1)
-    same(found, np.concatenate([compiled(steps, one) for one in banks], axis=1))
+@pytest.mark.parametrize("centred", [False, True])
+def test_features_are_the_same_with_and_without_kernels(monkeypatch, centred):
+    steps, one = series((20, 30), 2), bank((1, 2), 2, centred=centred)
+    found = rocket.features(steps, one, threads=1)
+    same(found, compiled(steps, one))
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    same(rocket.features(steps, banks, threads=1), found)
+    same(rocket.features(steps, one, threads=1), found)
 
 
 def test_arrays_that_do_not_belong_together_are_refused():
@@ -118,7 +121,9 @@ def test_arrays_that_do_not_belong_together_are_refused():
         with pytest.raises(ValueError, match="expected dilations of at least 1, channels that there are"):
             compiled(steps, one._replace(**nonsense))
     with pytest.raises(ValueError, match="out is too small"):
-        kernels.rocket_features(steps, one, 5, threads=1, out=np.empty((2, len(one.thresholds)), np.float32))
+        kernels.rocket_features(
+            steps, (False, *one[:4]), 5, threads=1, out=np.empty((2, len(one.thresholds)), np.float32)
+        )
 
 
 def test_counts_that_wrap_around_and_slots_that_there_are_not_are_refused():

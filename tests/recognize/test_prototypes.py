@@ -25,7 +25,8 @@ SMALL = {
     "hidden": 7,
     "max_steps": 8,
 }
-BESIDE = {"similarity": None, "beside": [tl.Discriminant(tl.Rocket(n_features=200, random_state=0), random_state=0)]}
+ROCKET = tl.Rocket(n_features=200, causal=True, random_state=0)
+BESIDE = {"similarity": None, "beside": [tl.Discriminant(ROCKET, random_state=0)]}
 
 
 def waves(n_each=8, classes=(2, 4, 8, 12), seed=0, length=30):
@@ -679,7 +680,8 @@ class TestStreams:
         strange = tl.Sequences(
             [np.sign(np.sin(np.arange(30) / 3 + i)) * 3 + rng.standard_normal(30) for i in range(20)]
         )
-        model = tl.Prototypes(encoder=tl.Rocket(n_features=500, random_state=0), max_steps=60, random_state=0)
+        rocket = tl.Rocket(n_features=500, causal=True, random_state=0)
+        model = tl.Prototypes(encoder=rocket, max_steps=60, random_state=0)
         model.fit(waves(n_each=12)).calibrate_stream(waves(n_each=30, seed=2), unknown=strange[::2])
         named = 0
         for x in strange[1::2]:
@@ -711,6 +713,9 @@ class TestStreams:
         model = tl.Prototypes(encoder=OwnNetwork(), hidden=7, max_steps=2, random_state=0).fit(waves())
         with pytest.raises(TypeError, match="reads no streams"):
             model.stream()
+        centred = tl.Prototypes(encoder=tl.Rocket(n_features=60, random_state=0), max_steps=2, random_state=0)
+        with pytest.raises(ValueError, match=r"causal=False.*use Rocket\(causal=True\)"):
+            centred.fit(waves()).calibrate_stream(waves(seed=2))
 
 
 class TestBadInput:

@@ -431,12 +431,13 @@ def convolve_backward(
 
 def rocket_features(
     steps: tuple[_Array, _Ints, _Ints],
-    bank: tuple[bool, _Ints, _Ints, _Ints, _Array],  # rocket.Bank
+    bank: tuple[bool, _Ints, _Ints, _Ints, _Array],  # whether of differences, and the arrays of rocket.Bank
     first: int,
     /,
     *,
     threads: int,
     out: _Array,
+    centred: bool = False,
     isa: str | None = None,
 ) -> None: ...
 

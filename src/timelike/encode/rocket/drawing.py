@@ -21,12 +21,12 @@ _POINTS = 128  # steps of a sequence that quantiles are taken of
 _GOLDEN = (np.sqrt(5) + 1) / 2
 
 
-def draw(ready: Sequences, n_features: int, *, difference: bool, rng: np.random.Generator) -> Bank:
-    """As many features of standardized sequences; `difference` for those of steps less the one before them."""
-    dilations, weights = dilated(usual_length(ready.lengths), n_features)
-    counts = spread(n_features, weights)
+def draw(ready: Sequences, n_thresholds: int, *, centred: bool, rng: np.random.Generator) -> Bank:
+    """Kernels with so many thresholds for standardized sequences."""
+    dilations, weights = dilated(usual_length(ready.lengths), n_thresholds)
+    counts = spread(n_thresholds, weights)
     channels = subsets(ready.frame[0], len(dilations), rng)
-    bank = Bank(difference, dilations, channels, counts, np.zeros(n_features, np.float32))
+    bank = Bank(dilations, channels, counts, np.zeros(n_thresholds, np.float32), centred)
     return bank._replace(thresholds=_thresholds(ready, bank, rng))
 
 
@@ -96,13 +96,12 @@ def _thresholds(ready: Sequences, bank: Bank, rng: np.random.Generator) -> NDArr
 def _outputs(ready: Sequences, bank: Bank, place: int, starts: Ints, lengths: Ints) -> NDArray[np.float32]:
     """What every kernel makes of its own sequence at some evenly spaced steps, (kernel, step)."""
     steps = np.arange(_POINTS) * lengths[:, None] // _POINTS
-    back = np.arange(TAPS - 1, -1, -1) * bank.dilations[place]
-    at = steps - back[:, None, None]  # (tap, kernel, step)
+    ahead = (np.arange(TAPS) - bank.back) * bank.dilations[place]
+    at = steps + ahead[:, None, None]  # (tap, kernel, step)
+    inside = (at >= 0) & (at < lengths[:, None])
     channels = bank.channels[place, np.arange(len(TRIPLES)) % GROUPS]
-    taps = _totals(ready, channels, starts[:, None] + np.maximum(at, 0))
-    if bank.difference:
-        taps = taps - _totals(ready, channels, starts[:, None] + np.maximum(at - 1, 0))
-    taps = np.where(at >= 0, taps, np.float32(0))
+    taps = _totals(ready, channels, starts[:, None] + np.where(inside, at, 0))
+    taps = np.where(inside, taps, np.float32(0))
     every, thrice = taps.sum(axis=0), np.float32(3) * taps
     i, j, k = np.array(TRIPLES).T
     kernel = np.arange(len(TRIPLES))
@@ -129,20 +128,22 @@ def _quantiles(rows: NDArray[np.float32], levels: NDArray[Any]) -> NDArray[np.fl
 
 
 def _counted(bank: Bank, name: str, scope: learned.Scope) -> None:
-    """As many thresholds as are counted, and a first channel for every group."""
+    """As many thresholds as are counted, a first channel for every group, and the side that the encoder looks to."""
     if bank.counts.max(initial=0) > len(bank.thresholds) or bank.counts.sum() != len(bank.thresholds):
         raise ValueError(f"{name}.counts do not add up to the {len(bank.thresholds)} thresholds")
     if bank.channels.shape[2] > math.prod(scope.model.frame_) or (bank.channels[..., 0] < 0).any():
         raise ValueError(f"{name}.channels has a group without a channel, or more channels than there are")
+    if bank.centred == scope.model.causal:
+        raise ValueError(f"{name}.centred is {bank.centred}: expected the opposite of causal={scope.model.causal}")
 
 
 BANK = learned.record(
     Bank,
     check=_counted,
-    difference=learned.flag(),
     dilations=learned.array("dilation", dtype="int64", least=1, most=1 << 32),
     channels=learned.indices("dilation", GROUPS, "slot", below=lambda model: math.prod(model.frame_), least=-1),
     counts=learned.array("dilation", len(TRIPLES), dtype="int64", least=0),
     thresholds=learned.array("threshold", dtype="float32"),
+    centred=learned.flag(),
 )
 """How an encoder declares it."""

@@ -29,14 +29,23 @@ _LEAST = 0.01  # deviation of a feature: one that never changed in these would c
 class Rocket(Encoder):
     """Vectors of sequences of any length from thousands of convolutions, without training.
 
-    For the 84 kernels w of nine taps, three of weight 2 and six of −1, dilations d up to the length of a series, and
-    thresholds b, quantiles of what the kernel makes of a sequence drawn from those fitted on, two features each:
+    MiniRocket (Dempster, Schmidt and Webb, KDD 2021) with a second feature for every threshold. A kernel has nine taps,
+    three of weight w = 2 and six of −1: 84 kernels, each at dilations d from 1 to where it is as long as the series. At
+    step t its output is
 
-        #{t : Σ_k w_k x_{t − (8 − k) d} > b} / T,   and the longest stretch of such t, over T
+        o_t = Σ_{k=0…8} w_k x_{t + (k − 4) d},   with x = 0 (the mean, if standardized) outside of the series.
 
-    of the series and of its differences (Dempster, Schmidt and Webb, "MiniRocket", KDD 2021; differences and stretches
-    are from Tan, Dempster, Bergmeir and Webb, "MultiRocket", 2022). Kernels look back only, with 0 before the first
-    step, and of several channels each sees the sum of a few. Distances are of features brought to deviation 1.
+    A threshold b is a quantile of the outputs for one sequence drawn from those fitted on; with S the steps that count,
+
+        |{t ∈ S : o_t > b}| / |S|,   and the longest run of such t in S, over |S|,
+
+    are its two features: the share is MiniRocket's, the run is from MultiRocket (Tan, Dempster, Bergmeir and Webb,
+    2022). S is all steps for every other kernel; for the rest, alternating over kernels and dilations, it is
+    4d ≤ t < T − 4d, where all taps are inside of the series, unless T ≤ 8d. Of several channels a kernel sees the sum
+    of one to nine, drawn. Distances are of features brought to deviation 1.
+
+    With `causal=True` kernels look back only, o_t = Σ_k w_k x_{t + (k − 8) d}, and S is 8d ≤ t where it is not all: a
+    stream then gives the features of everything so far at a cost that does not grow.
 
     The encoder to begin with: with a linear head (`EmbeddingClassifier`) it is hard to beat where classes differ in
     shapes, it is fast, and there is nothing to tune. Not so where small vectors are wanted, or where sequences mean the
@@ -44,7 +53,7 @@ class Rocket(Encoder):
     good as DTW.
 
     A value that is missing (NaN) is taken to be the last that is known of its channel, and before the first the mean:
-    that needs no future, so a stream gives the same. `Sequences.interpolate` fills in otherwise.
+    that needs no future. `Sequences.interpolate` fills in otherwise.
 
     Parameters
     ----------
@@ -52,6 +61,8 @@ class Rocket(Encoder):
         Size of a representation.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+    causal : bool
+        Whether kernels look back only, for streams. Otherwise they are centred, as in MiniRocket.
     length : int, "mean" or None
         Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
     random_state : int, Generator or None
@@ -59,8 +70,8 @@ class Rocket(Encoder):
 
     Attributes
     ----------
-    banks_ : list of Bank
-        The kernels and thresholds for the series, and for its differences.
+    bank_ : Bank
+        The kernels, their dilations, channels and thresholds.
     spread_ : array
         Deviation of every feature in up to 200 of the sequences fitted on, for distances.
 
@@ -79,10 +90,11 @@ class Rocket(Encoder):
 
     n_features = options.whole(1)
     standardize = options.flag()
+    causal = options.flag()
     random_state = options.seed()
 
     moments_: Moments = learned.moments()
-    banks_: list[Bank] = learned.several(BANK, least=1)
+    bank_: Bank = BANK
     spread_: NDArray[np.float32] = learned.array("n_features", dtype="float32", above=0)
 
     def __init__(
@@ -90,6 +102,7 @@ class Rocket(Encoder):
         *,
         n_features: int = 10_000,
         standardize: bool = True,
+        causal: bool = False,
         length: Length = None,
         random_state: RandomState = None,
     ) -> None:
@@ -101,16 +114,15 @@ class Rocket(Encoder):
             sequences = self._learn_from(X)
             self.moments_ = Moments.of(sequences) if self.standardize else Moments.none(sequences.frame)
             ready, rng = self._ready(sequences), generator(self.random_state)
-            number = (self.n_features + 1) // 2  # of thresholds: each makes two features
-            sizes = (number - number // 2, number // 2)
-            self.banks_ = [draw(ready, n, difference=view == 1, rng=rng) for view, n in enumerate(sizes) if n]
+            n_thresholds = (self.n_features + 1) // 2  # each makes two features
+            self.bank_ = draw(ready, n_thresholds, centred=not self.causal, rng=rng)
             some = rng.permutation(len(sequences))[:_SOME]
             self.spread_ = np.maximum(self._encode(sequences[np.sort(some)], threads_of(None)).std(axis=0), _LEAST)
         return self
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         values, starts, lengths = self._ready(sequences, "X").buffers()
-        found = features(Steps(np.ascontiguousarray(values), starts, lengths), self.banks_, threads=threads)
+        found = features(Steps(np.ascontiguousarray(values), starts, lengths), self.bank_, threads=threads)
         return np.ascontiguousarray(found[:, : self.n_features])
 
     def _weighed(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -125,19 +137,29 @@ class Rocket(Encoder):
         return True
 
     def _onnx(self, graph: Graph, x: str) -> str:
-        return written(graph, graph.standardized(x, *self.moments_), self.banks_, self.n_features)
+        return written(graph, graph.standardized(x, *self.moments_), self.bank_, self.n_features)
+
+    def _require_stream(self) -> None:
+        super()._require_stream()
+        if not self.causal:
+            raise ValueError(
+                "causal=False: kernels look ahead, at steps that a stream does not have yet: use Rocket(causal=True) "
+                "for streams"
+            )
 
     def stream(self) -> RocketStream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow.
 
+        It needs `causal=True`.
+
         >>> import numpy as np
         >>> import timelike as tl
         >>> x = np.sin(np.arange(40.0))
-        >>> encoder = tl.Rocket(n_features=200, random_state=0).fit([x])
+        >>> encoder = tl.Rocket(n_features=200, causal=True, random_state=0).fit([x])
         >>> stream = encoder.stream()
         >>> vectors = [stream.push(sample) for sample in x]
         >>> bool(np.array_equal(vectors[29], encoder.encode([x[:30]])[0]))
         True
         """
         self._require_stream()
-        return RocketStream(self.banks_, self.n_features, *self.moments_)
+        return RocketStream(self.bank_, self.n_features, *self.moments_)

@@ -12,26 +12,19 @@ from ..onnx_graph import KINDS, Graph
 _KERNELS = np.arange(len(TRIPLES))
 
 
-def written(graph: Graph, x: str, banks: list[Bank], n_features: int) -> str:
+def written(graph: Graph, x: str, bank: Bank, n_features: int) -> str:
     """The features (item, feature) of standardized series x (item, time, channel).
 
     Convolutions are sums of shifted series, not ONNX's own, whose order of adding is a runtime's affair: a number that
     is as large as its threshold must not be beyond it. Stretches are counted step by step, in one `Scan`.
     """
     time = graph.add("Gather", graph.add("Shape", x), graph.whole(1))
-    parts = [_above(graph, x, time, bank, place) for bank in banks for place in range(len(bank.dilations))]
+    parts = [_above(graph, x, time, bank, place) for place in range(len(bank.dilations))]
     above = graph.add("Concat", *(some for some, _ in parts), axis=2)
     steps = graph.add("Concat", *(some for _, some in parts), axis=0)
-    counts, longest = _tallied(graph, above, sum(len(bank.thresholds) for bank in banks))
-    shares = [graph.add("Div", tally, graph.cast(steps, "float32")) for tally in (counts, longest)]
-    return graph.take(graph.add("Concat", *shares, axis=1), _order(banks)[:n_features], 1)
-
-
-def _order(banks: list[Bank]) -> np.ndarray[Any, Any]:
-    """Where the features of every bank are, shares and then stretches, among all shares and then all stretches."""
-    ends = np.cumsum([len(bank.thresholds) for bank in banks])
-    own = np.split(np.arange(ends[-1]), ends[:-1])
-    return np.concatenate([places + side for places in own for side in (0, ends[-1])])
+    tallies = _tallied(graph, above, len(bank.thresholds))
+    shares = [graph.add("Div", tally, graph.cast(steps, "float32")) for tally in tallies]
+    return graph.between(graph.add("Concat", *shares, axis=1), 0, n_features, 1)
 
 
 def _above(graph: Graph, x: str, time: str, bank: Bank, place: int) -> tuple[str, str]:
@@ -40,22 +33,24 @@ def _above(graph: Graph, x: str, time: str, bank: Bank, place: int) -> tuple[str
     ends = bank.counts.sum(axis=1).cumsum()
     thresholds = graph.constant(bank.thresholds[ends[place] - len(kernels) : ends[place]])
     beyond = graph.add("Greater", graph.take(_outputs(graph, x, bank, place), kernels, 2), thresholds)
-    first = _first_steps(graph, time, (TAPS - 1) * int(bank.dilations[place]), (place + kernels) % 2)
-    at = graph.add("Range", graph.whole(0), time, graph.whole(1))
-    counted = graph.add("GreaterOrEqual", graph.add("Unsqueeze", at, graph.whole([1])), first)
-    return graph.add("And", beyond, counted), graph.add("Sub", time, first)
+    dilation, odd = int(bank.dilations[place]), (place + kernels) % 2
+    longer = graph.add("Greater", time, graph.whole((TAPS - 1) * dilation))
+    first, last = (_margin(graph, longer, taps * dilation * odd) for taps in (bank.back, TAPS - 1 - bank.back))
+    end = graph.add("Sub", time, last)
+    at = graph.add("Unsqueeze", graph.add("Range", graph.whole(0), time, graph.whole(1)), graph.whole([1]))
+    inside = graph.add("And", graph.add("GreaterOrEqual", at, first), graph.add("Less", at, end))
+    return graph.add("And", beyond, inside), graph.add("Sub", end, first)
 
 
-def _first_steps(graph: Graph, time: str, reach: int, odd: np.ndarray[Any, Any]) -> str:
-    """From where on outputs count: all of them, or for odd numbers those that see no step before the first."""
-    longer = graph.add("Greater", time, graph.whole(reach))
-    return graph.add("Where", longer, graph.whole(reach * odd), graph.whole(0 * odd))
+def _margin(graph: Graph, longer: str, steps: np.ndarray[Any, Any]) -> str:
+    """How many steps at a side of the series do not count (threshold,): none where a kernel is longer than it."""
+    return graph.add("Where", longer, graph.whole(steps), graph.whole(0 * steps))
 
 
 def _outputs(graph: Graph, x: str, bank: Bank, place: int) -> str:
     """What every kernel makes of series at a dilation, (item, time, kernel)."""
     groups = _KERNELS % GROUPS
-    taps = _taps(graph, _summed(graph, x, bank, place), int(bank.dilations[place]))
+    taps = _taps(graph, _summed(graph, x, bank, place), int(bank.dilations[place]), bank.back)
     every = _sum(graph, taps)
     thrice = graph.add("Mul", graph.add("Concat", *taps, axis=2), graph.constant(3.0))
     weighted = [graph.take(thrice, tap * GROUPS + groups, 2) for tap in np.array(TRIPLES).T]
@@ -63,20 +58,16 @@ def _outputs(graph: Graph, x: str, bank: Bank, place: int) -> str:
 
 
 def _summed(graph: Graph, x: str, bank: Bank, place: int) -> str:
-    """The sums of channels that every group sees, (item, time, group), less those of the step before if wanted."""
+    """The sums of channels that every group sees, (item, time, group)."""
     padded = graph.add("Pad", x, graph.whole([0, 0, 0, 0, 0, 1]))  # a last channel of zeros
     slots = bank.channels[place].T  # −1, which is that channel, in those that are not used
-    summed = _sum(graph, [graph.take(padded, slot, 2) for slot in slots])
-    if not bank.difference:
-        return summed
-    first, rest = graph.between(summed, 0, 1, 1), graph.between(summed, 0, -1, 1)
-    return graph.add("Sub", summed, graph.add("Concat", first, rest, axis=1))
+    return _sum(graph, [graph.take(padded, slot, 2) for slot in slots])
 
 
-def _taps(graph: Graph, summed: str, dilation: int) -> list[str]:
-    """What each tap reads, (item, time, group), zeros before the first step."""
+def _taps(graph: Graph, summed: str, dilation: int, back: int) -> list[str]:
+    """What each tap reads, (item, time, group), zeros outside of the series."""
     reach = (TAPS - 1) * dilation
-    padded = graph.add("Pad", summed, graph.whole([0, reach, 0, 0, 0, 0]))
+    padded = graph.add("Pad", summed, graph.whole([0, back * dilation, 0, 0, reach - back * dilation, 0]))
     return [graph.between(padded, tap * dilation, tap * dilation - reach or None, 1) for tap in range(TAPS)]
 
 

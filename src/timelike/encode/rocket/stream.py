@@ -12,13 +12,11 @@ from ..base import Floats, StandardizedStream
 
 
 class RocketStream(StandardizedStream):
-    """A stream through banks of kernels: the same bits as encoding everything at once, at a cost that does not grow."""
+    """A stream through kernels that look back: the bits of encoding all at once, at a cost that does not grow."""
 
-    def __init__(
-        self, banks: list[Bank], n_features: int, mean: NDArray[np.float64], scale: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, bank: Bank, n_features: int, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
         super().__init__(mean, scale)
-        self._tallies = [_Tally(bank) for bank in banks]
+        self._tally = _Tally(bank)
         self._n_features = n_features
         self._last = self._next = mean  # what stands for what is missing, now and after this sample
 
@@ -31,7 +29,7 @@ class RocketStream(StandardizedStream):
         self._last = self._next  # a sample that was refused on the way is not remembered
         frame = x.reshape(-1)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = np.concatenate([part for tally in self._tallies for part in tally.push(frame)])
+            found = np.concatenate(self._tally.push(frame))
         return found[: self._n_features]
 
 
@@ -42,7 +40,6 @@ class _Tally:
         self.bank, self.n_samples = bank, 0
         longest = (TAPS - 1) * int(bank.dilations.max()) + 1
         self.ring = np.zeros((longest, *bank.channels.shape[:2]), np.float32)  # (time, dilation, group)
-        self.before: Floats | None = None
         self.back = np.arange(TAPS - 1, -1, -1)[:, None] * bank.dilations  # (tap, dilation)
         number, kernel = np.indices(bank.counts.shape)
         self.outputs = np.repeat(np.arange(bank.counts.size), bank.counts.reshape(-1))  # of each threshold
@@ -62,15 +59,12 @@ class _Tally:
         return self.counts.astype(np.float32) / steps, self.longest.astype(np.float32) / steps
 
     def _taken(self, frame: Floats) -> Floats:
-        """The sums of channels that every group sees, (dilation, group), less those of the step before if wanted."""
+        """The sums of channels that every group sees, (dilation, group)."""
         padded = np.append(frame, np.float32(0))  # which slots that are not used point at
         summed: Any = padded[self.bank.channels[..., 0]]
         for slot in range(1, self.bank.channels.shape[2]):
             summed = summed + padded[self.bank.channels[..., slot]]
-        if not self.bank.difference:
-            return np.asarray(summed)
-        before, self.before = self.before, summed
-        return np.asarray(summed - (summed if before is None else before))
+        return np.asarray(summed)
 
     def _outputs(self) -> Floats:
         """Those of all kernels now, dilation by dilation."""

@@ -1,14 +1,15 @@
 """Dilated convolutions of series, how often each exceeds its thresholds and how long without a break, in arrays.
 
-A kernel has nine taps, three of weight 2 and six of weight −1; tap 8 is now and tap k is (8 − k)·d steps ago, with 0
-before the first step. Sums are taken in one order everywhere and comparisons counted, so a feature has the same bits on
-every instruction set, in any company, and in `twin`.
+A kernel has nine taps, three of weight 2 and six of weight −1. Tap k reads (k − 4)·d steps from now where kernels are
+centred, and (k − 8)·d where they look back only, with 0 before the first step and after the last. Sums are taken in one
+order everywhere and comparisons counted, so a feature has the same bits on every instruction set, whatever else is
+encoded with it, and in `twin`.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,10 @@ GROUPS = 21
 class Bank(NamedTuple):
     """Kernels at some dilations, and the thresholds that their outputs are compared with.
 
-    Kernels whose number plus that of the dilation is odd see no step before the first, unless the series is shorter
-    than they are.
+    Kernels whose number plus that of the dilation is odd count only where they are wholly inside of the series, unless
+    it is no longer than they are; the others count at every step.
     """
 
-    difference: bool
-    """Whether steps are taken less the one before them; the first is 0 then."""
     dilations: NDArray[np.int64]
     """(dilation,)"""
     channels: NDArray[np.int64]
@@ -39,27 +38,36 @@ class Bank(NamedTuple):
     """(dilation, kernel): how many thresholds each has."""
     thresholds: NDArray[np.float32]
     """(threshold,), in the order of the counts."""
+    centred: bool
+    """Whether kernels look as far ahead as back, or back only."""
+
+    @property
+    def back(self) -> int:
+        """How many taps are before the one that reads the present step."""
+        return TAPS // 2 if self.centred else TAPS - 1
+
+    def counted(self, place: int, kernel: int, length: int) -> tuple[int, int]:
+        """The first step at which the outputs of a kernel at a dilation count, and the one after the last."""
+        dilation = int(self.dilations[place])
+        if (place + kernel) % 2 == 0 or length <= (TAPS - 1) * dilation:
+            return 0, length
+        return self.back * dilation, length - (TAPS - 1 - self.back) * dilation
 
 
-def features(steps: Steps, banks: list[Bank], *, threads: int) -> NDArray[np.float32]:
-    """Shares of the steps at which outputs exceed thresholds, and of the longest stretches of such steps.
+def features(steps: Steps, bank: Bank, *, threads: int) -> NDArray[np.float32]:
+    """Shares of the steps at which outputs exceed thresholds, and of the longest runs of such steps.
 
-    (item, feature): those of all banks in turn, each with as many shares as it has thresholds, and then as many
-    stretches. `steps` are float32 (step, channel) and contiguous, every sequence at least one step long.
+    (item, feature): as many shares as there are thresholds, and then as many runs. `steps` are float32 (step, channel)
+    and contiguous, every sequence at least one step long.
     """
-    ends = np.cumsum([2 * len(bank.thresholds) for bank in banks]).tolist()
-    out = np.empty((len(steps.lengths), ends[-1]), np.float32)
-    for bank, end in zip(banks, ends, strict=True):
-        _fill(steps, bank, out, end - 2 * len(bank.thresholds), threads)
-    return out
-
-
-def _fill(steps: Steps, bank: Bank, out: NDArray[Any], first: int, threads: int) -> None:
+    out = np.empty((len(steps.lengths), 2 * len(bank.thresholds)), np.float32)
     if use_kernels():
-        kernels.rocket_features(steps, bank, first, threads=threads, out=out)
-        return
+        arrays = (False, bank.dilations, bank.channels, bank.counts, bank.thresholds)  # False: not of differences
+        kernels.rocket_features(steps, arrays, 0, threads=threads, out=out, centred=bank.centred)
+        return out
     from . import twin
 
     with np.errstate(over="ignore", invalid="ignore"):
         for item, series in enumerate(steps.items()):
-            out[item, first : first + 2 * len(bank.thresholds)] = twin.features(series, bank)
+            out[item] = twin.features(series, bank)
+    return out

@@ -105,18 +105,21 @@ void compare(const Read& read, int64_t begin, int64_t end, const float* threshol
     }
 }
 
-// Scratch of one series: channels apart; the series that a group sees and three times it, each behind as many zeros as the
-// longest kernel looks back on; sums of taps; the words of a kernel's thresholds; and tallies.
+// Scratch of one series: channels apart; the series that a group sees and three times it, each between as many zeros as the
+// longest kernel looks back and ahead on; sums of taps; the words of a kernel's thresholds; and tallies.
 struct Desk {
-    int64_t steps, reach, stride;
+    int64_t steps, back, reach, stride, padded;  // `back`: dilations between the first tap and the step an output is for
     float *columns, *series, *thrice, *sums;
     uint64_t* found;
     Tally* tallies;
     int64_t size;  // in floats
 
     Desk(const RocketBank& bank, int64_t steps, int64_t channels, float* scratch)
-        : steps(steps), reach(rounded(bank.reach())), stride(rounded(steps + word_bits)) {
-        const int64_t padded = reach + stride;
+        : steps(steps),
+          back(bank.back()),
+          reach(rounded(back * bank.longest())),
+          stride(rounded(steps + word_bits)),
+          padded(reach + stride + rounded((rocket_taps - 1 - back) * bank.longest())) {
         int64_t of_kernel = 0, of_dilation = 0;  // thresholds at most
         for (int64_t j = 0; j < bank.dilations; j++) {
             int64_t all = 0;
@@ -136,7 +139,7 @@ struct Desk {
     // also behind the end, as far as registers read
     void clear_around() const {
         for (int64_t t = 0; t < reach; t++) series[t] = thrice[t] = 0;
-        for (int64_t t = reach + steps; t < reach + stride; t++) series[t] = thrice[t] = 0;
+        for (int64_t t = reach + steps; t < padded; t++) series[t] = thrice[t] = 0;
     }
     void take_apart(const float* x, int64_t channels) const {
         for (int64_t c = 0; c < channels; c++)
@@ -159,7 +162,7 @@ struct Desk {
     }
     // sums of the nine taps
     void add_up(int64_t dilation) const {
-        const float* const from = series + reach - (rocket_taps - 1) * dilation;
+        const float* const from = series + reach - back * dilation;
         for (int64_t t = 0; t < steps; t += W) {
             vec<float> sum = load(from + t);
             for (int k = 1; k < rocket_taps; k++) sum += load(from + t + k * dilation);
@@ -167,7 +170,7 @@ struct Desk {
         }
     }
     Read read(const int (&taps)[3], int64_t dilation) const {
-        const float* const first = thrice + reach - (rocket_taps - 1) * dilation;
+        const float* const first = thrice + reach - back * dilation;
         return {first + taps[0] * dilation, first + taps[1] * dilation, first + taps[2] * dilation, sums};
     }
 };
@@ -184,11 +187,14 @@ struct Triples {
 };
 constexpr Triples triples;
 
-// From where on a kernel's outputs count: odd ones do not look beyond the first step, unless there is nothing else.
-inline int64_t first_step(int64_t steps, int64_t dilation, int64_t number) {
-    const int64_t reach = (rocket_taps - 1) * dilation;
-    return number % 2 && steps > reach ? reach : 0;
-}
+// The steps at which a kernel's outputs count: odd ones do not look beyond the series, unless there is nothing else.
+struct Counted {
+    int64_t first, end;
+
+    Counted(int64_t steps, int64_t dilation, int64_t back, int64_t number) : first(0), end(steps) {
+        if (number % 2 && steps > (rocket_taps - 1) * dilation) first = back * dilation, end = steps - (rocket_taps - 1 - back) * dilation;
+    }
+};
 
 constexpr uint32_t every_group = (uint32_t(1) << rocket_groups) - 1;
 
@@ -230,13 +236,15 @@ void features(const RocketBank& bank, const float* x, int64_t steps, int64_t cha
             }
             for (int64_t begin = 0; begin < steps; begin += block)
                 for (int k = 0; k < rocket_kernels; k++) {
-                    const int64_t from = first_step(steps, dilation, j + k) + begin, to = smaller(from + block, steps);
+                    const Counted counted(steps, dilation, desk.back, j + k);
+                    const int64_t from = counted.first + begin, to = smaller(from + block, counted.end);
                     if (from < to && number[k] && (now >> k % rocket_groups & 1))
                         compare(desk.read(triples.taps[k], dilation), from, to, thresholds + at[k], number[k], desk.found, desk.tallies + at[k]);
                 }
         }
         for (int k = 0; k < rocket_kernels; k++) {
-            const float seen = float(steps - first_step(steps, dilation, j + k));
+            const Counted counted(steps, dilation, desk.back, j + k);
+            const float seen = float(counted.end - counted.first);
             for (int64_t f = at[k]; f < at[k + 1]; f++) {
                 const Tally& tally = desk.tallies[f];
                 shares[f] = float(tally.count) / seen;

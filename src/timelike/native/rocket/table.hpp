@@ -11,17 +11,18 @@ constexpr int rocket_taps = 9, rocket_kernels = 84, rocket_groups = 21;
 
 // Kernels at some dilations; the same as Bank in Python.
 struct RocketBank {
-    bool difference;
+    bool difference, centred;
     int64_t dilations, slots;
     const int64_t* dilation;   // (dilation)
     const int64_t* channels;   // (dilation, group, slot), negative where a slot is not used
     const int64_t* counts;     // (dilation, kernel)
     const float* thresholds;   // (threshold), in the order of the counts
 
-    int64_t reach() const {    // steps that the longest kernel looks back on
+    int64_t back() const { return centred ? rocket_taps / 2 : rocket_taps - 1; }  // taps before the one that reads now
+    int64_t longest() const {
         int64_t most = 0;
         for (int64_t j = 0; j < dilations; j++) most = dilation[j] > most ? dilation[j] : most;
-        return most * (rocket_taps - 1);
+        return most;
     }
 };
 

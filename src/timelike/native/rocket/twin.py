@@ -15,11 +15,11 @@ Floats = NDArray[np.float32]
 def features(series: Floats, bank: Bank) -> Floats:
     """Shares and then longest stretches of one series (time, channel), (feature,)."""
     found, thresholds = [], iter(np.split(bank.thresholds, bank.counts.reshape(-1).cumsum()[:-1]))
-    for place, dilation in enumerate(bank.dilations.tolist()):
+    for place in range(len(bank.dilations)):
         by_group = [taps(series, bank, place, group) for group in range(GROUPS)]
         for kernel, triple in enumerate(TRIPLES):
             row = output(*by_group[kernel % GROUPS], triple)
-            above = row[first_step(len(series), dilation, place + kernel) :] > next(thresholds)[:, None]
+            above = row[slice(*bank.counted(place, kernel, len(series)))] > next(thresholds)[:, None]
             counts = np.stack([np.count_nonzero(above, axis=1), longest(above)])
             found.append(counts.astype(np.float32) / np.float32(above.shape[1]))
     return np.asarray(np.concatenate(found, axis=1).reshape(-1))
@@ -32,19 +32,12 @@ def longest(above: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray((steps - last_below).max(axis=1))
 
 
-def first_step(length: int, dilation: int, number: int) -> int:
-    """From where on outputs count: all of them, or for odd numbers those that see no step before the first."""
-    reach = (TAPS - 1) * dilation
-    return reach if number % 2 and length > reach else 0
-
-
 def taps(series: Floats, bank: Bank, place: int, group: int) -> tuple[Floats, Floats]:
     """What a group of kernels reads of a series at a dilation: three times every tap, (tap, time), and their sum."""
     summed = total(series, bank.channels[place, group])
-    if bank.difference:
-        summed = np.diff(summed, prepend=summed[:1])
     dilation, length = int(bank.dilations[place]), len(summed)
-    padded = np.concatenate([np.zeros((TAPS - 1) * dilation, np.float32), summed])
+    before, after = bank.back * dilation, (TAPS - 1 - bank.back) * dilation
+    padded = np.pad(summed, (before, after))
     seen = [padded[tap * dilation : tap * dilation + length] for tap in range(TAPS)]
     return np.float32(3) * np.stack(seen), _sum(seen)
 

@@ -49,8 +49,8 @@ class Prototypes(Training):
         these, and hardly knows any other that is enrolled (decision 0039).
     beside : list of encoders or None
         Encoders that are used as they are beside the one that is trained, each with twice its share of a vector;
-        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket` and of `StatisticsEncoder`
-        where `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
+        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket(causal=True)` and of
+        `StatisticsEncoder` where `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
     freeze : bool
         Whether the encoder stays as it is, and only S is trained; one that is not fitted is fitted by itself first.
     n_prototypes : int

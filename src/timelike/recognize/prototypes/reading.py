@@ -92,7 +92,7 @@ def companions(given: Any, sequences: Sequences, labels: Any, random_state: Rand
     They know all directions in which sequences differ, where a network trained on few classes knows few.
     """
     if given is None:
-        kinds: list[Any] = [Rocket(random_state=random_state), StatisticsEncoder()]
+        kinds: list[Any] = [Rocket(causal=True, random_state=random_state), StatisticsEncoder()]  # both read streams
         given = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
     return [parts.ready(_seeded(parts.thawed(one), random_state), sequences, labels) for one in given]
 

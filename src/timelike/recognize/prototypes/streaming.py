@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from ...encode.base import Stream
+from ...encode.base import Encoder, Stream
 from ...models import learned
 from ...sequences import Sequences
 from ...sequences.arguments import whole
@@ -161,8 +161,13 @@ class Streaming(Enrolling):
 
     def _require_stream(self) -> None:
         self._require_fitted()
-        if not all(hasattr(one, "stream") for one in (self.encoder_, *self.beside_)):
-            raise TypeError("encoder reads no streams: use one that does, such as CausalEncoder or Rocket, or None")
+        for one in (self.encoder_, *self.beside_):
+            if not hasattr(one, "stream"):
+                raise TypeError(
+                    "encoder reads no streams: use one that does, such as CausalEncoder or Rocket(causal=True), or None"
+                )
+            if isinstance(one, Encoder):
+                one._require_stream()
 
     def _recognized(
         self, vectors: NDArray[np.float32]

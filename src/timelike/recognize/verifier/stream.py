@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from ...encode.base import Stream
+from ...encode.base import Encoder, Stream
 from ...models import learned
 from ...sequences.arguments import whole
 from ..decision import Decision
@@ -129,7 +129,7 @@ class Streaming(Enrolling):
         >>> import timelike as tl
         >>> X = [np.sin(np.arange(40) / pace + phase) for pace in range(2, 8) for phase in np.arange(6) / 6]
         >>> y = np.repeat(np.arange(6), 6)
-        >>> gate = tl.Verifier(tl.Rocket(n_features=500, random_state=0)).fit(X)
+        >>> gate = tl.Verifier(tl.Rocket(n_features=500, causal=True, random_state=0)).fit(X)
         >>> stream = gate.calibrate(X, y, false_accept=0.4)
         >>> stream = stream.calibrate_stream(X, y, false_accept=0.4).enroll(X[:3], "anna").stream("anna")
         >>> decisions = [stream.push(sample) for sample in X[4]]
@@ -155,6 +155,8 @@ class Streaming(Enrolling):
         self._require_fitted()
         if not has_vectors(self.metric_) or not hasattr(self.metric_, "stream"):
             raise TypeError(
-                f"{type(self.metric_).__name__} reads no streams: use an encoder that does, such as Rocket, "
-                "CausalEncoder, RecurrentEncoder or SiameseGRU"
+                f"{type(self.metric_).__name__} reads no streams: use an encoder that does, such as "
+                "Rocket(causal=True), CausalEncoder, RecurrentEncoder or SiameseGRU"
             )
+        if isinstance(self.metric_, Encoder):
+            self.metric_._require_stream()
