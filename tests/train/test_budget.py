@@ -142,12 +142,23 @@ def test_a_forecaster_keeps_its_budget_with_all_that_it_does(kind, ticking, monk
     stepped = torch.optim.AdamW.step
     monkeypatch.setattr(torch.optim.AdamW, "step", ticking.passes(1.0, stepped))
     clips = np.random.default_rng(0).random((60, 9, 1, 8, 8))
-    model = small(kind, codec="dcgan", max_steps=None, max_time=100.0, progress=False)
+    model = small(kind, codec="dcgan", max_steps=None, max_time=100.0, precision="32-true", progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LearnedNothing)  # of noise there is nothing to learn
         model.fit(clips)
     assert model.history_.stopped == "max_time"
     assert 95 <= ticking.seconds - 1000 <= 106
+
+
+def test_more_time_is_kept_where_statistics_are_settled_more_slowly_than_steps_are_made():
+    clips = tl.Sequences(np.random.default_rng(0).random((60, 9, 1, 8, 8)))
+    kept = []
+    for precision in ("32-true", "bf16-mixed"):
+        model = small(tl.SRVP, codec="dcgan", precision=precision).fit(clips)
+        objective = model._chunks(9, model._material(clips), None, None)
+        assert objective.n_settled() == 2 * 8  # of 60 chunks in batches of 8: once for normalization, once for √ν
+        kept.append(model._closing_steps(objective, clips))
+    assert kept == pytest.approx([16 * FORWARD + 3, 1.6 * 16 * FORWARD + 3])
 
 
 def test_statistics_are_settled_by_one_batch_at_least_and_no_more_when_time_is_over(ticking):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _CLOSING = 0.5  # share of a budget of time that is kept at most for what comes after the last step
-_TELLING, _RECENT = 3, 50  # steps from which on it is known how long one takes, and of which that is the median
+_TELLING, _RECENT = 2, 50  # steps from which on it is known how long one takes, and of which that is the median
 _PACE = 0.1  # share of the time after which it is known how many steps fit into it
 
 
@@ -338,7 +338,7 @@ class Loop:
         """Seconds to be left for what comes after the last step, at most a share of the budget."""
         if self.limits.max_seconds is None or len(self.lasted) < _TELLING:
             return 0.0
-        usual = statistics.median(self.lasted)  # the first steps are slow
+        usual = statistics.median_low(self.lasted)  # the first steps are slow
         after = self.objective.closing_steps * usual + sum(self.took.values())
         return min(after, _CLOSING * self.limits.max_seconds)
 
