@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 import timelike as tl
 from benchmarks.speed.timing import Timed, timed
 
-FOLDERS = ((120, 2000, 4), (10_000, 50, 3))  # files, steps, channels
+# files, steps, channels; in the last two ten times the columns should take ten times as long
+FOLDERS = ((120, 2000, 4), (10_000, 50, 3), (1, 3, 3000), (1, 3, 30_000))
 RUNS = 3
 
 
