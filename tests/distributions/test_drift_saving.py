@@ -95,3 +95,18 @@ def test_an_item_that_is_like_the_reference_is_more_typical():
     drift = monitor(reference)
     asked = np.array([[0.0, 0.0], [4.0, 4.0]])
     np.testing.assert_allclose(drift.typicality(asked), RBF(width=1.0)(asked, reference).mean(axis=1))
+
+
+def test_batches_in_different_numbers_of_parts_are_saved_and_gone_on_from(tmp_path):
+    drift = monitor(vectors(60), n_permutations=999)
+    for i, n in enumerate((10, 40, 5, 80)):
+        drift.update(vectors(n, 50 + i))
+    assert [len(batch["sizes"]) for batch in drift.batches_] == [1, 2, 1, 3]
+    drift.save(tmp_path / "drift")
+    loaded = tl.load_model(tmp_path / "drift")
+    assert loaded.evidence_.values == drift.evidence_.values
+    seen = drift.update(vectors(40, 99, 4.0))
+    again = loaded.update(vectors(40, 99, 4.0))
+    assert again == seen
+    assert [part.items.tolist() for part in again.parts] == [part.items.tolist() for part in seen.parts]
+    assert loaded.report(n_permutations=19).to_json() == drift.report(n_permutations=19).to_json()

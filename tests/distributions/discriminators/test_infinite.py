@@ -396,3 +396,25 @@ def test_large_items_and_a_long_time_are_one(loss):
     large = loss(Linear(), time=0.01).against(30 * fake, 30 * real)
     long = loss(Linear(), time=9.0).against(fake, real)
     np.testing.assert_allclose(large(30 * real), long(real), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [Vanilla, Hinge])
+def test_slopes_of_an_integrated_loss_are_derivatives_of_its_pushes(kind, monkeypatch):
+    """A wrong one costs evaluations and changes no weight, so nothing else would notice."""
+    seen = []
+    solve = integrating._Equation.solve
+    monkeypatch.setattr(integrating._Equation, "solve", lambda self, *how: (seen.append(self), solve(self, *how))[1])
+    fake, real, _ = samples()
+    kind(KERNEL, time=0.3).against(fake, real)
+    equation, h = seen[0], 1e-7
+    signs = np.repeat([-1.0, 1.0], [len(fake), len(real)])
+    for place in (-2.0, 0.3, 1 - 3e-4, 1 + 2e-4, 1.7):  # the corner of a hinge is between 1 − 5e-4 and 1 + 5e-4
+        f = signs * place
+        difference = (equation.pushes(f + h) - equation.pushes(f - h)) / (2 * h)
+        np.testing.assert_allclose(equation.slopes(f), difference, rtol=1e-5, atol=1e-6)
+    equation.most = 10**6
+    g = np.linspace(-0.5, 0.5, len(signs))
+    columns = [
+        (equation.change(0.0, g + h * unit) - equation.change(0.0, g - h * unit)) / (2 * h) for unit in np.eye(len(g))
+    ]
+    np.testing.assert_allclose(equation.jacobian(0.0, g), np.stack(columns, axis=1), rtol=1e-4, atol=1e-6)
