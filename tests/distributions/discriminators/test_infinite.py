@@ -11,6 +11,7 @@ from scipy.special import lambertw
 from naive import discriminators as naive, kernels
 from timelike.distributions import IPM, LSGAN, NTK, RBF, Hinge, Laplace, Linear, NegativeDistance, Vanilla, witness
 from timelike.distributions.discriminators import integrating
+from timelike.distributions.discriminators.vanilla import lambert
 
 KERNEL = RBF(width=1.3)
 KINDS = {"ipm": IPM, "lsgan": LSGAN, "vanilla": Vanilla, "hinge": Hinge}
@@ -418,3 +419,9 @@ def test_slopes_of_an_integrated_loss_are_derivatives_of_its_pushes(kind, monkey
         (equation.change(0.0, g + h * unit) - equation.change(0.0, g - h * unit)) / (2 * h) for unit in np.eye(len(g))
     ]
     np.testing.assert_allclose(equation.jacobian(0.0, g), np.stack(columns, axis=1), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-14, 1e-9, 1e-4, 0.3, 2.0, 40.0, 1e6])
+def test_lambert_s_solution_has_all_its_digits(x):
+    y = float(lambert(np.array([x]))[0])
+    assert np.expm1(y) + y == pytest.approx(x, rel=1e-14, abs=1e-300)
