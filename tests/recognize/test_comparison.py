@@ -138,11 +138,21 @@ def test_paired_tests_over_folds_are_the_corrected_t_tests_with_holm():
     for one in found.differences():
         d = values[one.first] - values[one.second]
         spread = d.std(ddof=1) * np.sqrt(1 / 5 + overlap)
-        expected = 2 * stats.t.sf(abs(d.mean() / spread), 4) if spread else float(d.mean() == 0)
+        expected = 2 * stats.t.sf(abs(d.mean() / spread), 4)
         assert one.p_value == pytest.approx(expected)
         assert one.difference == pytest.approx(d.mean())
         assert one.corrected >= one.p_value
     assert "Nadeau" in found.tested_by()
+
+
+def test_folds_that_differ_by_the_same_are_no_certainty():
+    X = np.repeat([0.0, 9.0], 10)[:, None] + np.random.default_rng(0).random((20, 6))
+    y = np.repeat(["slow", "fast"], 10)
+    folds = [(np.setdiff1d(np.arange(20), tested), np.array(tested)) for tested in ([0, 10], [9, 19])]
+    found = compared(X, {"euclidean": tl.Euclidean(), "constant": Constant()}, y=y, cv=folds)
+    (one,) = found.differences()
+    assert (one.first, one.difference) == ("euclidean", 0.5)  # in both folds
+    assert one.p_value == stats.binomtest(2, 2).pvalue  # two items of four
 
 
 def test_paired_tests_on_an_official_split_are_over_items():

@@ -125,7 +125,10 @@ class Comparison:
 
     def _p_value(self, a: Row, b: Row, name: str) -> float:
         if not self.single:
-            return score.corrected_t(np.subtract(a.values(name), b.values(name)), self.overlap)
+            apart = np.subtract(a.values(name), b.values(name))
+            if np.ptp(apart) > 1e-12 or not apart.any():
+                return score.corrected_t(apart, self.overlap)
+            return _p_of_equal_differences(a, b, name)
         if name == "eer":
             return score.p_of_draws(np.subtract(a.folds[0].draws[name], b.folds[0].draws[name]))
         first, second = (np.array(row.folds[0].items[name]) for row in (a, b))
@@ -245,6 +248,16 @@ def _shown(row: Row, name: str) -> str:
         return "–"
     found = row.scores[name]
     return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _p_of_equal_differences(a: Row, b: Row, name: str) -> float:
+    """Of folds that all differ by the same, where a t-test would be certain: by the items of all folds, or by signs."""
+    if name == "eer":
+        return float(min(1.0, 2.0 ** (1 - len(a.folds))))
+    first, second = (np.concatenate([fold.items[name] for fold in row.folds]) for row in (a, b))
+    if name == "accuracy":
+        return score.mcnemar(first > 0, second > 0)
+    return score.permutation(first, second, random_state=0)
 
 
 def _lacks(row: Row) -> list[str]:
