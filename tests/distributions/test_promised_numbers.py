@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.distributions import RBF, Drift, External, FlowDiverged, descend, differences
+from timelike.distributions import RBF, Drift, External, FlowDiverged, descend, differences, power
+from timelike.distributions.discrepancy.spread import spread
 from timelike.distributions.drift.evidence import Evidence, start_weights
 from timelike.distributions.drift.permuting import permuted
 from timelike.distributions.drift.pool import Pool
 from timelike.distributions.explaining import _fence
 from timelike.distributions.kernels.distances import chosen, typical
 from timelike.distributions.planning import _fewest
+from timelike.distributions.two_sample import quadratic
+from timelike.distributions.two_sample.exchange import exchange
+from timelike.distributions.two_sample.largest import Largest
 
 
 def test_bets_have_the_five_powers_and_the_hazard_of_decision_0041():
@@ -115,3 +119,17 @@ def test_a_stream_looks_at_ten_windows_at_a_time_and_names_their_samples():
     assert [look.when for look in looks] == ["samples 0 to 40", "samples 40 to 80"]
     assert [batch["size"] for batch in drift.batches_] == [10, 10]
     assert stream.n_samples == 85
+
+
+def test_the_error_of_a_planned_effect_has_what_groups_contribute_and_what_chance_does():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((12, 2)), rng.standard_normal((40, 2))
+    matrix = RBF(width=1.0)(np.concatenate([x, y]))
+    units = exchange(12, 40, None)
+    first = spread(matrix, 12, units.group_of)
+    whole = quadratic.of_matrix(matrix, units)
+    chance = Largest((whole,)).deviations[0] ** 2
+    found = power(x, y, RBF(width=1.0), random_state=0)
+    expected = np.sqrt(first.of_x / 12 + first.of_y / 40 + chance)
+    assert found.standard_error == pytest.approx(expected, rel=0.1)  # by a thousand permutations
+    assert chance > 0.3 * expected**2  # so that it matters
