@@ -159,3 +159,19 @@ def test_nobody_is_rejected_early_where_most_were_over_before_the_first_look():
     found, _ = boundaries(np.array([2, 4]), scores, strangers(impostor), (0.1, 0.1))
     assert found.lower.tolist() == [-np.inf, -np.inf]
     assert np.isfinite(found.upper).all()
+
+
+def test_a_stream_says_whom_it_accepted_and_who_cannot_be_promised(people):
+    gate = tl.Verifier(tl.Rocket(n_features=60, random_state=0)).fit(people).calibrate(people, false_accept=0.25)
+    with pytest.warns(tl.recognize.CalibrationWarning, match="false_accept=0.05 cannot be promised by 8 identities"):
+        gate.calibrate_stream(people, false_accept=0.05, false_reject=0.05)
+    # eight people show no false_reject of 0.05, which takes 19: nobody is rejected before the end
+    assert all(np.isneginf(bounds.lower).all() for bounds in gate.boundaries_.values())
+    gate.calibrate_stream(people, false_accept=0.5, false_reject=0.2).enroll(people[:5], "x")
+    assert np.isfinite(gate.boundaries_[1].lower).any()
+    for i in (1, 40):
+        stream = gate.stream("x")
+        for sample in people[i]:
+            assert stream.push(sample).identity == ("x" if stream.decision.accepted else None)
+        end = stream.finish()
+        assert end.identity == ("x" if end.accepted else None)
