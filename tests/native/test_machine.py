@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.native import compiled
+from timelike.native import compiled, coupled, elastic, soft, transport
+from timelike.native.machine import Steps
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -148,3 +149,31 @@ def test_a_room_that_was_given_back_is_used_again():
     address = first.ctypes.data
     del first
     assert kernels.room(9_999_000).ctypes.data == address or not sys.platform.startswith("linux")
+
+
+SIDE = Steps(np.zeros((6, 2)), np.array([0, 3]), np.array([3, 3]))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Steps(np.zeros((6, 1)), np.array([0, 3]), np.array([3, 3])),  # as a tampered folder had it
+        Steps(np.zeros((6, 2)), np.array([0, 3]), np.array([3, 4])),
+        Steps(np.zeros((6, 2)), np.array([-1, 3]), np.array([3, 3])),
+        Steps(np.zeros((6, 2)), np.array([0, 3]), np.array([3])),
+        Steps(np.zeros((6, 2)), np.array([0]), np.array([7])),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_sides_that_do_not_fit_never_reach_a_kernel(other, turned):
+    x, y = (other, SIDE) if turned else (SIDE, other)
+    out, program = np.empty((len(x.lengths), len(y.lengths))), elastic.Program()
+    pairs = np.zeros(1, np.int64)
+    for ask in (
+        lambda: elastic.pairwise(program, x, y, symmetric=False, threads=1, out=out, report=None),
+        lambda: soft.pairs(soft.Soft(1.0), x, y, pairs, pairs),
+        lambda: transport.pairwise(None, x, y, symmetric=False, threads=1, out=out, report=None),
+        lambda: coupled.matrix((), x, y, mean=False, symmetric=False, threads=1, out=out),
+    ):
+        with pytest.raises(ValueError, match="expected the same|outside its 6 steps"):
+            ask()

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import Report, Steps, kernels, use_kernels
+from ..machine import Report, Steps, kernels, refuse_mismatch, use_kernels
 
 STRETCH: int = 1 if kernels is None else kernels.coupled_stretch
 """Steps between the states that are kept for gradients."""
@@ -62,6 +62,7 @@ def matrix(
     """The distances of all pairs into `out`, of the last states or in the `mean`; `symmetric` says that y is x."""
     if not out.size:
         return
+    refuse_mismatch(x, y)
     if use_kernels():
         given = (*cell, mean, *x, *y)
         kernels.coupled_matrix(*given, symmetric=symmetric, threads=threads, out=out, report=report)
@@ -91,6 +92,7 @@ def rows(
     report: Report = None,
 ) -> Rolled[NDArray[Any]]:
     """The distances of x[first[p]] and y[second[p]], and their mean gates, (pair,)."""
+    refuse_mismatch(x, y)
     out, gates = np.empty((2, len(first)), x.values.dtype)
     if len(out) and use_kernels():
         given = (*cell, mean, *x, *y, first, second)

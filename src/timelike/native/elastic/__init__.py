@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import Report, Steps, kernels, use_kernels
+from ..machine import Report, Steps, kernels, refuse_mismatch, use_kernels
 from .program import SHAPES, Program, Shape, Window
 
 __all__ = ["SHAPES", "Program", "Shape", "Window", "matrix", "nearest_by_window", "pairwise", "path", "search"]
@@ -28,6 +28,9 @@ def pairwise(
     report: Report,
 ) -> None:
     """The program over all pairs into `out`, in the one float dtype of x, y and out; `symmetric` says y is x."""
+    refuse_mismatch(x, y)
+    if out.shape != (len(x.lengths), len(y.lengths)):
+        raise ValueError(f"out has shape {out.shape}: expected {(len(x.lengths), len(y.lengths))}")
     if use_kernels():
         given = (program.numbers(), *x, *y, *program.arrays(out.dtype))
         kernels.pairwise(*given, symmetric=symmetric, threads=threads, out=out, report=report)
@@ -46,6 +49,7 @@ def search(
     """
     if not use_kernels():
         return None
+    refuse_mismatch(x, y)
     ids = np.empty((len(x.lengths), k), np.int64)
     distances = np.empty(ids.shape, x.values.dtype)
     given = (program.numbers(), *x, *y, *program.arrays(distances.dtype))
@@ -82,6 +86,7 @@ def nearest_by_window(
 
 def path(program: Program, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
     """Path (steps, 2) and total of one pair, x (n, channel), y (m, channel)."""
+    refuse_mismatch(Steps.alone(x), Steps.alone(y))
     if use_kernels():
         return kernels.path(program.numbers(), x, y, *program.arrays(x.dtype), budget=PATH_BUDGET)
     from . import twin
@@ -91,6 +96,7 @@ def path(program: Program, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np
 
 def matrix(program: Program, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """All cells of one pair's program, (n, m), inf outside the band."""
+    refuse_mismatch(Steps.alone(x), Steps.alone(y))
     out = np.full((len(x), len(y)), np.inf, x.dtype)
     if use_kernels():
         kernels.matrix(program.numbers(), x, y, *program.arrays(x.dtype), out=out)

@@ -8,14 +8,26 @@ from collections.abc import Callable
 
 from ...sequences.callers import outside
 from .processors import cores, threads
-from .steps import COSTS, Cost, Steps
+from .steps import COSTS, Cost, Steps, refuse_mismatch
 
 try:
     from .. import _kernels as kernels
 except ImportError:  # a pure wheel: built without a compiler
     kernels = None  # type: ignore[assignment]
 
-__all__ = ["COSTS", "Cost", "Report", "Steps", "compiled", "cores", "isa", "kernels", "threads", "use_kernels"]
+__all__ = [
+    "COSTS",
+    "Cost",
+    "Report",
+    "Steps",
+    "compiled",
+    "cores",
+    "isa",
+    "kernels",
+    "refuse_mismatch",
+    "threads",
+    "use_kernels",
+]
 
 Report = Callable[[int, int], None] | None
 """Told now and then how much of the work is done, and how much there is; what it raises ends the work."""

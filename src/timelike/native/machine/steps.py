@@ -38,3 +38,26 @@ class Steps(NamedTuple):
         last = self.lengths[chosen, None] - 1  # (item, 1)
         at = np.minimum(np.arange(last.max() + 1), last)
         return np.asarray(self.values[self.starts[chosen, None] + at])
+
+
+def refuse_mismatch(x: Steps, y: Steps) -> None:
+    """An error where two sides have other channels, or a sequence lies outside its values, which kernels would read.
+
+    Callers have checked their input before; this costs a microsecond, and what it guards against is a crash.
+
+    >>> refuse_mismatch(Steps.alone(np.zeros((3, 2))), Steps.alone(np.zeros((3, 1))))
+    Traceback (most recent call last):
+        ...
+    ValueError: x has steps of 2 channels and y of 1: expected the same
+    """
+    if x.values.shape[1] != y.values.shape[1]:
+        raise ValueError(f"x has steps of {x.values.shape[1]} channels and y of {y.values.shape[1]}: expected the same")
+    for name, side in (("x", x), ("y", y)):
+        starts, lengths, rows = side.starts, side.lengths, len(side.values)
+        if len(lengths) == 1 == len(starts):  # one pair is asked for by the million
+            outside = starts[0] < 0 or lengths[0] < 0 or starts[0] + lengths[0] > rows
+        else:
+            ends = starts + lengths if len(starts) == len(lengths) else None
+            outside = ends is None or bool(len(ends) and (starts.min() < 0 or lengths.min() < 0 or ends.max() > rows))
+        if outside:
+            raise ValueError(f"{name} has sequences outside its {rows} steps: expected starts and lengths within them")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..elastic.program import Window
-from ..machine import Steps, kernels, use_kernels
+from ..machine import Steps, kernels, refuse_mismatch, use_kernels
 
 BUDGET = 1 << 27  # bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
 KEPT = 1 << 27  # bytes of totals kept from the forward pass for the backward one; beyond it the latter begins anew
@@ -80,6 +80,7 @@ def product(
 
 def pairs(soft: Soft, x: Steps, y: Steps, rows: Lengths, columns: Lengths, threads: int = 1) -> NDArray[Any]:
     """Soft-DTW of the sequences x[rows[p]] and y[columns[p]], (pair,), without a matrix of costs."""
+    refuse_mismatch(x, y)
     if not use_kernels():
         from . import twin
 
@@ -91,6 +92,7 @@ def pairs(soft: Soft, x: Steps, y: Steps, rows: Lengths, columns: Lengths, threa
 
 def keep(soft: Soft, x: Steps, y: Steps, threads: int = 1) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Soft-DTW of the p-th of x and of y, and what `gradients` need not compute again, if it is small. Kernels only."""
+    refuse_mismatch(x, y)
     out = np.empty(len(x.lengths), x.values.dtype)
     return out, kernels.soft_keep(soft.numbers(), *x, *y, out, KEPT, threads)
 

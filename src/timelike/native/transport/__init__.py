@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import COSTS, Cost, Report, Steps, kernels, use_kernels
+from ..machine import COSTS, Cost, Report, Steps, kernels, refuse_mismatch, use_kernels
 
 _LANES = 16  # as in transport/table.hpp
 
@@ -56,6 +56,7 @@ def pairwise(
     how: Scaling, x: Steps, y: Steps, *, symmetric: bool, threads: int, out: NDArray[Any], report: Report
 ) -> Miss:
     """The costs of the plans of all pairs into `out`; x and y are float64, and `symmetric` says that y is x."""
+    refuse_mismatch(x, y)
     if not use_kernels():
         from . import twin
 
@@ -68,6 +69,7 @@ def pairwise(
 
 def align(how: Scaling, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], float]:
     """Cost, plan (n, m) and deviation of one pair, x (n, channel), y (m, channel)."""
+    refuse_mismatch(Steps.alone(x), Steps.alone(y))
     if not use_kernels():
         from . import twin
 
