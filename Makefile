@@ -15,7 +15,7 @@ WORKERS  ?= auto
 help:
 	@echo "make demo   the main job end to end: writes demo/report.html"
 	@echo "make test   the tests"
-	@echo "make explore  property tests on examples nobody has seen, and damaged files of every format"
+	@echo "make explore  property tests on examples nobody has seen, 20 000 hostile calls, and damaged files of every format"
 	@echo "make check  lint, types, import rules"
 	@echo "make ci     what continuous integration runs: check, test, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
@@ -52,6 +52,7 @@ test: $(VENV)/extra-test $(VENV)/data
 # the tests draw the same examples every time; here they are new ones, and what fails is printed with how to repeat it
 explore: $(VENV)/extra-test $(VENV)/data
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS) -m hypothesis
+	TIMELIKE_EXPLORE=20000 TIMELIKE_SEED=$$(date +%j) $(BIN)/python -m pytest -q -n $(WORKERS) tests/contract/test_hostile.py
 	$(BIN)/python -m benchmarks.faults.mutated_files --seed $$(date +%j) --budget 1800
 
 # the tests' own tools too: a program under benchmarks/ stands on pytest

@@ -159,7 +159,7 @@ def _spring(query, examples, stream, sample):
 
 def _encoder_stream(samples):
     stream = fitted(tl.CausalEncoder).stream()
-    return [stream.push(sample) for sample in samples]
+    return [stream.push(sample) for sample in samples] if np.ndim(samples) else stream.push(samples)
 
 
 def _forecast_methods(past):

@@ -238,8 +238,8 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
 
 def _candidates(values: Any) -> list[float]:
     """The λ to try, the stiffest first."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"values={values!r}: expected several λ to try, such as [0.01, 0.1, 1.0]")
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"values={values!r:.60}: expected several λ to try, such as [0.01, 0.1, 1.0]")
     found = [real(value, f"values[{i}]", 0) for i, value in enumerate(values)]
     if not found:
         raise ValueError(f"values={values!r} is empty: expected at least one λ to try")

@@ -37,7 +37,7 @@ def resolve(metric: Any) -> Metric:
     if callable(getattr(metric, "metric", None)):  # of `Prototypes`, which compares and is no metric itself
         raise ValueError(f"metric={metric!r:.80}: expected a Metric; fit it, and give metric=model.metric()")
     raise ValueError(
-        f"metric={metric!r}: expected a Metric such as timelike.DTW(), or one of {', '.join(sorted(kinds))}"
+        f"metric={metric!r:.80}: expected a Metric such as timelike.DTW(), or one of {', '.join(sorted(kinds))}"
     )
 
 
@@ -47,7 +47,7 @@ def option(*, aligner: bool = False) -> options.Option[Any]:
     def check(value: Any, name: str) -> Metric:
         found = resolve(value)
         if aligner and not hasattr(found, "align"):
-            raise TypeError(f"metric={value!r}: expected an Aligner such as timelike.DTW(); KMedoids takes any")
+            raise TypeError(f"metric={value!r:.80}: expected an Aligner such as timelike.DTW(); KMedoids takes any")
         return found
 
     return options.Option(check, words=_worded)

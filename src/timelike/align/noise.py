@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..draw import curves, html
 from ..sequences import Sequences
 from ..sequences.arguments import RandomState, generator, real, whole
+from ..sequences.foreign import from_torch
 from .matrix import computed
 
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ def noise_curve(
 
 
 def _checked(levels: Any) -> Floats:
-    given = np.atleast_1d(np.asarray(levels, dtype=object))
+    given = np.atleast_1d(
+        np.asarray(from_torch(levels, "levels") if hasattr(levels, "detach") else levels, dtype=object)
+    )
     if given.ndim != 1 or not len(given):
         raise ValueError(f"levels has shape {given.shape}: expected a list of one standard deviation or more")
     return np.array([real(level, f"levels[{i}]", 0.0) for i, level in enumerate(given)])

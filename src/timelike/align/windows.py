@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import native
 from ..sequences import Sequences, as_sequences
+from ..sequences.doors import read_labels
 from .band import bound, feasible, refuse_infeasible
 from .matrix import Report, computed, empty_matrix, progress_bar, refuse_nonfinite, threads_of
 
@@ -40,7 +41,7 @@ def selected(
 
 
 def _labels(sequences: Sequences, y: Any) -> NDArray[Any]:
-    labels = sequences.labels if y is None else np.asarray(y)
+    labels = sequences.labels if y is None else read_labels(y, "y", "class")
     if labels is None:
         raise ValueError("y is None and X carries no labels: give the class of every sequence")
     if len(labels) != len(sequences) or len(sequences) < 2:

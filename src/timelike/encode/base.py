@@ -16,6 +16,7 @@ from ..align.matrix import Report, progress_bar, threads_of
 from ..models import learned, options
 from ..sequences import Sequences
 from ..sequences.arguments import whole
+from ..sequences.doors import plain_array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -260,7 +261,7 @@ class StandardizedStream(Stream):
 
     def push(self, sample: Any) -> Floats:
         """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
-        given = np.asarray(sample, np.float64)
+        given = plain_array(sample, "sample").astype(np.float64)
         if given.ndim == 0:
             given = given.reshape(1)
         if given.shape != self._mean.shape:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sequences import Sequences, doors
-from ..sequences.arguments import counted
+from ..sequences.arguments import counted, shown
 from ..sequences.callers import outside
 from ..sequences.container import as_sequences
 from ..sequences.moments import RESCALE
@@ -48,7 +48,7 @@ def which(sequences: Sequences, item: int) -> str:
     >>> which(Sequences([[1.0], [2.0]], ids=["walk", "run"]), 1), which(Sequences([[1.0]]), 0)
     ("sequence 1 ('run')", 'sequence 0')
     """
-    return f"sequence {item}" + ("" if sequences.ids is None else f" ({sequences.ids[item].item()!r})")
+    return f"sequence {item}" + ("" if sequences.ids is None else f" ({shown(sequences.ids[item].item())})")
 
 
 def warn_of_short(sequences: Sequences, least: int, who: str) -> None:

@@ -16,6 +16,7 @@ from ..align import FittedMetric
 from ..align.matrix import Report
 from ..models import learned, options
 from ..sequences import Sequences
+from ..sequences.arguments import shown
 from ..sequences.augment import Augmentation
 from ..sequences.coarse import ANY, Coarse
 from ..sequences.doors import read_targets
@@ -53,7 +54,7 @@ class MetricEstimator(Trained, FittedMetric):
                 "; without classes, fit_pairs(X, pairs, same) learns from pairs" if hasattr(self, "fit_pairs") else ""
             )
             raise ValueError(
-                f"y holds one class, {self.classes_.tolist()[0]!r}: a distance is learned from two or more{pairs}"
+                f"y holds one class, {shown(self.classes_.tolist()[0])}: a distance is learned from two or more{pairs}"
             )
         if counts.max() < 2:
             raise ValueError(

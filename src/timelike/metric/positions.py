@@ -7,11 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sequences.arguments import shown
+from ..sequences.foreign import from_torch
+
 
 def checked_pairs(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Positions (pair, 2) in a collection of so many, and for each pair whether it is alike."""
     try:
-        given, alike = np.asarray(pairs), np.asarray(same)
+        given, alike = (
+            from_torch(side, name) if hasattr(side, "detach") else np.asarray(side)
+            for side, name in ((pairs, "pairs"), (same, "same"))
+        )
     except ValueError as error:
         raise ValueError(f"pairs and same are no (pair, 2) positions in X and a True or False each: {error}") from None
     if given.size == 0:
@@ -27,7 +33,7 @@ def checked_pairs(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64],
         raise ValueError(f"same has shape {alike.shape}: expected True or False for each of the {len(given)} pairs")
     odd = np.flatnonzero(~np.isin(alike, (0, 1)))
     if len(odd):
-        raise ValueError(f"same[{odd[0]}] is {alike.tolist()[odd[0]]!r}: expected True (or 1) or False (or 0)")
+        raise ValueError(f"same[{odd[0]}] is {shown(alike.tolist()[odd[0]])}: expected True (or 1) or False (or 0)")
     if alike.all() or not alike.any():
         raise ValueError("same is the same for all pairs: expected some that are alike and some that are not")
     return given.astype(np.int64), alike.astype(bool)

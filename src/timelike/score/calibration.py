@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..draw import decisions as drawing
-from ..sequences.arguments import flag, real, whole
+from ..sequences.arguments import flag, real, shown, whole
 from ..sequences.doors import plain_array, read_labels
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArray[np.i
         if labels.dtype.kind not in "biu" or labels.min() < 0 or labels.max() >= n_classes:
             bad = next(one for one in labels.tolist() if not isinstance(one, int) or not 0 <= one < n_classes)
             raise ValueError(
-                f"truth holds {bad!r}: expected columns from 0 to {n_classes - 1}; say with classes= what they are"
+                f"truth holds {shown(bad)}: expected columns from 0 to {n_classes - 1}; say with classes= what they are"
             )
         return labels.astype(np.intp)
     names = read_labels(classes, "classes", "class")
@@ -245,5 +245,7 @@ def _columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArray[np.i
         )
     unknown = [one for one in labels.tolist() if one not in place]
     if unknown:
-        raise ValueError(f"truth holds {unknown[0]!r}, which is not among classes: score items of known classes only")
+        raise ValueError(
+            f"truth holds {shown(unknown[0])}, which is not among classes: score items of known classes only"
+        )
     return np.array([place[one] for one in labels.tolist()], np.intp)

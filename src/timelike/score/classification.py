@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..draw import decisions as drawing, html
-from ..sequences.arguments import RandomState, generator, whole
+from ..sequences.arguments import RandomState, generator, shown, whole
 from ..sequences.doors import read_labels
 from .intervals import Interval, quantiles, units, widen, wilson
 
@@ -319,7 +319,8 @@ def _opened(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     known, given = opened_classes(truth, answer)
     if (known.dtype.kind == "U") != (given.dtype.kind == "U"):  # as text, 0 would be right where "0" is
         raise TypeError(
-            f"truth and answer mix numbers and text, {known.tolist()[0]!r} and {given.tolist()[0]!r}: expected the "
+            f"truth and answer mix numbers and text, {shown(known.tolist()[0])} and {shown(given.tolist()[0])}: "
+            "expected the "
             "same kind in both"
         )
     return known, given

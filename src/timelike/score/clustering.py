@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.doors import read_labels
+from ..sequences.doors import plain_array, read_labels
 from .classification import opened_classes
 
 
@@ -124,7 +124,7 @@ def _square(distances: Any, metric: Any) -> NDArray[np.float64]:
             raise TypeError(f"metric={metric!r:.80}: expected a Metric such as timelike.DTW()")
         return np.asarray(metric.pairwise(distances), np.float64)
     try:
-        matrix = np.asarray(distances, np.float64)
+        matrix = plain_array(distances, "distances").astype(np.float64)
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:

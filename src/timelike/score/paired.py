@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..sequences.arguments import RandomState, generator, real, whole
 from ..sequences.doors import plain_array
+from ..sequences.foreign import from_torch
 from .intervals import Interval, quantiles, units
 
 
@@ -134,7 +135,8 @@ def paired_bootstrap(
 
 def _same_items(truth: Any, first: Any, second: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Arrays of the same items; a column (item, 1) is (item,), or comparing it with one would broadcast."""
-    known, a, b = (np.asarray(side) for side in (truth, first, second))
+    sides = ((truth, "truth"), (first, "first"), (second, "second"))
+    known, a, b = (from_torch(side, name) if hasattr(side, "detach") else np.asarray(side) for side, name in sides)
     if not known.ndim or not len(known) or any(not side.ndim or len(side) != len(known) for side in (a, b)):
         raise ValueError(
             f"truth, first and second have shapes {known.shape}, {a.shape} and {b.shape}: expected (item, …), the same "

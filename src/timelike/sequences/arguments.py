@@ -21,7 +21,7 @@ RandomState = None | int | np.random.Generator
 def whole(value: Any, name: str, least: float = -math.inf) -> int:
     """An integer of at least `least`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name}={value!r}: expected an integer")
+        raise TypeError(f"{name}={shown(value)}: expected an integer")
     if value < least:
         raise ValueError(f"{name}={value}: expected at least {least}")
     return int(value)
@@ -30,7 +30,7 @@ def whole(value: Any, name: str, least: float = -math.inf) -> int:
 def real(value: Any, name: str, least: float = -math.inf, most: float = math.inf, *, above: float = -math.inf) -> float:
     """A finite number between `least` and `most`, and greater than `above`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name}={value!r}: expected a number")
+        raise TypeError(f"{name}={shown(value)}: expected a number")
     if not (math.isfinite(value) and least <= value <= most and value > above):
         bounds = [
             f"{word} {bound}"
@@ -53,14 +53,14 @@ def span(value: Any, name: str, least: float = -math.inf, *, above: float = -mat
 def flag(value: Any, name: str) -> bool:
     """True or False: a word such as "no" would count as true."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r}: expected True or False")
+        raise TypeError(f"{name}={shown(value)}: expected True or False")
     return bool(value)
 
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
+        raise ValueError(f"{name}={shown(value)}: expected one of {', '.join(map(repr, choices))}")
     return str(value)
 
 
@@ -98,17 +98,17 @@ def steps(value: Any, name: str) -> int | str:
     if not isinstance(value, str):
         return whole(value, name, 1)
     if value != "mean":
-        raise ValueError(f'{name}={value!r}: expected a number of steps, or "mean" for the mean length')
+        raise ValueError(f'{name}={shown(value)}: expected a number of steps, or "mean" for the mean length')
     return value
 
 
 def folder(value: Any, name: str) -> Path:
     """The path of a folder; nothing at all would be the current one, which is rarely meant."""
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name}={value!r}: expected the path of a folder")
+        raise TypeError(f"{name}={shown(value)}: expected the path of a folder")
     given = os.fspath(value)
     if not given:
-        raise ValueError(f"{name}={value!r}: expected the path of a folder; the current one is '.'")
+        raise ValueError(f"{name}={shown(value)}: expected the path of a folder; the current one is '.'")
     if not isinstance(given, str):
         raise TypeError(f"{name}={value!r:.60}: expected the path of a folder as text")
     if "\0" in given or too_long(given):

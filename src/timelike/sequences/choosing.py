@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import whole
+from .arguments import shown, whole
+from .foreign import from_torch
 
 if TYPE_CHECKING:
     from .container import Sequences
 
 _NAMED = 8  # names that an error lists
+_SHORT = 60  # characters of each
 
 
 def channels(self: Sequences, names: str | int | Iterable[str | int]) -> Sequences:
@@ -27,14 +29,14 @@ def channels(self: Sequences, names: str | int | Iterable[str | int]) -> Sequenc
     >>> s.channels(["az", "ax"])[0], s.channels(["az", "ax"]).channel_names
     (array([[3., 1.]]), ('az', 'ax'))
     """
-    one = isinstance(names, str | int | np.integer)
+    one = isinstance(names, str | int | np.integer) or getattr(names, "ndim", 1) == 0
     asked: list[Any] = [names] if one else list(names)  # type: ignore[arg-type]
     if not asked:
         raise ValueError("names is empty: expected at least one channel")
     places = [channel_position(self, name, "names") for name in asked]
     if len(set(places)) < len(places):
         twice = next(name for name, place in zip(asked, places, strict=True) if places.count(place) > 1)
-        raise ValueError(f"names holds {twice!r} twice: expected distinct channels")
+        raise ValueError(f"names holds {shown(twice)} twice: expected distinct channels")
     chosen = self._with_values(np.ascontiguousarray(self.values[:, places]))
     known = self.channel_names
     chosen.channel_names = None if known is None else tuple(known[place] for place in places)
@@ -50,11 +52,12 @@ def channel_position(self: Sequences, name: Any, argument: str) -> int:
         return place % self.frame[0]
     if self.channel_names is None:
         raise ValueError(
-            f"{argument}={name!r}, but these channels have no names: give a position, 0 to {self.frame[0] - 1}, or "
+            f"{argument}={shown(name)}, but these channels have no names: give a position, 0 to "
+            f"{self.frame[0] - 1}, or "
             "name them with replace(channel_names=...)"
         )
     if name not in self.channel_names:
-        raise ValueError(f"{argument}={name!r}: {_not_among(name, 'channels', self.channel_names)}")
+        raise ValueError(f"{argument}={shown(name)}: {_not_among(name, 'channels', self.channel_names)}")
     return self.channel_names.index(name)
 
 
@@ -91,9 +94,11 @@ def _having(self: Sequences, name: str, wanted: Any) -> NDArray[np.bool_]:
     for value in values:
         if isinstance(value, str) != (entries.dtype.kind == "U"):
             kinds = ("text", "numbers") if isinstance(value, str) else ("a number", "text")
-            raise TypeError(f"{name}={value!r} is {kinds[0]}, and the {name}s are {kinds[1]}: ask in their own kind")
+            raise TypeError(
+                f"{name}={shown(value)} is {kinds[0]}, and the {name}s are {kinds[1]}: ask in their own kind"
+            )
         if value not in known:
-            raise ValueError(f"{name}={value!r}: {_not_among(value, f'{name}s', present)}")
+            raise ValueError(f"{name}={shown(value)}: {_not_among(value, f'{name}s', present)}")
     return np.isin(entries, np.array(values)) if values else np.zeros(len(self), bool)
 
 
@@ -101,6 +106,8 @@ def _listed(wanted: Any, name: str) -> list[Any]:
     """One value, or several of any collection, as plain Python values."""
     if callable(wanted) or isinstance(wanted, dict | bytes):
         raise TypeError(f"{name} is a {type(wanted).__name__}: expected a value or a list; a mask is s[mask]")
+    if hasattr(wanted, "detach"):
+        wanted = from_torch(wanted, name)
     if isinstance(wanted, str) or not hasattr(wanted, "__iter__") or getattr(wanted, "ndim", 1) == 0:
         wanted = [wanted]
     return [value.item() if hasattr(value, "item") else value for value in wanted]
@@ -108,10 +115,10 @@ def _listed(wanted: Any, name: str) -> list[Any]:
 
 def _not_among(name: Any, what: str, known: Iterable[Any], near: list[str] | None = None) -> str:
     """That there is no such name, which there are, and which may have been meant, of those or of the `near` ones."""
-    names = [str(one) for one in known]
+    names = [str(one)[:_SHORT] for one in known]
     lower = {one.lower(): one for one in (names if near is None else near)}
     close = [lower[one] for one in get_close_matches(str(name).lower(), lower, n=1)]
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = f"; did you mean {shown(close[0])}?" if close else ""
     listed = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
     return f"not among the {what} {listed}{hint}"
 
@@ -126,12 +133,14 @@ def is_name(key: Any) -> bool:
 def named(self: Sequences, key: Any) -> Sequences:
     """What `s[name]` or `s[[name, …]]` asks for: channels, or sequences by their ids, in the order of the names."""
     names = [key] if isinstance(key, str) else [str(name) for name in np.asarray(key).ravel()]
-    shown = repr(names[0]) if isinstance(key, str) else repr(names)
+    meant = shown(names[0] if isinstance(key, str) else names)
     of_channels = self.channel_names or ()
     of_items = _places(self)
     both = next((name for name in names if name in of_channels and name in of_items), None)
     if both is not None:
-        raise IndexError(f"{both!r} is the name of a channel and an id: say s.channels({shown}) or s.where(id={shown})")
+        raise IndexError(
+            f"{shown(both)} is the name of a channel and an id: say s.channels({meant}) or s.where(id={meant})"
+        )
     if all(name in of_channels for name in names):
         return channels(self, names)
     if all(name in of_items for name in names):
@@ -139,7 +148,7 @@ def named(self: Sequences, key: Any) -> Sequences:
     stranger = next((name for name in names if name not in of_channels and name not in of_items), None)
     if stranger is None:
         raise IndexError(
-            f"s[{shown}]: some are names of channels and some are ids; ask for the one, then for the other"
+            f"s[{meant}]: some are names of channels and some are ids; ask for the one, then for the other"
         )
     raise IndexError(_unknown(self, stranger))
 
@@ -158,11 +167,10 @@ def _unknown(self: Sequences, name: str) -> str:
     for what in ("label", "group"):
         entries = getattr(self, f"{what}s")
         if entries is not None and entries.dtype.kind == "U" and name in entries:
-            return f"{name!r} is a {what}: say s.where({what}={name!r})"
+            return f"{shown(name)} is a {what}: say s.where({what}={shown(name)})"
     ids = sorted(_places(self))
     if self.channel_names is None and not ids:
-        return (
-            f"s[{name!r}]: the channels have no names and the sequences no ids that are text; give them with replace()"
-        )
+        why = "the channels have no names and the sequences no ids that are text; give them with replace()"
+        return f"s[{shown(name)}]: {why}"
     what, known = ("ids", ids) if self.channel_names is None else ("channels", list(self.channel_names))
-    return f"s[{name!r}]: {_not_among(name, what, known, [*known, *ids])}"
+    return f"s[{shown(name)}]: {_not_among(name, what, known, [*known, *ids])}"

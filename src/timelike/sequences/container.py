@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .files.origin import Origin
     from .layouts import Layout
 
+_LONGEST = 1 << 40  # steps that a padded array may be asked to have
 PER_ITEM = ("labels", "groups", "ids")
 _FIRST = doors.frozen(np.zeros(1, np.int64))
 
@@ -425,6 +426,8 @@ class Sequences:
             raise ValueError(
                 f"length={length} is shorter than the longest sequence ({longest}): crop or resample first"
             )
+        if length > _LONGEST:
+            raise ValueError(f"length={length}: expected at most {_LONGEST}")
         lengths = self._lengths.copy()
         if self.equal_length and length == longest:
             return Padded(self.values.reshape(self.shape).copy(), lengths)

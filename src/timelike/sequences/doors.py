@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import shown
 from .foreign import from_objects, from_torch, is_sparse, opened
 from .layouts import Layout, in_order, known_layout, single
 
@@ -291,7 +292,8 @@ def read_labels(values: Any, name: str, what: str) -> NDArray[Any]:
         labels = np.asarray(values)
     except ValueError:  # lists of different lengths, of which the first is named below
         labels = np.array(values, dtype=object)
-    if labels.dtype.kind not in "biufU" or (labels.dtype.kind == "U" and isinstance(values, Sequence)):
+    listed = isinstance(values, Sequence)  # of which NumPy makes words, or floats, of what is not
+    if labels.dtype.kind not in "biufU" or (labels.dtype.kind in "Uf" and listed):
         entries = np.array(values, dtype=object)
         labels = _known(entries.ravel().tolist(), name, what).reshape(entries.shape)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -327,10 +329,30 @@ def of_one_kind(entries: Sequence[Any], name: str) -> NDArray[Any]:
     odd = next((i for i, entry in enumerate(entries) if isinstance(entry, str) != isinstance(entries[0], str)), None)
     if odd is not None:
         raise TypeError(
-            f"{name} mixes numbers and text, {name}[{odd}] is {entries[odd]!r} but {name}[0] is {entries[0]!r}: "
-            "expected all numbers or all strings; write the numbers as text"
+            f"{name} mixes numbers and text, {name}[{odd}] is {shown(entries[odd])} but {name}[0] is "
+            f"{shown(entries[0])}: expected all numbers or all strings; write the numbers as text"
         )
-    return np.array(entries)
+    return exact_numbers(entries, name)
+
+
+def exact_numbers(entries: Sequence[Any], name: str) -> NDArray[Any]:
+    """Numbers as an array that holds each of them: NumPy alone makes floats of 2**63 beside 5, objects of 2**70.
+
+    >>> exact_numbers([2**63 + 1, 5], "labels").tolist() == [2**63 + 1, 5]
+    True
+    """
+    array = np.array(entries)
+    if array.dtype.kind not in "fO" or not all(isinstance(entry, int | np.integer) for entry in entries):
+        return array
+    large = next((i for i, entry in enumerate(entries) if not -(2**63) <= entry < 2**63), None)
+    if large is None:
+        return array
+    if min(entries) < 0 or max(entries) >= 2**64:
+        raise ValueError(
+            f"{name}[{large}] is {shown(int(entries[large]))}, which 64 bits do not hold together with the others: "
+            "expected whole numbers from -2**63 to 2**63 - 1; write them as text"
+        )
+    return np.array(entries, np.uint64)
 
 
 def holding(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import shown
 from .doors import frozen, locked, of_one_kind, row_ordered
 from .foreign import from_torch
 
@@ -23,8 +24,8 @@ def per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | None:
     array = np.array(value)
     if array.ndim != 1 or len(array) != n_items:
         raise ValueError(f"{name} has shape {array.shape} for {n_items} sequences: expected one entry per sequence")
-    if array.dtype.kind in "OT" or (array.dtype.kind == "U" and entries is not None):
-        # NumPy turns [1, "1"] into strings, so the list itself is looked at
+    if array.dtype.kind in "OT" or (array.dtype.kind in "Uf" and entries is not None):
+        # NumPy turns [1, "1"] into strings and [2**63, 5] into floats, so the list itself is looked at
         array = of_one_kind(array.tolist() if entries is None else entries, name)
     if array.dtype.kind not in "biufU":
         raise TypeError(f"{name} has dtype {array.dtype}: expected numbers or strings")
@@ -39,7 +40,7 @@ def names(value: Any, name: str, expected: int | None = None) -> tuple[str, ...]
     if value is None:
         return None
     if isinstance(value, str):
-        raise TypeError(f"{name} is the string {value!r}: expected a list of names")
+        raise TypeError(f"{name} is the string {shown(value)}: expected a list of names")
     if isinstance(value, bytes | memoryview):
         raise TypeError(f"{name} is a {type(value).__name__}: expected a list of names")
     result = tuple(str(entry) for entry in value)
@@ -47,7 +48,7 @@ def names(value: Any, name: str, expected: int | None = None) -> tuple[str, ...]
         raise ValueError(f"{name} has {len(result)} names for {expected} channels")
     if len(set(result)) != len(result):
         twice = next(entry for entry in result if result.count(entry) > 1)
-        raise ValueError(f"{name} holds {twice!r} twice: expected distinct names")
+        raise ValueError(f"{name} holds {shown(twice)} twice: expected distinct names")
     return result
 
 
@@ -73,7 +74,7 @@ def vocabulary(
         return labels, tuple(found)
     strangers = sorted(set(found) - set(names))
     if strangers:
-        raise ValueError(f"labels hold {strangers[0]!r}, which is not among class_names {names}")
+        raise ValueError(f"labels hold {shown(strangers[0])}, which is not among class_names {shown(names)}")
     return labels, names
 
 

@@ -45,6 +45,10 @@ def from_torch(tensor: Any, name: str) -> NDArray[Any]:
     """A tensor as an array, recognised without importing torch; bfloat16, which NumPy lacks, as float32."""
     if "strided" not in str(tensor.layout):
         raise TypeError(f"{name} is a sparse tensor ({tensor.layout}): expected a dense one; use to_dense()")
+    if getattr(tensor, "is_meta", False):
+        raise TypeError(f"{name} is a tensor on the meta device, which has a shape and no numbers: expected numbers")
+    if getattr(tensor, "is_complex", bool)():
+        raise TypeError(f"{name} is a complex tensor: expected real numbers; give real and imaginary part as channels")
     tensor = tensor.detach().cpu()
     array: NDArray[Any] = (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
     return array

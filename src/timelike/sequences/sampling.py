@@ -164,7 +164,7 @@ def _episode_rows(
 
 def _test_size(test: Any, n_items: int) -> int:
     if isinstance(test, bool | np.bool_) or not isinstance(test, int | float | np.integer | np.floating):
-        raise TypeError(f"test={test!r}: expected a fraction between 0 and 1 or a number of sequences")
+        raise TypeError(f"test={shown(test)}: expected a fraction between 0 and 1 or a number of sequences")
     if n_items < 2:
         raise ValueError(f"there {'is 1 sequence' if n_items else 'are no sequences'} to split: expected at least 2")
     if isinstance(test, int | np.integer):
@@ -217,7 +217,7 @@ def _refuse_small(classes: NDArray[Any], sizes: NDArray[Any], least: int, why: s
     small = np.flatnonzero(sizes < least)
     if small.size:
         many = int(sizes[small[0]])
-        raise ValueError(f"class {classes[small[0]].item()!r} has {many} {unit}{'s' * (many != 1)}, {why}")
+        raise ValueError(f"class {shown(classes[small[0]].item())} has {many} {unit}{'s' * (many != 1)}, {why}")
 
 
 # --- single sequences ------------------------------------------------------------------------------------------------

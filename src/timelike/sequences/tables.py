@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import shown
+
 if TYPE_CHECKING:
     from .container import Sequences
 
@@ -168,12 +170,12 @@ def _named(table: Any) -> Any:
     names = [str(name) for name in table.columns]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise ValueError(f"table has the column {twice!r} twice: expected distinct names; rename or drop one")
+        raise ValueError(f"table has the column {shown(twice)} twice: expected distinct names; rename or drop one")
     return table if names == list(table.columns) else table.set_axis(names, axis=1)
 
 
 def _absent(role: str, column: str, available: list[str]) -> ValueError:
-    return ValueError(f"{role}={column!r} is not a column of the table: it has {', '.join(map(repr, available))}")
+    return ValueError(f"{role}={shown(column)} is not a column of the table: it has {', '.join(map(shown, available))}")
 
 
 def _channels(frame: Any, chosen: list[str] | None, taken: list[str]) -> list[str]:
@@ -310,7 +312,7 @@ def _constant(
         row = int(changes[0])
         before, after = entries[row : row + 2].tolist()
         raise ValueError(
-            f"the {role} of id {ids[codes[row]].item()!r} changes from {before!r} to {after!r}: "
+            f"the {role} of id {shown(ids[codes[row]].item())} changes from {shown(before)} to {shown(after)}: "
             f"expected one {role} per id; make the id finer or drop the {role}"
         )
     firsts = entries[offsets[:-1]]
@@ -330,7 +332,8 @@ def long_columns(self: Sequences, what: str) -> dict[str, NDArray[Any]]:
     if len(distinct) < len(ids):
         twice = distinct[counts > 1][0].item()
         raise ValueError(
-            f"the id {twice!r} occurs more than once: the rows of {what} would run together; give distinct ids with "
+            f"the id {shown(twice)} occurs more than once: the rows of {what} would run together; give distinct "
+            "ids with "
             "replace(ids=...) or drop them with replace(ids=None)"
         )
     channels = self.channel_names or _unnamed(self.frame[0])

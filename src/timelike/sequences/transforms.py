@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import doors
-from .arguments import one_of, whole
+from .arguments import one_of, shown, whole
 from .cleaning.spans import running
 from .moments import mean_and_deviation
 
@@ -52,7 +52,9 @@ def standardize(
     array([[2.]])
     """
     if isinstance(like, str):
-        raise TypeError(f"like={like!r}: expected Sequences or Statistics; did you mean standardize(per={like!r})?")
+        raise TypeError(
+            f"like={shown(like)}: expected Sequences or Statistics; did you mean standardize(per={like!r})?"
+        )
     if one_of(per, "per", ("collection", "sequence")) == "collection":
         mean, std = _collected(self, like)
     elif like is not None:
@@ -99,6 +101,7 @@ def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
     size, step = whole(size, "size", 1), whole(step, "step", 1)
     if len(self) == 0:
         raise ValueError("there are no sequences to cut windows from: expected at least one")
+    size, step = min(size, 1 << 62), min(step, 1 << 62)  # what NumPy counts in
     counts = np.maximum(0, (self.lengths - size) // step + 1)
     if counts.sum() == 0:
         raise ValueError(f"size={size} is longer than every sequence (the longest has {self.shape[1]} steps)")
@@ -154,7 +157,7 @@ def derivative(self: Sequences, *, rule: Literal["central", "keogh"] = "central"
     array([0., 2., 4.])
     """
     if rule not in ("central", "keogh"):
-        raise ValueError(f'rule={rule!r}: expected "central" or "keogh"')
+        raise ValueError(f'rule={shown(rule)}: expected "central" or "keogh"')
     dtype = doors.computed_dtype(self.dtype)
     result = np.empty(self.values.shape, dtype)
     clock = running(self, "derivative()") if rule == "central" and self.times is not None else None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...encode.base import Encoder
 from ...models import learned, options
 from ...sequences import Sequences
-from ...sequences.arguments import generator, store
+from ...sequences.arguments import generator, shown, store
 from ...sequences.sampling import RandomState
 from ..positions import checked_pairs
 from .basis import Basis, Floats
@@ -141,7 +141,8 @@ class Discriminant(Projected):
         self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         if len(counts) < 2:
             raise ValueError(
-                f"y holds one class, {self.classes_.tolist()[0]!r}: a discriminant tells two or more apart; Whitened "
+                f"y holds one class, {shown(self.classes_.tolist()[0])}: a discriminant tells two or more apart; "
+                "Whitened "
                 "learns without classes, and fit_pairs(X, pairs, same) from pairs"
             )
         if counts.max() < 2:

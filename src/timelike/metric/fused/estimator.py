@@ -13,7 +13,7 @@ from ...align.matrix import Report, computed
 from ...encode.base import Encoder
 from ...models import Model, learned, options, parts
 from ...sequences import Sequences
-from ...sequences.arguments import generator, store
+from ...sequences.arguments import generator, shown, store
 from ...sequences.sampling import RandomState
 from ..positions import checked_pairs
 from .calibration import Calibration, Floats, HeldOut, calibrated
@@ -205,7 +205,8 @@ def _coded(labels: NDArray[Any]) -> Ids:
     kinds, codes = np.unique(labels, return_inverse=True)
     if len(kinds) < 2:
         raise ValueError(
-            f"y holds one class, {kinds.tolist()[0]!r}: metrics are weighed by pairs of two or more; without classes, "
+            f"y holds one class, {shown(kinds.tolist()[0])}: metrics are weighed by pairs of two or more; "
+            "without classes, "
             "fit_pairs(X, pairs, same) learns from pairs"
         )
     return codes.astype(np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...sequences import Sequences
-from ...sequences.arguments import one_of
+from ...sequences.arguments import one_of, shown
 from ...sequences.coarse import Coarse
 from ...sequences.doors import read_labels
 from ...sequences.moments import Moments
@@ -163,7 +163,7 @@ def _columns(labels: NDArray[Any]) -> NDArray[np.int64]:
     numbers = labels.dtype.kind in "iuf"
     wrong = labels[(labels < 0) | (labels > _MOST) | (labels != np.floor(labels))] if numbers else labels
     if len(wrong):
-        raise ValueError(f"y holds {wrong.tolist()[0]!r}: expected the columns of the logits, integers from 0")
+        raise ValueError(f"y holds {shown(wrong.tolist()[0])}: expected the columns of the logits, integers from 0")
     return labels.astype(np.int64)
 
 
@@ -171,5 +171,7 @@ def _positions(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArra
     known = {label: code for code, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in known]
     if unknown:
-        raise ValueError(f"y holds {unknown[0]!r}, which is no class of this {name}: it knows {classes.tolist()!r:.80}")
+        raise ValueError(
+            f"y holds {shown(unknown[0])}, which is no class of this {name}: it knows {classes.tolist()!r:.80}"
+        )
     return np.array([known[label] for label in labels.tolist()], dtype=np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...sequences import Sequences
-from ...sequences.arguments import whole
+from ...sequences.arguments import shown, whole
 
 Rows = NDArray[np.int64]
 Folds = tuple[tuple[Rows, Rows], ...]
@@ -54,7 +54,8 @@ def _of_groups(
     names, member = np.unique(groups, return_inverse=True)
     if len(names) < 2:
         raise ValueError(
-            f"groups: all sequences are in one group, {names.tolist()[0]!r}, so no fold could be tested on another: "
+            f"groups: all sequences are in one group, {shown(names.tolist()[0])}, so no fold could be tested on "
+            "another: "
             "give the groups that must stay whole, such as subjects; of a single one, scores of folds inside it say "
             "nothing about others (groups=False)"
         )
@@ -76,7 +77,8 @@ def _stratified(y: NDArray[Any], member: NDArray[np.int64], scores: tuple[str, .
             if set(scores) == {"eer"}:
                 return False
             raise ValueError(
-                f"groups: class {kind.item()!r} is in one group only, so it could never be both learned and tested: "
+                f"groups: class {shown(kind.item())} is in one group only, so it could never be both learned and "
+                "tested: "
                 "leave the class out, give it examples of other groups, or use metric='eer', which compares classes "
                 "that nobody has seen"
             )
@@ -117,7 +119,8 @@ def _refuse_shared(folds: Folds, groups: NDArray[Any]) -> None:
         shared = np.intersect1d(groups[train], groups[test])
         if len(shared):
             raise ValueError(
-                f"cv: fold {i} learns from group {shared.tolist()[0]!r} and is tested on it: use a splitter of groups, "
+                f"cv: fold {i} learns from group {shown(shared.tolist()[0])} and is tested on it: use a splitter "
+                "of groups, "
                 "such as GroupKFold"
             )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...models import fingerprint
 from ...sequences import Sequences
-from ...sequences.arguments import one_of
+from ...sequences.arguments import one_of, shown
 from ...sequences.container import read_sequences
 from ...sequences.doors import read_targets
 from ...sequences.entries import per_item
@@ -111,7 +111,7 @@ def _targets(sequences: Sequences, y: Any, scores: tuple[str, ...], name: str) -
     if "mse" in scores:
         if targets.dtype.kind not in "biuf":
             raise ValueError(
-                f"metric='mse' with {name} of dtype {targets.dtype}, such as {targets.tolist()[0]!r}: expected "
+                f"metric='mse' with {name} of dtype {targets.dtype}, such as {shown(targets.tolist()[0])}: expected "
                 "numbers; for classes use metric='accuracy'"
             )
         return targets.astype(np.float64)
@@ -120,7 +120,7 @@ def _targets(sequences: Sequences, y: Any, scores: tuple[str, ...], name: str) -
         raise ValueError(f"metric={scores[0]!r} with {name} that holds {odd}: expected classes; for numbers use 'mse'")
     if len(np.unique(targets)) < 2 and name == "y":
         raise ValueError(
-            f"y holds one class, {targets.tolist()[0]!r}: expected at least two, or there is nothing to tell apart"
+            f"y holds one class, {shown(targets.tolist()[0])}: expected at least two, or there is nothing to tell apart"
         )
     return targets
 
@@ -145,7 +145,7 @@ def _official(X: Sequences, y: NDArray[Any], test: Any, groups: Any, scores: tup
     other = read_sequences(test[0])
     targets = _targets(other, test[1] if len(test) == 2 else None, scores, "test[1]")
     if (targets.dtype.kind == "U") != (y.dtype.kind == "U"):
-        raise TypeError(f"y and test[1] mix numbers and text, {y.tolist()[0]!r} and {targets.tolist()[0]!r}")
+        raise TypeError(f"y and test[1] mix numbers and text, {shown(y.tolist()[0])} and {shown(targets.tolist()[0])}")
     if groups is not None and groups is not False:
         X = X.replace(groups=per_item(groups, "groups", len(X)))
     both = joined([_bare(X), _bare(other)], ["X", "test[0]"])
@@ -183,5 +183,5 @@ def _unknown(y: NDArray[Any], tested: NDArray[Any]) -> tuple[str, ...]:
     n = int(np.isin(tested, new).sum())
     return (
         f"{n} of {len(tested)} test sequences are of classes that the training part has not, such as "
-        f"{new.tolist()[0]!r}: no answer about them can be right, and average precision leaves them out",
+        f"{shown(new.tolist()[0])}: no answer about them can be right, and average precision leaves them out",
     )

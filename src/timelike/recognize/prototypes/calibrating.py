@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...score.calibration import temperature
+from ...sequences.arguments import shown
 from ..verifier.identity_rank import impostor_bound, warn_few
 from .answering import Answering
 from .thresholds import Thresholds, rejecting, strict_share
@@ -62,7 +63,8 @@ class Calibrating(Answering):
         missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
         if len(missing):
             raise ValueError(
-                f"y holds {missing.tolist()[0]!r}, which is no class of this {type(self).__name__}: enroll it, or give "
+                f"y holds {shown(missing.tolist()[0])}, which is no class of this {type(self).__name__}: enroll "
+                "it, or give "
                 "such examples as unknown"
             )
         return places.astype(np.int64)

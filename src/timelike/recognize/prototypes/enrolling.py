@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from ...models import options
-from ...sequences.arguments import flag, real, whole
+from ...sequences.arguments import flag, real, shown, whole
 from .calibrating import Calibrating
 from .members import Floats, Members, centres, in_order
 
@@ -71,7 +71,7 @@ class Enrolling(Calibrating):
         self._require_fitted()
         place = self._place(label)
         if len(self.classes_) == 1:
-            raise ValueError(f"{label!r} is the only class: enroll another before it is forgotten")
+            raise ValueError(f"{shown(label)} is the only class: enroll another before it is forgotten")
         stay, kept = self.members_.owners != place, self.owners_ != place
         members = Members(
             self.members_.vectors[stay],
@@ -90,16 +90,16 @@ class Enrolling(Calibrating):
         self._refuse_mixture(np.asarray([label]), "label")
         found = np.flatnonzero(self.classes_ == label)
         if not len(found):
-            some = ", ".join(map(repr, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
-            raise ValueError(f"label={label!r} is no class of this {type(self).__name__}: expected one of {some}")
+            some = ", ".join(map(shown, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
+            raise ValueError(f"label={shown(label)} is no class of this {type(self).__name__}: expected one of {some}")
         return int(found[0])
 
     def _refuse_known(self, labels: NDArray[Any], extend: bool) -> None:
         known = np.intersect1d(labels, self.classes_)
         if len(known) and not extend:
             raise ValueError(
-                f"y holds {known.tolist()[0]!r}, which is a class already: extend=True adds the examples to it, "
-                f"forget({known.tolist()[0]!r}) makes room for others"
+                f"y holds {shown(known.tolist()[0])}, which is a class already: extend=True adds the examples to it, "
+                f"forget({shown(known.tolist()[0])}) makes room for others"
             )
 
     def _joined(

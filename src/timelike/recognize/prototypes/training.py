@@ -12,6 +12,7 @@ from torch import nn
 from ...metric.objectives.perturbation import Perturbation
 from ...models import fingerprint, options, parts
 from ...sequences import Sequences
+from ...sequences.arguments import shown
 from ...train import Milestones, Objective, OneCycle, Schedule
 from ...train.trained import FORWARD
 from ..attacks.base import Attack
@@ -85,7 +86,8 @@ class Training(Streaming):
         self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         if len(counts) < 2:
             raise ValueError(
-                f"y holds one class, {self.classes_.tolist()[0]!r}: a similarity is learned from two or more; others "
+                f"y holds one class, {shown(self.classes_.tolist()[0])}: a similarity is learned from two or "
+                "more; others "
                 "can be enrolled afterwards"
             )
         if counts.max() < 2:

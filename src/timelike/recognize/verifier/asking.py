@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...sequences import Sequences, as_one, as_sequences
-from ...sequences.arguments import real
+from ...sequences.arguments import real, shown
 from ...sequences.doors import read_labels
 from ..decision import Decision
 
@@ -49,7 +49,8 @@ def checked_identity(value: Any, enrolled: dict[Identity, Any]) -> Identity:
     odd = next((one for one in enrolled if isinstance(one, str) != isinstance(name, str)), None)
     if odd is not None:
         raise TypeError(
-            f"identity={name!r}: others, such as {odd!r}, are of another kind; expected all names or all numbers"
+            f"identity={shown(name)}: others, such as {shown(odd)}, are of another kind; expected all names or "
+            "all numbers"
         )
     return name
 

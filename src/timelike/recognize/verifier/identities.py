@@ -8,7 +8,7 @@ import numpy as np
 
 from ...models import learned
 from ...sequences import Sequences, concat
-from ...sequences.arguments import flag
+from ...sequences.arguments import flag, shown
 from ..decision import Decision
 from .asking import Identity, checked_identity, decided, refuse_swapped
 from .base import Calibrating
@@ -34,8 +34,8 @@ class Enrolling(Calibrating):
             before = made.enrolled_.get(name)
             if before is not None and not more:
                 raise ValueError(
-                    f"identity={name!r} is enrolled already, with {len(before)} examples: extend=True adds to them, "
-                    f"and forget({name!r}) first replaces them"
+                    f"identity={shown(name)} is enrolled already, with {len(before)} examples: extend=True adds to "
+                    f"them, and forget({shown(name)}) first replaces them"
                 )
             plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
             whole = plain if before is None else concat([before, plain])
@@ -98,6 +98,8 @@ class Enrolling(Calibrating):
         self._require_fitted()
         name = checked_identity(identity, self.enrolled_)
         if name not in self.enrolled_:
-            known = ", ".join(map(repr, list(self.enrolled_)[:5])) or "nobody"
-            raise ValueError(f"identity={name!r} is not enrolled ({known} is): call enroll(X, {name!r}) first")
+            known = ", ".join(map(shown, list(self.enrolled_)[:5])) or "nobody"
+            raise ValueError(
+                f"identity={shown(name)} is not enrolled ({known} is): call enroll(X, {shown(name)}) first"
+            )
         return name

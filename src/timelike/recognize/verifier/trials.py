@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...sequences.arguments import shown
 from .asking import one_each
 from .scoring import Ids
 
@@ -70,7 +71,11 @@ def refuse_one_kind(found: Trials, classes: NDArray[Any], kept: Kept) -> None:
     """An error where there is nobody to reject, or nobody to accept."""
     narrowed = "" if kept.within is None and kept.apart is None else ", within and apart considered"
     if not found.impostor.any():
-        held = f"one identity, {classes.tolist()[0]!r}" if len(classes) < 2 else f"no pair of two identities{narrowed}"
+        held = (
+            f"one identity, {shown(classes.tolist()[0])}"
+            if len(classes) < 2
+            else f"no pair of two identities{narrowed}"
+        )
         raise ValueError(
             f"y holds {held}: a threshold is set by pairs that are to be rejected; give sequences of others too"
         )
