@@ -76,7 +76,7 @@ bench: $(VENV)/extra-bench
 
 # nothing is worked out: a change of the library makes rows stale, and their pages say so
 pages: $(VENV)/library
-	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
+	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/rocket_peers.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
 		do echo "== $$program"; $(BIN)/python -m $$program --budget 0 $(if $(DATA),--data $(DATA)) || exit 1; done
 
 docs: $(VENV)/extra-docs $(VENV)/data

@@ -6,8 +6,8 @@
 
 Both encode the same random walks into 9996 features, in float32 and on `--threads` threads each, and take turns, so
 that what else the machine does meets both; a time is of the processor, of the fastest turn. A feature of theirs is a
-share of steps; half of ours are, half are longest stretches, and half are of differences. aeon compiles when it is
-first called, which a row shows and no other row counts. Without aeon the rows have our times alone.
+share of steps; half of ours are, and half are longest runs. aeon compiles when it is first called, which a row shows
+and no other row counts. Without aeon the rows have our times alone.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def main() -> int:
         words = f"""{setting("timelike", "aeon", "numba", "numpy")}; float32, {options.threads} thread(s) and {FEATURES}
 features each; {load()}. Fastest of {turns} turns that alternate, processor time; the first call on the wall. aeon keeps
 what it has compiled on disk, so that its first call is slow on the first day only. A feature of MiniRocket is a share
-of steps; half of ours are, and half are longest stretches, which cost about as much again."""
+of steps; half of ours are, and half are longest runs, which cost about as much again."""
         avx2 = on_avx2("benchmarks.speed.rocket", *(["--quick"] if options.quick else []))
         also = f"The same with the kernels for AVX2 (`TIMELIKE_ISA=v3`):\n\n{table(avx2)}"
         options.markdown.write_text(page("Speed of Rocket", command, words, rows, also))
