@@ -55,6 +55,7 @@ MORE = {
     ("GDTW", "select_regularization"): {"values": (0.1, 1.0)},
     ("Prototypes", "enroll"): {"extend": True},
     ("Prototypes", "calibrate"): {"false_accept": 0.4, "false_reject": 0.3},
+    ("Prototypes", "calibrate_stream"): {"false_reject": 0.3},
     ("Verifier", "enroll"): {"extend": True},
     ("Verifier", "calibrate"): {"false_accept": 0.4},
 }
