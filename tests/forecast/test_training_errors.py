@@ -53,15 +53,19 @@ def test_errors_are_those_of_loops(swings):
         assert getattr(found, name) == pytest.approx(np.sqrt(np.mean(one)), rel=1e-9)
 
 
-def test_the_error_of_a_mean_of_few_draws_is_that_of_the_mean_of_many(swings, monkeypatch):
-    from timelike.forecast import training_errors as module
+def test_the_error_of_a_mean_of_few_draws_is_that_of_the_mean_of_all(swings, monkeypatch):
+    """Draws around the mean of the data with four times its deviation: their own mean has the error of `Mean`."""
+    X = tl.Sequences(swings)
+    model = tl.SRVP(conditioning=3, chunk=9, max_steps=2, **SRVP).fit(X)
+    middle, deviation = swings.mean(axis=(0, 1)), swings.std(axis=(0, 1))
 
-    X = tl.Sequences(swings[:12])
-    model = tl.SRVP(conditioning=3, chunk=6, max_steps=2, **SRVP).fit(X)
-    few = training_errors(model, X, X).model
-    monkeypatch.setattr(module, "_SAMPLES", 200)
-    many = training_errors(model, X, X).model
-    assert few == pytest.approx(many, rel=0.03)
+    def futures(self, past, request):
+        noise = np.random.default_rng(0).standard_normal((request.n_samples, len(past), request.horizon, 2))
+        return None, middle + 4 * deviation * noise
+
+    monkeypatch.setattr(tl.SRVP, "_futures", futures)
+    found = training_errors(model, X, X)
+    assert found.model == pytest.approx(found.mean, rel=0.3)  # without a correction 2.2 times as much
 
 
 def test_channels_that_never_change_do_not_count(swings):

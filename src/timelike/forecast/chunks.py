@@ -19,6 +19,7 @@ from .windows import evenly
 
 Source = Callable[[np.random.Generator], Any]
 SETTLING = 20  # batches
+FOR_SETTLING = 0.8  # of the time that is left; forecasts that are compared with others come after it
 _JUDGED = 256  # chunks at most by which a training is judged
 
 
@@ -125,17 +126,24 @@ class Chunks(Objective):
             layer.momentum = None  # torch's word for the mean over all that come
         self.module.train()
         with torch.no_grad():
-            for batch in self.settling_batches():
+            for batch in self.settling_batches(self._share()):
                 self.loss(batch.like(self.module))
         for layer, momentum in zip(layers, usual, strict=True):
             layer.momentum = momentum
         self.module.eval()
 
-    def settling_batches(self) -> Iterator[Batch]:
-        """Some batches as in training, one at least; no more once a budget of time is over."""
+    def _share(self) -> float:
+        """Of the time that is left, how much normalization may take: something always comes after it."""
+        return FOR_SETTLING
+
+    def settling_batches(self, share: float) -> Iterator[Batch]:
+        """Some batches as in training, one at least; no more than fit into a share of the time that is left."""
+        begin = last = clock.now()
         for number, batch in enumerate(islice(self.batches(0, np.random.default_rng(0)), SETTLING)):
-            if number and self.deadline is not None and clock.now() > self.deadline:
+            now, took = clock.now(), clock.now() - last
+            if number and self.deadline is not None and now + took > begin + share * (self.deadline - begin):
                 return
+            last = now
             yield batch
 
     def n_settled(self) -> int:

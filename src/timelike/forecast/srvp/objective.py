@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...train import Batch
-from ..chunks import SETTLING, Chunks, noise_generator
+from ..chunks import FOR_SETTLING, SETTLING, Chunks, noise_generator
 from .network import Content, Gaussian, SRVPNetwork, noise
 
 _TINY = 1e-6  # beyond the least deviation, where no more is left
@@ -74,9 +74,12 @@ class Evidence(Chunks):
             return
         network.eval()
         with torch.no_grad():
-            left = [self._left(batch.like(network)) for batch in self.settling_batches()]
+            left = [self._left(batch.like(network)) for batch in self.settling_batches(FOR_SETTLING)]
             deviation = math.sqrt(max(0.0, float(np.mean(left))))
             network.log_scale.fill_(math.log(max(deviation - network.least, _TINY)))
+
+    def _share(self) -> float:
+        return FOR_SETTLING / (2 if self.module.log_scale.requires_grad else 1)
 
     def n_settled(self) -> int:
         """Those of the deviation too."""
