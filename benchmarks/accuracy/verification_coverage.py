@@ -5,8 +5,8 @@
 
 A row is one kind of people, one way to decide, a number of people and of sequences of each. People are points in a
 plane, their sequences are near these; every repetition draws other people, calibrates at each rate, and asks about
-pairs of people whom it has not seen. Nothing was chosen here but the rule: three in five draws, by the simulation that
-decision 0057 tells of, with other kinds of people.
+pairs of people whom it has not seen. Nothing was chosen here. The rule, three in five draws, was chosen by the simulation
+that decision 0057 tells of, whose kinds of people are close to these: this is a measurement, no independent confirmation.
 """
 
 from __future__ import annotations

@@ -11,6 +11,10 @@ from benchmarks.mutation.mutants import Site
 from benchmarks.mutation.workshop import FEW, Workshop
 
 _NEVER = 2
+_OWN_TESTS = {  # where only some folders of a package are changed: what their tests are called
+    "recognize": ("test_attacks*", "test_*prototypes*", "test_similarity*", "test_fewshot*"),
+    "forecast": ("test_srvp*", "test_separation*", "test_latent*", "test_unrolling*", "test_dynamics*", "test_codecs*"),
+}
 _STARTED = 0.2  # seconds of other processes in a test that starts any
 Tests = dict[str, dict[str, Any]]  # lines by file, and seconds
 
@@ -61,7 +65,8 @@ class Reach:
         return float(self.tests[test]["seconds"] + self.tests[test]["processes"])
 
     def _groups(self, root: Path) -> dict[str, list[str]]:
-        groups = {path.stem: [path] for path in sorted((root / "tests" / self.room).glob("test_*.py"))}
+        folder, patterns = root / "tests" / self.room, _OWN_TESTS.get(self.room, ("test_*",))
+        groups = {path.stem: [path] for pattern in patterns for path in sorted(folder.rglob(f"{pattern}.py"))}
         sources = sorted((root / "src" / "timelike" / self.room).rglob("*.py"))
         groups["examples"] = [path for path in sources if ">>>" in path.read_text("utf-8")]
         return {name: [path.relative_to(root).as_posix() for path in paths] for name, paths in groups.items()}
