@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..native import warp as warps
 from ..sequences import Sequences, as_sequences
 from ..sequences.arguments import one_of, real, whole
+from ..sequences.doors import plain_array
 from .alignment import Alignment, Warp
 from .base import Aligner
 from .gallery import leave_one_out
@@ -248,7 +249,7 @@ def _candidates(values: Any) -> list[float]:
 
 def _mean_deviation(warp: Warp | None, truth: Any, i: int) -> float:
     assert warp is not None
-    true = np.asarray(truth(warp.times) if callable(truth) else truth, np.float64)
+    true = plain_array(truth(warp.times) if callable(truth) else truth, f"truth[{i}]").astype(np.float64)
     if not np.isfinite(true).all():
         raise ValueError(f"truth[{i}] is not finite at step {int(np.flatnonzero(~np.isfinite(true))[0])}")
     if true.shape != warp.values.shape:

@@ -237,7 +237,7 @@ class Spring:
 
     def extend(self, samples: Any) -> list[SubsequenceMatch]:
         """Take many samples, (time,) or (time, channel): the same matches as from pushing them one by one."""
-        if not isinstance(samples, np.ndarray) and hasattr(samples, "__len__") and len(samples) == 0:
+        if isinstance(samples, list | tuple) and len(samples) == 0:
             return []
         if isinstance(samples, np.ndarray) and samples.shape[:1] == (0,):
             return []

@@ -88,7 +88,8 @@ def pairs_apart(scores: Any, *, post_hoc: PostHoc = "wilcoxon", alpha: float = 0
     Nemenyi's answer for two methods depends on the others that are compared with them, Wilcoxon's on these two alone
     but for the correction (Benavoli, Corani and Mangili, 2016).
     """
-    given, n_methods = _table(scores), len(np.asarray(scores)[0])
+    given = _table(scores)
+    n_methods = given.shape[1]
     one_of(post_hoc, "post_hoc", ("wilcoxon", "nemenyi"))
     if post_hoc == "nemenyi":
         mean = ranks(given).mean(axis=0)

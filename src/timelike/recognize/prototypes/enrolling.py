@@ -85,7 +85,7 @@ class Enrolling(Calibrating):
 
     def _place(self, label: Any) -> int:
         """Which of the classes has this label."""
-        if np.ndim(label) != 0:
+        if isinstance(label, list | tuple | dict | set) or np.ndim(label) != 0:
             raise TypeError(f"label is a {type(label).__name__}: expected one class; forget them one after the other")
         self._refuse_mixture(np.asarray([label]), "label")
         found = np.flatnonzero(self.classes_ == label)

@@ -43,6 +43,8 @@ def _named(frames: Any) -> dict[str, Any]:
     if isinstance(frames, Mapping):
         pairs = list(frames.items())
     else:
+        if getattr(frames, "ndim", 1) == 0:
+            raise TypeError(f"frames is one {type(frames).__name__}: expected a list of tables, one recording each")
         several = list(frames)
         paired = [isinstance(one, tuple | list) and len(one) == 2 and isinstance(one[0], str) for one in several]
         if any(paired) and not all(paired):
