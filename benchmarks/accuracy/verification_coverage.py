@@ -5,8 +5,8 @@
 
 A row is one kind of people, one way to decide, a number of people and of sequences of each. People are points in a
 plane, their sequences are near these; every repetition draws other people, calibrates at each rate, and asks about
-pairs of people whom it has not seen. Nothing was chosen here. The rule, three in five draws, was chosen by the simulation
-that decision 0057 tells of, whose kinds of people are close to these: this is a measurement, no independent confirmation.
+pairs of people whom it has not seen. The rule, three in five draws, was chosen by the simulation of decision 0057, with
+people who are drawn much like these: this is a measurement, not an independent confirmation.
 """
 
 from __future__ import annotations
