@@ -20,7 +20,8 @@ def concat(parts: Iterable[Sequences]) -> Sequences:
     >>> tl.concat([a, a]).lengths
     array([2, 2])
     """
-    several: list[Any] = [parts] if isinstance(parts, memoryview) else list(parts)
+    single = isinstance(parts, memoryview) or getattr(parts, "ndim", 1) == 0
+    several: list[Any] = [parts] if single else list(parts)
     if not several:
         raise ValueError("parts is empty: expected at least one Sequences to concatenate")
     return joined(several, [f"parts[{i}]" for i in range(len(several))])

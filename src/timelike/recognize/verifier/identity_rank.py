@@ -23,6 +23,7 @@ from .scoring import Floats, Ids
 N_DRAWS = 400
 _KEPT = 0.6  # share of the draws that a threshold keeps; the median is a little too low where scores are sums of two
 _EXACT = 1 + 1e-12  # 0.29 × 100 is 28.999…
+_TINY = 1e-300  # rates below are as good as none, and their inverse is still a number
 _CELLS = 1 << 22  # scores of draws that are there at a time
 
 
@@ -60,7 +61,7 @@ def allowed(count: int, rate: float) -> int:
 
 def least_count(rate: float) -> int:
     """How many exchangeable scores a rate needs: 1 / rate − 1, rounded up."""
-    return ceil(1 / (rate * _EXACT)) - 1
+    return ceil(1 / max(rate * _EXACT, _TINY)) - 1
 
 
 def impostor_bound(scores: Floats, first: Ids, second: Ids, rate: float) -> Bound:
