@@ -7,7 +7,9 @@ from hypothesis.extra.numpy import arrays
 
 import timelike as tl
 from naive import matching
+from tampering import read_config, write_config
 from timelike.align import spring as springs
+from timelike.align.stretches import Stretch, Undecided
 
 few_values = st.integers(-2, 2).map(float)  # sums are exact, and ties are common
 
@@ -44,11 +46,56 @@ def test_a_match_is_reported_as_soon_as_nothing_can_change_it(problem, threshold
     found, _ = watched(query, stream, threshold, lengths=lengths)
     reported = {}
     for seen in range(1, len(stream) + 1):
-        near = matching.near_stretches(query, stream[:seen], threshold, *lengths)
+        near = matching.without_containing(matching.near_stretches(query, stream[:seen], threshold, *lengths))
         for one in near:
             if matching.certain(one, near, seen, lengths[1]):
                 reported.setdefault((-one[2], one[1], one[0]), seen)
     assert {match[:3]: match[3] for match in found} == reported
+
+
+def test_any_stretches_are_decided_as_by_looking_at_all_of_them():
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        n, shortest, density = int(rng.integers(4, 14)), int(rng.integers(1, 4)), rng.random()
+        longest = int(rng.integers(shortest, 7))
+        every = [  # distances of few values, so that many are equal
+            [
+                Stretch(stop - length, stop, float(rng.integers(0, 6)))
+                for length in range(shortest, min(longest, stop) + 1)
+                if rng.random() < density
+            ]
+            for stop in range(n + 1)
+        ]
+        undecided, found, expected = Undecided(longest), {}, {}
+        for seen in range(1, n + 1):
+            undecided.add(every[seen])
+            found |= dict.fromkeys(undecided.decided(seen), seen)
+            near = sorted((one.distance, one.stop, -one.start) for some in every[: seen + 1] for one in some)
+            apart = matching.without_containing(near)
+            for one in (one for one in apart if matching.certain(one, apart, seen, longest)):
+                expected.setdefault(Stretch(-one[2], one[1], one[0]), seen)
+        assert found == expected
+        rest = undecided.decided(n, ended=True)
+        assert sorted([*found, *rest]) == matching.without_overlaps(near)
+        assert len(undecided) == 0
+        together = Undecided(longest)
+        together.add([one for some in every for one in some])
+        assert together.decided(n) == sorted(found, key=lambda one: (found[one], one.stop))
+
+
+def test_a_generous_threshold_leaves_little_to_wait_and_to_compare():
+    """Every stretch of a random walk is within the threshold: 15 000 of them overlap any sample."""
+    rng = np.random.default_rng(0)
+    query, stream = rng.standard_normal(100).cumsum(), rng.standard_normal(600).cumsum()
+    spring = tl.Spring(query, threshold=1e6)
+    most_waiting = most_compared = 0
+    for sample in stream:
+        before = spring._undecided.comparisons
+        spring.push(sample)
+        most_waiting = max(most_waiting, len(spring._undecided))
+        most_compared = max(most_compared, spring._undecided.comparisons - before)
+    assert most_waiting < 5 * 200
+    assert most_compared < 20 * 200
 
 
 @settings(max_examples=60)
@@ -162,15 +209,31 @@ def test_a_saved_one_finds_the_same(options, tmp_path):
     assert tl.load_model(tmp_path / "unknown").threshold is None
 
 
-def test_an_edited_folder_is_refused(tmp_path):
+def test_a_threshold_that_was_adjusted_after_calibrating_is_saved(tmp_path):
+    spring = tl.Spring([1.0, 2.0, 1.0]).calibrate([[0, 1, 2, 1.5], [1, 2.5, 1, 0]], [[0, 0, 1, 0, 3, 0, 0]])
+    learned = spring.threshold
+    spring.threshold = 2 * learned
+    spring.save(tmp_path / "spring")
+    again = tl.load_model(tmp_path / "spring")
+    assert again.threshold == 2 * learned
+    assert again.calibration_.threshold == learned
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("threshold", -1.0, "threshold=-1.0: expected"),
+        ("cost", "odd", "cost='odd': expected one of"),
+        ("lengths", ["x", 2.0], "lengths='x': expected"),
+    ],
+)
+def test_an_edited_folder_is_refused(option, value, words, tmp_path):
     tl.Spring([1.0, 2.0], threshold=1.0).save(tmp_path / "spring")
-    config = tmp_path / "spring" / "config.json"
-    text = config.read_text()
-    for old, new in (('"threshold": 1.0', '"threshold": -1.0'), ('"sqeuclidean"', '"odd"'), ("0.5", '"x"')):
-        assert old in text
-        config.write_text(text.replace(old, new))
-        with pytest.raises(ValueError, match="make no Spring|checksum"):
-            tl.load_model(tmp_path / "spring")
+    config = read_config(tmp_path / "spring")
+    assert option in config["parameters"]
+    write_config(tmp_path / "spring", config | {"parameters": config["parameters"] | {option: value}})
+    with pytest.raises(ValueError, match=f"make no Spring: {words}"):
+        tl.load_model(tmp_path / "spring")
 
 
 @pytest.mark.parametrize(

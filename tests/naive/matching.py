@@ -91,6 +91,11 @@ def without_overlaps(near):
     return sorted((-start, stop, distance) for distance, stop, start in taken)
 
 
+def without_containing(near):
+    """Those that contain no nearer one: what contains one is never taken, as whatever beats the inner one overlaps it."""
+    return [one for one in near if not any(o < one and -one[2] <= -o[2] and o[1] <= one[1] for o in near)]
+
+
 def certain(one, near, seen, longest):
     """Whether a stretch is a match whatever comes after `seen` samples: all that overlap it were seen, and each of those
     that is nearer overlaps a nearer one that is certain itself."""

@@ -43,8 +43,10 @@ class Spring:
     With `normalize`, the query and every stretch are brought to mean 0 and standard deviation 1 first, channel by
     channel and each by itself (a constant is 0): shapes are found at any level and size, on a baseline that wanders.
     All of this is exact: each stretch is compared in full unless its first and last sample, or for plain values the
-    paper's recurrence, already cost more than the threshold. A sample costs at most O(query · longest) time, with
-    `normalize` O(query · longest²).
+    paper's recurrence, already cost more than the threshold. Comparing the stretches that end with a sample takes at
+    most O(query · longest) time, with `normalize` O(query · longest²). Deciding between those that overlap takes
+    O(longest) for a sample and for each stretch that is taken or has to wait for a nearer one. What waits is kept:
+    stretches that contain no nearer one, as long as a chain of ever nearer ones that overlap goes on.
 
     With `lengths=None` stretches have any length, and it is the algorithm of the paper, in O(query) time and memory: a
     stretch that ends while a nearer one is still uncertain is then passed over even if the two do not overlap.
@@ -62,7 +64,7 @@ class Spring:
         Of a match: shares of the query's length (floats) or samples (integers); half to twice the query unless given.
         Without bounds, DTW maps a whole query onto one sample that happens to lie near all of it.
     calibration : SpringCalibration, optional
-        What `calibrate` learned, as a saved one has it; it says the threshold.
+        What `calibrate` learned, as a saved one has it; it says the threshold where none is given.
 
     Examples
     --------
@@ -117,9 +119,8 @@ class Spring:
         threshold, examples, background = calibration
         sides = (np.asarray(side, np.float64).reshape(-1) for side in (examples, background))
         self.calibration_ = SpringCalibration(real(threshold, "calibration", 0), *sides)
-        if self.threshold is not None and self.threshold != self.calibration_.threshold:
-            raise ValueError(f"threshold={self.threshold} and a calibration of {threshold}: give one of them")
-        self.threshold = self.calibration_.threshold
+        if self.threshold is None:  # else it was adjusted after it was learned
+            self.threshold = self.calibration_.threshold
 
     def _begin(self, seen: int) -> None:
         """No sample yet that a match may begin with, `seen` samples gone by."""

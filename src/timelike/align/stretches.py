@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -151,43 +152,102 @@ class Undecided:
 
     Of equal distances the one that ends earlier is nearer, and of those the shorter. A stretch is decided when nothing
     that is still to come can change that: all that overlap it have been seen, and the nearer ones of these are decided.
+
+    A stretch that contains a nearer one is dropped when it comes, as it can never be taken: either the inner one is, or
+    what beats the inner one overlaps the outer one too. Those left of one stop are thus the nearer the longer they are,
+    so that whatever overlaps some of them overlaps the nearest, and a look at one stretch per stop decides.
     """
 
     def __init__(self, longest: int) -> None:
         self.longest = longest
-        self._waiting: list[Stretch] = []
+        self.comparisons = 0
+        """How many times two stretches were compared, or a stop was looked at."""
+        self._waiting: dict[int, list[_Candidate]] = {}  # by their stop, the nearest and longest last
+        self._nearest: dict[int, _Nearness] = {}  # of all stretches that begin at a sample
+        self._blocked: dict[int, set[int]] = {}  # stops that wait for what happens at another stop
+        self._complete = 0  # everything that overlaps a stretch with a stop up to here was seen
+
+    def __len__(self) -> int:
+        """How many stretches wait."""
+        return sum(map(len, self._waiting.values()))
 
     def add(self, some: list[Stretch]) -> None:
-        """Stretches that have been seen now."""
-        self._waiting += some
+        """Stretches that have been seen now, those that stop earlier first, and of these the shorter ones."""
+        for stop, those in groupby(some, key=lambda one: one.stop):
+            if kept := self._without_containing(stop, list(those)):
+                self._waiting[stop] = kept
+
+    def _without_containing(self, stop: int, some: list[Stretch]) -> list[_Candidate]:
+        """Those of one stop that contain no nearer one, which has been seen by now."""
+        for start in [start for start in self._nearest if start < stop - self.longest]:
+            del self._nearest[start]
+        kept, new = [], {one.start: one for one in some}
+        inside = _FARTHEST
+        for start in range(stop - 1, some[-1].start - 1, -1):
+            self.comparisons += 1
+            inside = min(inside, self._nearest.get(start, _FARTHEST))
+            if start in new and (nearness := _nearness(new[start])) < inside:
+                inside = self._nearest[start] = nearness
+                kept.append((nearness, new[start]))
+        return kept
 
     def decided(self, seen: int, *, ended: bool = False) -> list[Stretch]:
         """Those that are certain when so many samples were seen, in the order in which they became so; once each."""
-        complete = min((one.stop for one in self._waiting), default=math.inf) + self.longest - 1
-        if not self._waiting or (seen < complete and not ended):
-            return []
-        first, last = min(one.start for one in self._waiting), max(one.stop for one in self._waiting)
-        # for every sample: when the match over it was certain, and when the last stretch over it was decided
-        taken, settled = np.full(last - first, np.inf), np.zeros(last - first)
-        found: list[tuple[float, Stretch]] = []
-        left: list[Stretch] = []
-        for one in sorted(self._waiting, key=_nearness):
-            span = slice(one.start - first, one.stop - first)
-            lost = float(taken[span].min())
-            known = one.stop + self.longest - 1  # samples by which everything that overlaps it was seen
-            won = max(float(settled[span].max()), min(known, seen) if ended else known)
-            if math.isfinite(lost):
-                settled[span] = np.maximum(settled[span], lost)
-            elif won <= seen:
-                taken[span] = won
-                found.append((won, one))
+        found: list[Stretch] = []
+        while self._complete < seen - self.longest + 1:
+            self._complete += 1
+            found += self._settle({self._complete} & self._waiting.keys())
+        if ended:
+            self._complete = seen
+            found += self._settle(set(self._waiting))
+        return found
+
+    def _settle(self, stops: set[int]) -> list[Stretch]:
+        """What is taken at stops of which everything that overlaps was seen, and at those that waited for them."""
+        found = []
+        while stops:
+            stop = stops.pop()
+            if stop not in self._waiting:
+                continue
+            nearness, one = self._waiting[stop][-1]
+            nearest = min((self._waiting[other][-1][0], other) for other in self._overlapping(one))
+            if nearest[0] == nearness:
+                found.append(one)
+                stops |= self._take(one)
             else:
-                settled[span] = np.inf
-                left.append(one)
-        self._waiting = left
-        return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].stop))]
+                self._blocked.setdefault(nearest[1], set()).add(stop)
+        return sorted(found, key=lambda one: one.stop)
+
+    def _overlapping(self, one: Stretch) -> list[int]:
+        """Stops at which the nearest stretch overlaps this one, its own among them."""
+        stops = range(one.start + 1, one.stop + self.longest)
+        self.comparisons += len(stops)
+        return [
+            stop
+            for stop in stops
+            if stop in self._waiting and (stop <= one.stop or self._waiting[stop][-1][1].start < one.stop)
+        ]
+
+    def _take(self, one: Stretch) -> set[int]:
+        """Drop a match and all that overlap it; the stops at which another stretch may now be the nearest."""
+        again = set()
+        for stop in self._overlapping(one):
+            left = self._waiting[stop]
+            while left and left[-1][1].start < one.stop:
+                left.pop()
+            if not left:
+                del self._waiting[stop]
+            elif stop <= self._complete:
+                again.add(stop)
+            again |= self._blocked.pop(stop, set())
+        return again
 
 
-def _nearness(one: Stretch) -> tuple[float, int, int]:
+_Nearness = tuple[float, int, int]
+_Candidate = tuple[_Nearness, Stretch]
+_FARTHEST: _Nearness = (math.inf, 0, 0)
+
+
+def _nearness(one: Stretch) -> _Nearness:
     """Equal shapes differ by rounding, of which nothing should depend: eleven digits count."""
     return float(f"{one.distance:.10e}"), one.stop, -one.start
