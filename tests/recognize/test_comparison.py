@@ -319,6 +319,45 @@ def test_no_interval_is_narrower_than_wilsons_where_every_answer_is_right(split)
     assert "1.000 [1.000, 1.000]" not in found.table()
 
 
+class Told(Constant):
+    """Answers with what it was told, by the sequence's first value."""
+
+    def predict(self, X):
+        return np.asarray(self.answer)[np.array([int(x[0, 0]) for x in X])]
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "mse"])
+def test_folds_that_all_differ_alike_are_compared_by_whole_groups(metric):
+    """Ten people, ten items each: one method is right throughout, the other wrong about every item of one per fold."""
+    y, people = np.tile([0, 1], 50), np.repeat(np.arange(10), 10)
+    X = np.stack([np.arange(100.0)] * 4, axis=1)
+    folds = [(np.flatnonzero(people // 2 != k), np.flatnonzero(people // 2 == k)) for k in range(5)]
+    methods = {"right": Told(answer=y), "wrong": Told(answer=np.where(people % 2, y, 1 - y))}
+    given = {"cv": folds, "metric": metric, "progress": False, "random_state": 0}
+    found = tl.compare(X, y, methods, groups=people, **given)
+    assert found.differences()[0].p_value == pytest.approx(stats.binomtest(5, 5).pvalue, abs=0.01)
+    assert "over groups" in found.tested_by()
+    again = tl.recognize.Comparison.from_json(found.to_json())
+    assert again.differences() == found.differences()
+    alone = tl.compare(X, y, methods, groups=False, **given).differences()[0].p_value
+    assert alone < 1e-3
+    twice = tl.compare(X, y, methods, groups=False, **given | {"cv": folds * 2}).differences()[0].p_value
+    assert twice == pytest.approx(alone, abs=2e-4)  # an item that is tested twice is one witness
+
+
+def test_the_interval_of_an_equal_error_rate_over_folds_is_that_of_their_mean():
+    X = waves(60, noise=1.0).replace(groups=None)
+    found = compared(X, ["euclidean"], metric="eer", cv=5)
+    (row,), values = found.rows, np.array(found.rows[0].values("eer"))
+    half = stats.t.ppf(0.975, 4) * values.std(ddof=1) * np.sqrt(1 / 5 + found.overlap)
+    variance = np.mean([np.var(fold.draws["eer"]) for fold in row.folds]) * (1 / 5 + found.overlap)
+    low, high = intervals.wilson(values.mean(), 60, variance=variance)
+    one = row.scores["eer"]
+    expected = max(0.0, min(low, values.mean() - half)), min(1.0, max(high, values.mean() + half))
+    assert (one.low, one.high) == pytest.approx(expected)
+    assert half > 0
+
+
 def mutated(tree, path=()):
     """Every tree in which one entry is left out or replaced by something else."""
     entries = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))

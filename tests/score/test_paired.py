@@ -58,7 +58,14 @@ def test_overlap_makes_the_test_more_careful_as_the_formula_says():
     t = values.mean() / (values.std(ddof=1) * np.sqrt(1 / 5 + 1 / 4))
     assert score.corrected_t(values, 0.25) == pytest.approx(2 * stats.t.sf(abs(t), 4))
     assert score.corrected_t([0.0, 0.0], 0.25) == 1.0
-    assert score.corrected_t([0.1, 0.1], 0.25) == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_differences_without_spread_are_as_certain_as_signs_can_make_them(scale):
+    for k in (2, 5):
+        rounded = scale * (0.3 - np.full(k, 0.1) + 1e-16 * np.arange(k))
+        for given in (np.full(k, 0.1 * scale), np.full(k, -0.1 * scale), rounded):
+            assert score.corrected_t(given, 0.25) == stats.binomtest(k, k).pvalue
 
 
 def test_the_interval_over_folds_is_the_set_that_the_test_does_not_refuse():

@@ -220,6 +220,24 @@ def test_no_interval_is_narrower_than_its_number_of_items_allows():
     assert low.max() == 0
 
 
+def test_the_interval_of_a_distance_does_not_depend_on_its_unit():
+    rng = np.random.default_rng(2)
+    labels = np.arange(40) % 4
+    points = labels + rng.normal(0, 0.5, 40)
+    matrix = abs(points[:, None] - points)
+
+    def found(unit):
+        given = {"n_resamples": 60, "random_state": 0, "shares": False}
+        one = score.errors_interval(unit * matrix, labels, lambda errors: errors.threshold(0.2), **given)
+        return np.array([one.mean, one.low, one.high]) / unit
+
+    np.testing.assert_allclose(found(0.1), found(1000.0))
+    with pytest.raises(
+        ValueError, match=r"statistic gives .* and shares=True: expected numbers from 0 to 1; say shares"
+    ):
+        score.errors_interval(1000 * matrix, labels, lambda errors: errors.threshold(0.2), random_state=0)
+
+
 def test_the_curve_itself_lies_in_its_band():
     rng = np.random.default_rng(10)
     labels = np.arange(60) % 3

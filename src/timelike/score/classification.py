@@ -320,8 +320,7 @@ def _opened(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if (known.dtype.kind == "U") != (given.dtype.kind == "U"):  # as text, 0 would be right where "0" is
         raise TypeError(
             f"truth and answer mix numbers and text, {shown(known.tolist()[0])} and {shown(given.tolist()[0])}: "
-            "expected the "
-            "same kind in both"
+            "expected the same kind in both"
         )
     return known, given
 

@@ -168,7 +168,8 @@ def corrected_t(differences: Any, overlap: float) -> float:
 
     t = mean / (s √(1/k + r)) with k − 1 degrees of freedom, where r is the size of a test part over that of a training
     part: the plain t-test (r = 0) takes folds, which share what they learn from, for independent, and finds
-    differences where there are none (Nadeau and Bengio, "Inference for the generalization error", 2003).
+    differences where there are none (Nadeau and Bengio, "Inference for the generalization error", 2003). Differences
+    that are all the same, but for rounding, have no spread to go by: their p is that of the sign test, 2¹⁻ᵏ.
 
     Parameters
     ----------
@@ -188,8 +189,8 @@ def corrected_t(differences: Any, overlap: float) -> float:
     if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all():
         raise ValueError(f"differences has shape {given.shape}: expected (fold,), two finite numbers or more")
     mean, spread = given.mean(), given.std(ddof=1) * np.sqrt(1 / len(given) + overlap)
-    if spread == 0:
-        return 1.0 if mean == 0 else 0.0
+    if np.ptp(given) <= 1e-9 * np.abs(given).max():
+        return 1.0 if mean == 0 else float(2.0 ** (1 - len(given)))
     return float(2 * stdtr(len(given) - 1, -abs(mean) / spread))
 
 

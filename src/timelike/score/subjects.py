@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import RandomState, generator, whole
+from ..sequences.arguments import RandomState, flag, generator, whole
 from ..sequences.doors import plain_array, read_labels
 from .intervals import Interval, bounded, quantiles, units as drawn_units
 from .verification import Errors, Floats, opened_pairs, sorted_errors
@@ -17,6 +17,7 @@ from .verification import Errors, Floats, opened_pairs, sorted_errors
 Statistic = Callable[[Errors], Any]
 _equal: Statistic = attrgetter("equal")
 
+_ROUNDING = 1e-9  # by which sums may take a share beyond 0 or 1
 _FEWEST = 3  # subjects that are drawn anew
 
 
@@ -73,12 +74,12 @@ def errors_interval(
     confidence: float = 0.95,
     n_resamples: int = 500,
     random_state: RandomState = None,
+    shares: bool = True,
 ) -> Interval:
     """A number of the errors of all pairs of items, with its bootstrap interval over items, or over whole groups.
 
-    A number between 0 and 1, as rates, areas and least costs are, has an interval that is nowhere narrower than that of
-    `wilson` for as many items, or groups: where classes are far apart, every draw has no errors, and tells nothing of
-    those to come.
+    A share, as rates, areas and least costs are, has an interval that is nowhere narrower than that of `wilson` for as
+    many items, or groups: where classes are far apart, every draw has no errors, and tells nothing of those to come.
 
     Parameters
     ----------
@@ -86,6 +87,9 @@ def errors_interval(
         As for `resampled_error_rates`.
     statistic : callable
         Of the `Errors`: `lambda errors: errors.minimum_cost(0.05)`. The equal error rate unless given.
+    shares : bool
+        Whether the number lies between 0 and 1 by what it means. Of one that has a unit, such as a distance, say False:
+        its interval is that of the draws alone.
 
     Examples
     --------
@@ -98,8 +102,15 @@ def errors_interval(
     far, alike, _ = item_pairs(distances, labels)
     draws = _resampled_items(distances, labels, groups, statistic, n_resamples, random_state)
     value = float(statistic(_of_pairs(far, alike)))
-    if not (0 <= value <= 1 and ((draws >= 0) & (draws <= 1)).all()):
+    if not flag(shares, "shares"):
         return Interval(value, *quantiles(draws, confidence))
+    outside = [one for one in (value, *draws.tolist()) if not -_ROUNDING <= one <= 1 + _ROUNDING]
+    if outside:
+        raise ValueError(
+            f"statistic gives {outside[0]:g} and shares=True: expected numbers from 0 to 1; say shares=False for one "
+            "that has a unit"
+        )
+    value, draws = min(max(value, 0.0), 1.0), draws.clip(0, 1)
     return bounded(value, draws, int(drawn_units(groups, len(labels)).max()) + 1, confidence)
 
 

@@ -52,9 +52,8 @@ def channel_position(self: Sequences, name: Any, argument: str) -> int:
         return place % self.frame[0]
     if self.channel_names is None:
         raise ValueError(
-            f"{argument}={shown(name)}, but these channels have no names: give a position, 0 to "
-            f"{self.frame[0] - 1}, or "
-            "name them with replace(channel_names=...)"
+            f"{argument}={shown(name)}, but these channels have no names: give a position, 0 to {self.frame[0] - 1}, "
+            "or name them with replace(channel_names=...)"
         )
     if name not in self.channel_names:
         raise ValueError(f"{argument}={shown(name)}: {_not_among(name, 'channels', self.channel_names)}")

@@ -332,9 +332,8 @@ def long_columns(self: Sequences, what: str) -> dict[str, NDArray[Any]]:
     if len(distinct) < len(ids):
         twice = distinct[counts > 1][0].item()
         raise ValueError(
-            f"the id {shown(twice)} occurs more than once: the rows of {what} would run together; give distinct "
-            "ids with "
-            "replace(ids=...) or drop them with replace(ids=None)"
+            f"the id {shown(twice)} occurs more than once: the rows of {what} would run together; give distinct ids "
+            "with replace(ids=...) or drop them with replace(ids=None)"
         )
     channels = self.channel_names or _unnamed(self.frame[0])
     clash = [name for name in channels if name in RESERVED]

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from threading import Lock, RLock
-from typing import Any, Concatenate, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Concatenate, ParamSpec, TypeVar
+
+from ...models.locks import lock_of
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 _Self = TypeVar("_Self")
-
-# beside the monitors and not in them: a lock can be neither copied nor saved
-_locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-_making = Lock()
-
-
-def lock_of(owner: Any) -> Any:
-    """The lock of an object, made when it is first asked for; a thread that has it may take it again."""
-    with _making:
-        return _locks.setdefault(owner, RLock())
 
 
 def one_at_a_time(

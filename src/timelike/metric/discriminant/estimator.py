@@ -142,8 +142,7 @@ class Discriminant(Projected):
         if len(counts) < 2:
             raise ValueError(
                 f"y holds one class, {shown(self.classes_.tolist()[0])}: a discriminant tells two or more apart; "
-                "Whitened "
-                "learns without classes, and fit_pairs(X, pairs, same) from pairs"
+                "Whitened learns without classes, and fit_pairs(X, pairs, same) from pairs"
             )
         if counts.max() < 2:
             raise ValueError(

@@ -205,9 +205,8 @@ def _coded(labels: NDArray[Any]) -> Ids:
     kinds, codes = np.unique(labels, return_inverse=True)
     if len(kinds) < 2:
         raise ValueError(
-            f"y holds one class, {shown(kinds.tolist()[0])}: metrics are weighed by pairs of two or more; "
-            "without classes, "
-            "fit_pairs(X, pairs, same) learns from pairs"
+            f"y holds one class, {shown(kinds.tolist()[0])}: metrics are weighed by pairs of two or more; without "
+            "classes, fit_pairs(X, pairs, same) learns from pairs"
         )
     return codes.astype(np.int64)
 

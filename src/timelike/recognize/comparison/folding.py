@@ -55,9 +55,8 @@ def _of_groups(
     if len(names) < 2:
         raise ValueError(
             f"groups: all sequences are in one group, {shown(names.tolist()[0])}, so no fold could be tested on "
-            "another: "
-            "give the groups that must stay whole, such as subjects; of a single one, scores of folds inside it say "
-            "nothing about others (groups=False)"
+            "another: give the groups that must stay whole, such as subjects; of a single one, scores of folds inside "
+            "it say nothing about others (groups=False)"
         )
     k = _count(cv, len(names), "groups")
     if cv is None and set(scores) == {"eer"}:  # a fold of one class has no pair of two
@@ -78,9 +77,8 @@ def _stratified(y: NDArray[Any], member: NDArray[np.int64], scores: tuple[str, .
                 return False
             raise ValueError(
                 f"groups: class {shown(kind.item())} is in one group only, so it could never be both learned and "
-                "tested: "
-                "leave the class out, give it examples of other groups, or use metric='eer', which compares classes "
-                "that nobody has seen"
+                "tested: leave the class out, give it examples of other groups, or use metric='eer', which compares "
+                "classes that nobody has seen"
             )
     return y
 
@@ -119,9 +117,8 @@ def _refuse_shared(folds: Folds, groups: NDArray[Any]) -> None:
         shared = np.intersect1d(groups[train], groups[test])
         if len(shared):
             raise ValueError(
-                f"cv: fold {i} learns from group {shown(shared.tolist()[0])} and is tested on it: use a splitter "
-                "of groups, "
-                "such as GroupKFold"
+                f"cv: fold {i} learns from group {shown(shared.tolist()[0])} and is tested on it: use a splitter of "
+                "groups, such as GroupKFold"
             )
 
 

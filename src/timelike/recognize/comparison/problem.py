@@ -70,6 +70,19 @@ class Problem:
         groups = None if self.X.groups is None else self.X.groups[rows]
         return None if groups is None or len(np.unique(groups)) < _FEWEST else groups
 
+    def tested_units(self) -> NDArray[Any] | None:
+        """What the tested rows of all folds, one fold after the other, are of; None where each is independent.
+
+        Groups of a single part are those that are drawn. Of several folds all groups count, however few, and a row that
+        several folds test is one witness.
+        """
+        rows = np.concatenate([test for _, test in self.folds])
+        if len(self.folds) == 1:
+            return self.units(rows)
+        if self.X.groups is not None:
+            return np.asarray(self.X.groups[rows])
+        return rows if len(np.unique(rows)) < len(rows) else None
+
     def identity(self) -> str:
         """Sixteen letters that are others for other data, targets, parts or scores."""
         text = np.array([*self.scores, self.design])

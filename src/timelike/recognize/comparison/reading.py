@@ -178,6 +178,8 @@ def refuse_unlike(rows: tuple[Row, ...], scores: tuple[str, ...], groups: tuple[
             for name, listed in (*fold.items.items(), *((f"{n} draws", d) for n, d in fold.draws.items())):
                 if sizes.setdefault((name, place), len(listed)) != len(listed):
                     raise ValueError(f"source: row {row.method!r:.60} has {len(listed)} items of {name}, unlike others")
-    of_first = [n for (name, place), n in sizes.items() if place == 0 and not name.endswith("draws")]
-    if groups is not None and of_first and of_first[0] != len(groups):
-        raise ValueError(f"source.groups has {len(groups)} entries for {of_first[0]} items: expected one for each")
+    n_folds = len(done[0].folds) if done else 0
+    for name in ("accuracy", "map", "mse"):
+        each = [sizes[name, place] for place in range(n_folds) if (name, place) in sizes]
+        if groups is not None and len(each) == n_folds > 0 and sum(each) != len(groups):
+            raise ValueError(f"source.groups has {len(groups)} entries for {sum(each)} items: expected one for each")

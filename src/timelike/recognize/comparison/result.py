@@ -104,7 +104,8 @@ class Comparison:
         """The paired test behind `differences`, and the correction."""
         wanted = self._score(name)
         if not self.single:
-            test = "corrected resampled t-test over folds (Nadeau and Bengio)"
+            test = "corrected resampled t-test over folds (Nadeau and Bengio; of folds that all differ alike, over "
+            test += f"{'items' if self.groups is None else 'groups'})"
         elif wanted == "eer":
             test = "paired bootstrap over " + ("items" if self.groups is None else "groups")
         elif wanted == "accuracy" and self.groups is None:
@@ -126,9 +127,10 @@ class Comparison:
     def _p_value(self, a: Row, b: Row, name: str) -> float:
         if not self.single:
             apart = np.subtract(a.values(name), b.values(name))
-            if np.ptp(apart) > 1e-12 or not apart.any():
+            rounding = 1e-12 * max(np.abs(a.values(name)).max(), np.abs(b.values(name)).max())
+            if np.ptp(apart) > rounding or not apart.any():
                 return score.corrected_t(apart, self.overlap)
-            return _p_of_equal_differences(a, b, name)
+            return _p_of_equal_differences(a, b, name, self.groups)
         if name == "eer":
             return score.p_of_draws(np.subtract(a.folds[0].draws[name], b.folds[0].draws[name]))
         first, second = (np.array(row.folds[0].items[name]) for row in (a, b))
@@ -250,14 +252,17 @@ def _shown(row: Row, name: str) -> str:
     return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def _p_of_equal_differences(a: Row, b: Row, name: str) -> float:
-    """Of folds that all differ by the same, where a t-test would be certain: by the items of all folds, or by signs."""
+def _p_of_equal_differences(a: Row, b: Row, name: str, groups: tuple[str, ...] | None) -> float:
+    """Of folds that all differ by the same, where a t-test would be certain: by the items of all folds, or by signs.
+
+    Items of a group count as one witness.
+    """
     if name == "eer":
         return float(min(1.0, 2.0 ** (1 - len(a.folds))))
     first, second = (np.concatenate([fold.items[name] for fold in row.folds]) for row in (a, b))
-    if name == "accuracy":
+    if name == "accuracy" and groups is None:
         return score.mcnemar(first > 0, second > 0)
-    return score.permutation(first, second, random_state=0)
+    return score.permutation(first, second, groups=groups, random_state=0)
 
 
 def _lacks(row: Row) -> list[str]:

@@ -94,5 +94,7 @@ def _narrowest(mean: float, judged: list[Judged], name: str, problem: Problem) -
         return score.wilson(mean, n)
     # what is no share of right answers varies less than one
     drawn = [fold.draws[name] if name == "eer" else fold.items[name] for fold in judged]
-    variances = [np.nanvar(each) / (1 if name == "eer" else n) for each in drawn if len(each)]
+    # draws vary as the rate of one fold does, and the mean over folds less, by as much as the corrected t-test says
+    share = 1 / n if name != "eer" else 1.0 if len(judged) == 1 else 1 / len(judged) + problem.overlap
+    variances = [share * np.nanvar(each) for each in drawn if len(each)]
     return score.wilson(mean, n, variance=float(np.mean(variances)) if variances else None)

@@ -148,7 +148,7 @@ class Run:
             except KeyboardInterrupt:
                 self._end_early()
         self._note_missing()
-        units = self.problem.units(self.problem.folds[0][1]) if len(self.problem.folds) == 1 else None
+        units = self.problem.tested_units()
         return Comparison(
             scores=self.problem.scores,
             rows=tuple(self.rows),

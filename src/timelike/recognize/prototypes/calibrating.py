@@ -63,9 +63,8 @@ class Calibrating(Answering):
         missing = labels[self.classes_[np.minimum(places, len(self.classes_) - 1)] != labels]
         if len(missing):
             raise ValueError(
-                f"y holds {shown(missing.tolist()[0])}, which is no class of this {type(self).__name__}: enroll "
-                "it, or give "
-                "such examples as unknown"
+                f"y holds {shown(missing.tolist()[0])}, which is no class of this {type(self).__name__}: enroll it, or "
+                "give such examples as unknown"
             )
         return places.astype(np.int64)
 

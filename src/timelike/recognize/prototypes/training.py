@@ -86,9 +86,8 @@ class Training(Streaming):
         self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         if len(counts) < 2:
             raise ValueError(
-                f"y holds one class, {shown(self.classes_.tolist()[0])}: a similarity is learned from two or "
-                "more; others "
-                "can be enrolled afterwards"
+                f"y holds one class, {shown(self.classes_.tolist()[0])}: a similarity is learned from two or more; "
+                "others can be enrolled afterwards"
             )
         if counts.max() < 2:
             raise ValueError(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock, RLock
 from typing import Any, Self, get_args
-from weakref import WeakKeyDictionary
 
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from ...align import Metric, named
 from ...models import Model, learned, options, parts
+from ...models.locks import lock_of
 from ...sequences import Sequences
 from .asking import Identity, one_or_several
 from .calibration import Gathered, Manner, gathered
@@ -22,14 +21,6 @@ from .templates import Others
 from .trials import Kept
 
 _MOST = 2**62  # of a number that is an identity
-# beside the verifiers, not in them: a lock can be neither copied nor saved
-_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-_GUARD = Lock()
-
-
-def _lock_of(verifier: Any) -> Any:
-    with _GUARD:
-        return _LOCKS.setdefault(verifier, RLock())
 
 
 class Calibrating(Model):
@@ -81,7 +72,7 @@ class Calibrating(Model):
     @contextmanager
     def _changing(self) -> Iterator[Self]:
         """A copy to change, one thread at a time; it takes effect as a whole or, where it breaks off, not at all."""
-        with _lock_of(self):
+        with lock_of(self):
             made = self._snapshot()
             yield made
             self.__dict__ = made.__dict__
