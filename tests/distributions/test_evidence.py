@@ -9,7 +9,17 @@ from scipy.integrate import quad
 from scipy.stats import binom
 
 from naive import two_sample as naive
-from timelike.distributions.drift.evidence import HAZARD, POWERS, Evidence, smoothed_p, start_weights, waiting, won
+from timelike.distributions.drift import evidence
+from timelike.distributions.drift.evidence import (
+    HAZARD,
+    POWERS,
+    Evidence,
+    is_alarm,
+    smoothed_p,
+    start_weights,
+    waiting,
+    won,
+)
 
 
 def of(p_values):
@@ -42,6 +52,25 @@ def test_evidence_of_thousands_of_batches_is_finite(u):
     assert 0 < found.value < np.inf
     assert 0 < 1 / found.highest < np.inf
     assert found.since(3000) == 1 or u >= 0.5
+
+
+def test_the_highest_and_the_first_alarm_are_those_of_all_parts_and_few_are_looked_at(monkeypatch):
+    rng = np.random.default_rng(0)
+    found, parts, looked = Evidence(), [], []
+    monkeypatch.setattr(evidence, "is_alarm", lambda *given: looked.append(given) or is_alarm(*given))
+    for batch in range(1, 601):
+        p_values = rng.random(1 + batch % 3) ** (1 if batch < 300 else 1.5)
+        parts += [(value, batch, part) for part, value in enumerate(found.preview(p_values), 1)]
+        found.add(p_values)
+        for rate in (0.9, 0.05, 1e-3) if batch % 20 == 1 else ():
+            looked.clear()
+            first = next((part[1:] for part in parts if is_alarm(part[0], rate)), None)
+            assert found.reached(rate) == first
+            assert len(looked) <= np.log2(len(parts) + 1) + 1
+        assert found.highest == pytest.approx(np.exp(max(parts)[0]), rel=1e-12)
+    assert found.reached(0.05) is not None
+    assert Evidence().reached(0.5) is None
+    assert Evidence().highest == 1
 
 
 def test_only_what_waits_is_left_where_every_bet_is_lost():

@@ -132,3 +132,17 @@ def test_precision_with_shuffled_labels_is_that_of_a_loop():
     others = [tl.score.mean_average_precision(distances, draws.permutation(queries), gallery) for _ in range(199)]
     assert chance == pytest.approx(np.mean(others))
     assert p_value == pytest.approx((1 + sum(other >= score - 1e-12 for other in others)) / 200, abs=0.011)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_steps", [1, 20])
+@pytest.mark.parametrize("how", ["missing", "huge"])
+def test_sequences_that_features_cannot_be_made_of_have_no_signal(n_steps, how):
+    values = np.random.default_rng(0).standard_normal((30, n_steps, 2))
+    if how == "missing":
+        values[3, :, 1] = np.nan
+    else:
+        values *= 1e200
+    sequences, codes = tl.Sequences(values), np.arange(30) % 2
+    assert label_signal.label_signal(sequences, codes) is None
+    assert label_signal.describe_missing_signal(sequences, codes) is None

@@ -37,8 +37,8 @@ def refuse_single_steps(sequences: Sequences, who: str) -> None:
         shape = (count, *sequences.shape[1:])
         raise ValueError(
             f"X has shape {shape} and is read as (item, time, channel): {counted(count, 'sequence')} of 1 time step "
-            f"each (n_features = 1 per item and channel), and {who} learns what follows a step; time is the second "
-            "axis: one series x of shape (time,) or (time, channel) is given as fit([x])"
+            f"each, and {who} learns what follows a step; time is the second axis: one series x of shape (time,) or "
+            "(time, channel) is given as fit([x]) (scikit-learn's n_features = 1)"
         )
 
 

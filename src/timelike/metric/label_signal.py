@@ -29,7 +29,7 @@ class LabelSignal(NamedTuple):
 
 
 def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal | None:
-    """Test labels against shuffled ones: None of too few sequences, or of features that cannot be made.
+    """Test labels against shuffled ones: None for too few sequences, or where features cannot be made.
 
     Features are those of `Rocket` and plain statistics. The statistic is the squared error of leave-one-out
     predictions, which follow from one factorization for any labels: with H = K (K + αI)⁻¹ they are
@@ -47,7 +47,10 @@ def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal 
     some = np.sort(rng.permutation(len(codes))[:_MOST])
     codes = np.unique(codes[some], return_inverse=True)[1]
     targets = np.eye(int(codes.max()) + 1)[codes]
-    smoother = _ridge_smoother(_features(sequences[some]))
+    try:
+        smoother = _ridge_smoother(_features(sequences[some]))
+    except ValueError:  # a channel that is missing throughout, or numbers too large: what was trained is not to be lost
+        return None
     predicted = _left_out(smoother, targets)
     error = _squared_error(predicted, targets)
     shuffled = [_shuffled_error(smoother, targets, rng) for _ in range(_PERMUTATIONS)]
@@ -83,8 +86,11 @@ def _features(sequences: Sequences) -> Floats:
 
 
 def _standardized(features: NDArray[np.floating]) -> Floats:
-    centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
-    deviation = centred.std(axis=0)
+    with np.errstate(over="ignore"):
+        centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
+        deviation = centred.std(axis=0)
+    if not np.isfinite(deviation).all():
+        raise ValueError("some features are missing, or so large that their squares overflow")
     varies = deviation > 1e-9 * max(float(deviation.max(initial=0.0)), 1e-300)
     scaled = centred[:, varies] / deviation[varies]
     return np.asarray(scaled / np.sqrt(max(1, scaled.shape[1])))

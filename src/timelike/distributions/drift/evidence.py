@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -75,6 +76,9 @@ class Evidence:
     def __init__(self, batches: Iterable[Sequence[float]] = ()) -> None:
         self.values: list[float] = []  # log E after every batch
         self._after: list[list[float]] = []  # log E after every part of every batch
+        self._records: list[
+            tuple[float, int, int]
+        ] = []  # log E, batch and part wherever it was larger than ever before
         self._batches: list[Sequence[float]] = []
         self._capital = np.full(len(POWERS), -np.inf)  # log of what all that has begun to bet has, (power,)
         for p_values in batches:
@@ -87,6 +91,9 @@ class Evidence:
         self._capital = capital[-1]
         self._batches.append(p_values)
         self.values.append(self._after[-1][-1])
+        for part, value in enumerate(self._after[-1], 1):
+            if not self._records or value > self._records[-1][0]:
+                self._records.append((value, len(self.values), part))
 
     def preview(self, p_values: Sequence[float]) -> list[float]:
         """The log of E after every part of one more batch, which is not added."""
@@ -108,7 +115,7 @@ class Evidence:
     @property
     def highest(self) -> float:
         """The largest E so far, after any part: 1 over it is a p-value that holds at any time."""
-        return _exp(max(map(max, self._after), default=0.0))
+        return _exp(self._records[-1][0]) if self._records else 1.0
 
     def after(self, batch: int) -> list[float]:
         """E after every part of a batch, which is counted from 1."""
@@ -116,11 +123,9 @@ class Evidence:
 
     def reached(self, false_alarm: float) -> tuple[int, int] | None:
         """The batch and the part of it, both from 1, after which there was an alarm for the first time."""
-        for batch, after in enumerate(self._after, 1):
-            for part, value in enumerate(after, 1):
-                if is_alarm(value, false_alarm):
-                    return batch, part
-        return None
+        # the first alarm is a record, and every record after it is an alarm too
+        place = bisect_left(self._records, True, key=lambda record: is_alarm(record[0], false_alarm))
+        return self._records[place][1:] if place < len(self._records) else None
 
     def since(self, last: int) -> int:
         """The batch, counted from 1, from which on most was won until a last one.
