@@ -240,7 +240,9 @@ def test_a_past_that_is_too_short_says_how_long_it_must_be(model):
 def test_series_of_one_step_are_refused_and_the_axis_of_time_is_named(kind, shape):
     x = np.arange(np.prod(shape), dtype=float).reshape(shape)
     for one in (x, tl.Sequences(x)):
-        with pytest.raises(ValueError, match=r"time is the second axis: .*fit\(\[x\]\) \(scikit-learn's n_features = 1\)$"):
+        with pytest.raises(
+            ValueError, match=r"time is the second axis: .*fit\(\[x\]\) \(scikit-learn's n_features = 1\)$"
+        ):
             small(kind).fit(one)
     if kind is Persistence and shape != (1, 1):
         assert Persistence().fit([x[:, 0]]).predict([x[:, 0]], 2).mean.shape == (1, 2, x[0, 0].size)

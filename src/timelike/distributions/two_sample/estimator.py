@@ -172,18 +172,20 @@ class TwoSample:
         if len(settled) == 1:
             return self._column(*settled[0], units, sides)
         similar, names = Largest(tuple(one for _, one in settled)), [brief(kernel) for kernel, _ in settled]
+        called = f"the largest of {len(names)} kernels"
         if self._stops(units, sides):
-            return self._stopped(f"the larger of {' and '.join(names)}", similar, units, sides)
-        each = similar.each(units.items(np.concatenate([units.in_x[None], sides])))
-        alone = [_counted(name, found, part) for name, found, part in zip(names, each, similar.parts, strict=True)]
+            found, each = self._stopped(called, similar, units, sides)
+        else:
+            each = similar.each(units.items(np.concatenate([units.in_x[None], sides])))
+            found = _counted(called, similar.largest(each), similar)
+        alone = [_counted(name, every, part) for name, every, part in zip(names, each, similar.parts, strict=True)]
         parts = tuple(Part(one.kernel, one.statistic, one.p_value) for one in alone)
-        found = _counted(f"the largest of {len(names)} kernels", similar.largest(each), similar)
         return found._replace(parts=parts, measured=LARGEST)
 
     def _column(self, kernel: Kernel, similar: quadratic.Whole, units: Exchange, sides: Sides) -> Column:
         """What one kernel finds."""
         if self._stops(units, sides):
-            found = self._stopped(brief(kernel), similar, units, sides)
+            found, _ = self._stopped(brief(kernel), Largest((similar,), scaled=False), units, sides)
         else:
             # with the observed one at once: a matrix that is made in blocks is made anew for every call
             every = similar.statistics(units.items(np.concatenate([units.in_x[None], sides])))
@@ -194,25 +196,25 @@ class TwoSample:
         """Whether permutations may stop: if they are drawn, and not all of them in an order."""
         return self.stop_above is not None and len(sides) < units.n_allocations - 1
 
-    def _stopped(self, kernel: str, similar: quadratic.Whole | Largest, units: Exchange, sides: Sides) -> Column:
-        observed = float(similar.statistics(units.items(units.in_x[None]))[0])
-        null, p_value = self._until_decided(similar, observed, units, sides)
-        measured = LARGEST if isinstance(similar, Largest) else "MMD²"
-        return Column(kernel, observed, null, p_value, similar.constant, measured)
-
-    def _until_decided(
-        self, similar: quadratic.Whole | Largest, observed: float, units: Exchange, sides: Sides
-    ) -> tuple[NDArray[np.float64], float]:
+    def _stopped(
+        self, kernel: str, similar: Largest, units: Exchange, sides: Sides
+    ) -> tuple[Column, NDArray[np.float64]]:
+        """What as many permutations as it takes find, and the statistics of each kernel, the observed one first."""
         assert self.stop_above is not None
+        each = [similar.each(units.items(units.in_x[None]))]
+        observed = float(similar.largest(each[0])[0])
         limit, null = counting.enough(self.stop_above, len(sides)), np.empty(0)
         # a matrix that is made in blocks is made anew for every look, so there is one
         at_once = len(sides) if similar.matrix is None else _AT_ONCE
+        decided = None
         for begin in range(0, len(sides), at_once):
-            some = similar.statistics(units.items(sides[begin : begin + at_once]))
-            null = np.concatenate([null, counting.snapped(some, observed, similar.tie)])
+            each.append(similar.each(units.items(sides[begin : begin + at_once])))
+            null = np.concatenate([null, counting.snapped(similar.largest(each[-1]), observed, similar.tie)])
             if (decided := counting.stopped(null, observed, limit)) is not None:
-                return null[: decided[1]], decided[0]
-        return null, counting.p_of(null, observed)
+                break
+        p_value, n_drawn = (counting.p_of(null, observed), len(null)) if decided is None else decided
+        found = Column(kernel, observed, null[:n_drawn], p_value, similar.constant)
+        return found, np.concatenate(each, axis=1)[:, : n_drawn + 1]
 
 
 class Column(NamedTuple):

@@ -22,6 +22,8 @@ class Largest:
     """
 
     parts: tuple[Whole, ...]
+    scaled: bool = True
+    """Whether each is divided by its deviation; MMD² of a single kernel may stay as it is."""
 
     @property
     def constant(self) -> bool:
@@ -43,6 +45,8 @@ class Largest:
 
         exactly for single items and unbiased MMD²; for groups, and sides of one item, it is a scale like any other.
         """
+        if not self.scaled:
+            return np.ones(len(self.parts))
         units = self.parts[0].units
         total, n = len(units.unit_of), int(units.in_x[units.unit_of].sum())
         m = total - n

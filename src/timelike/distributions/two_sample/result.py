@@ -24,7 +24,10 @@ class Part:
     statistic: float
     """MMD²."""
     p_value: float
-    """By the same permutations, as if this kernel had been the only one: the smallest says what drives the result."""
+    """By the same permutations, as if this kernel had been the only one: the smallest says what drives the result.
+
+    Where permutations stopped early (`stop_above`), it is by those that were drawn until then.
+    """
 
 
 @dataclass(frozen=True, eq=False)
