@@ -15,7 +15,7 @@ from .. import score
 from ..draw import html
 from ..score.intervals import Interval
 from ..sequences import Sequences
-from ..sequences.arguments import RandomState, generator, whole
+from ..sequences.arguments import DRAWS, RandomState, generator, whole
 from .discrepancy.spread import mean_similarities, spread
 from .kernels.base import Kernel, Matrix, as_kernel, brief
 from .kernels.learned import default_kernel
@@ -153,7 +153,7 @@ def differences(
     [('channel 1', 0.002)]
     """
     chosen = None if kernel is None else as_kernel(kernel)
-    whole(n_permutations, "n_permutations", 19)
+    whole(n_permutations, "n_permutations", 19, DRAWS)
     X, Y, units = opened(X, Y, None if chosen is None else chosen.over, groups)
     rng = generator(random_state)
     Y = Y if Y.ids is not None else Y.replace(ids=[f"Y[{i}]" for i in range(len(Y))])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ..draw import samples as drawing
-from ..sequences.arguments import RandomState, generator, real, whole
+from ..sequences.arguments import DRAWS, RandomState, generator, real, whole
 from .discrepancy.spread import spread
 from .kernels.learned import default_kernels
 from .samples import pooled
@@ -116,7 +116,9 @@ def power(
     (True, True)
     """
     level, target = (_share(value, name) for value, name in ((level, "level"), (target, "target")))
-    test = TwoSample(kernel, n_permutations=whole(n_permutations, "n_permutations", 19), random_state=random_state)
+    test = TwoSample(
+        kernel, n_permutations=whole(n_permutations, "n_permutations", 19, DRAWS), random_state=random_state
+    )
     if level < 10 / n_permutations:
         raise ValueError(
             f"level={level}: n_permutations={n_permutations} say nothing of it; use {10 / level:.0f} or more"

@@ -105,12 +105,12 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
     (3, 4)
     """
 
-    filters = options.whole(1)
-    n_seen = options.whole(1)
-    channels = options.whole(1)
-    depth = options.whole(0)
-    reduced = options.whole(1)
-    kernel = options.whole(1)
+    filters = options.width(1)
+    n_seen = options.width(1)
+    channels = options.width(1)
+    depth = options.depth(0)
+    reduced = options.width(1)
+    kernel = options.width(1)
 
     network_: FrameNetwork
     _axes = 3

@@ -91,8 +91,8 @@ progress, accelerator, devices, precision, random_state
     """
 
     cell = options.one_of(*get_args(Cell))
-    hidden = options.whole(1)
-    layers = options.whole(1)
+    hidden = options.width(1)
+    layers = options.depth(1)
 
     network_: RecurrentNetwork
 

@@ -46,7 +46,7 @@ class TLossEncoder(UnlabelledEncoder):
     temperature = options.real(above=0, role="training")
     min_crop = options.real(0, 1, role="training")
     augment = options.flag("training")
-    n_negatives = options.whole(1, "training")
+    n_negatives = options.whole(1, "training", most=2**20)
     shared_negatives = options.flag("training")
     by_terms = options.maybe(options.flag("free"))
 

@@ -27,7 +27,7 @@ _SPARE = 20  # series from which on some can be spared to judge by
 class UnlabelledEncoder(Trained, Encoder):
     """A network trained without labels; a subclass says which network, what it learns, and how many steps are usual."""
 
-    n_features = options.whole(1)
+    n_features = options.width(1)
     batch_size = options.whole(1, "training")
     learning_rate = options.real(above=0, role="free")
     schedule = options.one_of(*get_args(Schedules), role="free")

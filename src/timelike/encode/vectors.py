@@ -94,8 +94,8 @@ checkpoint, progress, accelerator, devices, precision, random_state
 vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
     """
 
-    hidden = options.whole(1)
-    depth = options.whole(0)
+    hidden = options.width(1)
+    depth = options.depth(0)
     dropout = options.real(0, 0.95, role="training")
     masked = options.real(0, 0.95, role="training")
 

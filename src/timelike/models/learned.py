@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 Dimension = int | str | EllipsisType | Callable[[Any], int | tuple[int, ...]]
 Check = Callable[[Any, str, "Scope"], None]
 
-_MOST = 2**62
+MOST = 2**62
 
 
 class Scope:
-    """A model whose attributes are checked, and the sizes that words for dimensions have in it."""
+    """A model whose attributes are checked, if it is one, and the sizes that words for dimensions have in it."""
 
-    def __init__(self, model: Model, outer: Scope | None = None) -> None:
-        self.model = model
+    def __init__(self, model: Model | None, outer: Scope | None = None) -> None:
+        self.model: Any = model
         self.sizes: ChainMap[str, int] = ChainMap() if outer is None else outer.sizes.new_child()
         self.deferred: list[Callable[[], None]] = [] if outer is None else outer.deferred
         """Checks that need sizes which an attribute after this one may say."""
@@ -64,6 +64,8 @@ class Scope:
         assert isinstance(dimension, str)
         if dimension in self.sizes:
             return self.sizes[dimension]
+        if self.model is None:
+            return None
         if dimension.endswith("_") or dimension in type(self.model).options():
             return int(getattr(self.model, dimension))
         return None
@@ -114,7 +116,7 @@ class Learned:
 # --- numbers and words -----------------------------------------------------------------------------------------------
 
 
-def whole(least: int = 0, most: int = _MOST) -> Any:
+def whole(least: int = 0, most: int = MOST) -> Any:
     """An integer within bounds."""
 
     def check(value: Any, name: str, scope: Scope) -> None:
@@ -255,7 +257,7 @@ def frame() -> Any:
 
     def check(value: Any, name: str, scope: Scope) -> None:
         plain = isinstance(value, tuple) and 1 <= len(value) <= 3
-        plain = plain and all(type(axis) is int and 1 <= axis <= _MOST for axis in value)
+        plain = plain and all(type(axis) is int and 1 <= axis <= MOST for axis in value)
         _refuse(not plain, name, value, "the shape of a frame, one to three whole numbers of at least 1")
 
     return Learned(check, tuple)
@@ -416,6 +418,11 @@ def when(needed: Callable[[Any], bool], declared: Learned) -> Any:
     return found
 
 
+def anything() -> Any:
+    """Whatever a folder can hold, where somebody else's code says what it must be."""
+    return Learned(lambda value, name, scope: None, object)
+
+
 def derived() -> Any:
     """What follows from the rest: it is not saved, and made again by the model."""
     return Learned(lambda value, name, scope: None, optional=True, saved=False)
@@ -468,6 +475,14 @@ def check_all(model: Model, declared: Mapping[str, Learned], found: Mapping[str,
             raise
         except Exception as error:
             raise ValueError(f"{name} does not fit the rest ({type(error).__name__}: {error})") from error
+
+
+def check_one(value: Any, name: str, declared: Learned) -> None:
+    """An error that names the entry where a value of no model is not what a declaration says."""
+    scope = Scope(None)
+    declared.check(value, name, scope)
+    for check in scope.deferred:
+        check()
 
 
 def _done(check: Callable[[], None]) -> bool:

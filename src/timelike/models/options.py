@@ -69,9 +69,19 @@ class Option(Generic[T]):
         raise AttributeError(f"{owner.__name__} has not stored {self.name!r}: its constructor must keep every argument")
 
 
-def whole(least: int, role: Role = "model") -> Option[int]:
-    """An integer of at least `least`."""
-    return Option(partial(arguments.whole, least=least), role)
+def whole(least: int, role: Role = "model", *, most: int = arguments.INT64) -> Option[int]:
+    """An integer from `least` to `most`."""
+    return Option(partial(arguments.whole, least=least, most=most), role)
+
+
+def width(least: int = 1) -> Option[int]:
+    """How many units, filters or features a layer has: bounded, so that no product of two is past an integer."""
+    return whole(least, most=2**24)
+
+
+def depth(least: int = 0) -> Option[int]:
+    """How many layers there are, one on the other: each takes time to build, so more than a thousand is a mistake."""
+    return whole(least, most=2**10)
 
 
 def steps(role: Role = "model") -> Option[int | str]:

@@ -63,7 +63,7 @@ class _Clusters(ClusterMixin, Model):  # type: ignore[misc]
 
     k = options.whole(1)
     n_clusters = Alias("k")
-    n_init = options.whole(1, "training")
+    n_init = options.whole(1, "training", most=10**6)
     max_iter = options.whole(1, "training")
     random_state = options.Option(seed, "free")
     progress = options.maybe(options.flag("free"))
@@ -243,7 +243,7 @@ class KMeans(_Clusters):
 
     metric = named.option(aligner=True)
     init = options.Option(_centers, "training")
-    length = options.maybe(options.whole(1, "training"))
+    length = options.maybe(options.whole(1, "training", most=2**31))
     barycenter_iter = options.whole(1, "training")
     tolerance = options.real(0, role="training")
 

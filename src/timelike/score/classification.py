@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..draw import decisions as drawing, html
-from ..sequences.arguments import RandomState, generator, shown, whole
+from ..sequences.arguments import DRAWS, RandomState, generator, shown, whole
 from ..sequences.doors import read_labels
 from .intervals import Interval, quantiles, units, widen, wilson
 
@@ -285,7 +285,7 @@ def _resampled(
 ) -> Floats:
     """Every number of every draw, (resample, 3 + 3 · class)."""
     rng, n = generator(random_state), int(drawn_together.max()) + 1
-    draws = np.empty((whole(n_resamples, "n_resamples", 1), 3 + 3 * len(names)))
+    draws = np.empty((whole(n_resamples, "n_resamples", 1, DRAWS), 3 + 3 * len(names)))
     for row in draws:
         times = np.bincount(rng.integers(n, size=n), minlength=n)[drawn_together].astype(np.float64)
         tally = _tally(known, given, names, times)

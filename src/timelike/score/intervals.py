@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import RandomState, flag, generator, real, whole
+from ..sequences.arguments import DRAWS, RandomState, flag, generator, real, whole
 from ..sequences.doors import plain_array, read_labels
 
 
@@ -155,7 +155,7 @@ def bootstrap(
     _, unit = np.unique(known[counted], return_inverse=True)
     sums, sizes = np.bincount(unit, array[counted]), np.bincount(unit)
     rng, n = generator(random_state), len(sizes)
-    draws = np.empty(whole(n_resamples, "n_resamples", 1))
+    draws = np.empty(whole(n_resamples, "n_resamples", 1, DRAWS))
     for i in range(len(draws)):
         drawn = rng.integers(n, size=n)
         draws[i] = sums[drawn].sum() / sizes[drawn].sum()

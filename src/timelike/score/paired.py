@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import RandomState, generator, real, whole
+from ..sequences.arguments import DRAWS, RandomState, generator, real, whole
 from ..sequences.doors import plain_array
 from ..sequences.foreign import from_torch
 from .intervals import Interval, quantiles, units
@@ -75,7 +75,7 @@ def permutation(
     unit = np.unique(units(groups, len(apart))[counted], return_inverse=True)[1]
     sums = np.bincount(unit, apart[counted])
     rng, observed = generator(random_state), abs(sums.sum())
-    times = whole(n_permutations, "n_permutations", 1)
+    times = whole(n_permutations, "n_permutations", 1, DRAWS)
     extreme = 0
     for done in range(0, times, 1000):  # a thousand at a time, so that many items need little memory
         signs = rng.choice([-1.0, 1.0], (min(1000, times - done), len(sums)))
@@ -125,7 +125,7 @@ def paired_bootstrap(
     known, a, b = _same_items(truth, first, second)
     unit = units(groups, len(known))
     members = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
-    rng, draws = generator(random_state), np.empty(whole(n_resamples, "n_resamples", 1))
+    rng, draws = generator(random_state), np.empty(whole(n_resamples, "n_resamples", 1, DRAWS))
     for i in range(len(draws)):
         rows = np.concatenate([members[j] for j in rng.integers(len(members), size=len(members))])
         draws[i] = score(known[rows], a[rows]) - score(known[rows], b[rows])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import RandomState, flag, generator, whole
+from ..sequences.arguments import DRAWS, RandomState, flag, generator, whole
 from ..sequences.doors import plain_array, read_labels
 from .intervals import Interval, bounded, quantiles, units as drawn_units
 from .verification import Errors, Floats, opened_pairs, sorted_errors
@@ -252,7 +252,7 @@ def _drawn(
     random_state: RandomState,
 ) -> Floats:
     """The statistic of as many draws of the units as asked for; pairs are sorted once, and only counted anew."""
-    n_resamples = whole(n_resamples, "n_resamples", 1)
+    n_resamples = whole(n_resamples, "n_resamples", 1, DRAWS)
     if n_units < _FEWEST:  # every draw that has pairs of both kinds is the same: it would look like certainty
         return np.empty(0)
     order = np.argsort(far, kind="stable")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,21 @@ from . import atomic
 
 LONGEST = 255  # bytes in the name of a file or a folder
 _PATH = 4000  # characters of a path
+INT64 = 2**63 - 1
+_FLOAT = sys.float_info.max
+DRAWS = 10**8  # permutations and resamples at most: p-values as small as that need days, and more is a mistake
 
 RandomState = None | int | np.random.Generator
 
 
-def whole(value: Any, name: str, least: float = -math.inf) -> int:
-    """An integer of at least `least`."""
+def whole(value: Any, name: str, least: float = -math.inf, most: float = INT64) -> int:
+    """An integer from `least` to `most`, by default the largest that an array or a compiled routine can hold."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}={shown(value)}: expected an integer")
     if value < least:
-        raise ValueError(f"{name}={value}: expected at least {least}")
+        raise ValueError(f"{name}={_digits(value)}: expected at least {least}")
+    if value > most:
+        raise ValueError(f"{name}={_digits(value)}: expected at most {most}")
     return int(value)
 
 
@@ -31,13 +37,13 @@ def real(value: Any, name: str, least: float = -math.inf, most: float = math.inf
     """A finite number between `least` and `most`, and greater than `above`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}={shown(value)}: expected a number")
-    if not (math.isfinite(value) and least <= value <= most and value > above):
+    if not (abs(value) <= _FLOAT and least <= value <= most and value > above):
         bounds = [
             f"{word} {bound}"
             for word, bound in (("at least", least), ("greater than", above), ("at most", most))
             if math.isfinite(bound)
         ]
-        raise ValueError(f"{name}={value}: expected a finite number {' and '.join(bounds)}".rstrip())
+        raise ValueError(f"{name}={_digits(value)}: expected a finite number {' and '.join(bounds)}".rstrip())
     return float(value)
 
 
@@ -149,6 +155,16 @@ def shown(value: Any, most: int = 60) -> str:
         value = value[: 2 * most] + value[-2 * most :]  # a repr of a megabyte takes its time
     text = repr(value)
     return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+
+
+def _digits(value: Any) -> str:
+    """A number as a message shows it: Python itself refuses to write integers of thousands of digits.
+
+    >>> _digits(0.5), _digits(10**9), _digits(10**9999)
+    ('0.5', '1000000000', 'an integer of 33216 bits')
+    """
+    large = isinstance(value, int) and value.bit_length() > 256
+    return f"an integer of {value.bit_length()} bits" if large else f"{value}"
 
 
 def counted(count: int, word: str) -> str:

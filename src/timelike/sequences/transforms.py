@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -141,7 +142,7 @@ def _bound(value: int | None, name: str, lengths: NDArray[np.int64], default: An
     """One end of a slice in every sequence."""
     if value is None:
         return np.broadcast_to(default, lengths.shape)
-    step = min(max(whole(value, name), -(2**62)), 2**62)
+    step = min(max(whole(value, name, most=math.inf), -(2**62)), 2**62)
     return np.clip(step + lengths * (step < 0), 0, lengths)
 
 

@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,14 +16,14 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
-from ..models import trees
-from ..models.identity import Fingerprint, checksum
+from ..models import learned, trees
+from ..models.identity import Fingerprint, checksum, digest
 from ..sequences import atomic
 from ..sequences.arguments import make_folder
 from . import clock
-from .descent import own_options
+from .history import TRACK
+from .optimizer_state import SAVED_OPTIMIZER, load_optimizer, optimizer_state
 
 if TYPE_CHECKING:
     from .loop import Run
@@ -63,7 +65,7 @@ class Checkpoints:
                     "continue; to start anew, give another folder or remove this one"
                 )
             run.seed = found.state["seed"]
-            _take_up(run, found, self.folder)
+            _take_up(run, found)
             self.newest = run.step, run.epoch
         run.processes.wait()
 
@@ -87,10 +89,25 @@ class Checkpoints:
 
 
 class Checkpoint(NamedTuple):
-    """A state and the tensors it refers to."""
+    """A state and the tensors it refers to, and the folder that both are in."""
 
+    path: Path
     state: dict[str, Any]
     tensors: dict[str, Tensor]
+
+
+STATE = learned.fields(
+    step=learned.whole(),
+    epoch=learned.whole(),
+    position=learned.whole(),
+    seed=learned.whole(),
+    stopped=learned.maybe(learned.text()),
+    identity=learned.mapping(learned.text(), learned.either(learned.text(), learned.whole(-learned.MOST))),
+    optimizers=learned.mapping(learned.text(), SAVED_OPTIMIZER),
+    objective=learned.mapping(learned.text(), learned.anything()),
+)
+"""What a state holds, as saved models declare what they learned."""
+TRACKS = learned.mapping(learned.text(), TRACK, holds=("loss",))
 
 
 def _state(run: Run) -> dict[str, Any]:
@@ -101,34 +118,40 @@ def _state(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "stopped": run.history.stopped,
         "identity": run.identity(),
-        "optimizers": {name: _optimizer_state(one, run.options[name]) for name, one in run.optimizers.items()},
+        "optimizers": {name: optimizer_state(one, run.options[name]) for name, one in run.optimizers.items()},
         "objective": run.objective.state(),
     }
 
 
-def _optimizer_state(optimizer: Optimizer, started: list[dict[str, Any]]) -> dict[str, Any]:
-    """The optimiser's memory, and those of its options that it changed itself (some keep estimates there)."""
-    changed = [
-        {key: value for key, value in now.items() if key not in before or before[key] != value}
-        for before, now in zip(started, own_options(optimizer), strict=True)
-    ]
-    return {"state": optimizer.state_dict()["state"], "changed": changed}
-
-
-def _take_up(run: Run, checkpoint: Checkpoint, folder: Path) -> None:
-    """Bring a run to where a checkpoint was."""
-    state, tensors = checkpoint
-    _refuse_other(state.get("identity", {}), run.identity(), folder)
-    run.step, run.epoch, run.position = state["step"], state["epoch"], state["position"]
-    _load_weights(run.module, trees.below("module", tensors), folder)
-    for name, one in run.optimizers.items():
+def _take_up(run: Run, checkpoint: Checkpoint) -> None:
+    """Bring a run to where a checkpoint was; all of it is checked before anything of the run changes."""
+    path, state, tensors = checkpoint
+    _refuse_other(state["identity"], run.identity(), path.parent)
+    weights, best = trees.below("module", tensors), trees.below("best", tensors)
+    for some in (weights, best) if best else (weights,):
+        _check_weights(run.module, some, path)
+    for name in run.optimizers:
         if name not in state["optimizers"]:
-            raise ValueError(f"the checkpoint in {folder} has no optimizer {name!r}: {_OTHER}")
-        _load_optimizer(one, state["optimizers"][name], folder)
+            raise ValueError(f"{path / _STATE} has no optimizer {name!r}: {_OTHER}")
+    run.step, run.epoch, run.position = state["step"], state["epoch"], state["position"]
+    run.module.load_state_dict(weights)
     run.history.restore(trees.below("history", tensors))
-    best = {name: tensor.to(run.processes.device) for name, tensor in trees.below("best", tensors).items()}
-    run.best = best or None
-    run.objective.restore(state["objective"])
+    run.best = {name: tensor.to(run.processes.device) for name, tensor in best.items()} or None
+    for name, one in run.optimizers.items():
+        with _blaming(path / _STATE, f"optimizers.{name}"):
+            load_optimizer(one, state["optimizers"][name])
+    with _blaming(path / _STATE, "objective"):
+        run.objective.restore(state["objective"])
+
+
+@contextmanager
+def _blaming(file: Path, entry: str) -> Iterator[None]:
+    """Whatever goes wrong inside, an entry of a file does not fit."""
+    try:
+        yield
+    except Exception as error:
+        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{entry} of {file} does not fit ({said}); {_OTHER}") from error
 
 
 def _refuse_other(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
@@ -140,24 +163,19 @@ def _refuse_other(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> 
             raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER}")
 
 
-def _load_weights(module: nn.Module, weights: dict[str, Tensor], folder: Path) -> None:
-    own = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-    theirs = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if own != theirs:
-        name = min(name for name in own.keys() | theirs.keys() if own.get(name) != theirs.get(name))
-        raise ValueError(
-            f"the checkpoint in {folder} does not fit the module: {name} has shape {theirs.get(name, 'none')} there "
-            f"and {own.get(name, 'none')} here; {_OTHER}"
-        )
-    module.load_state_dict(weights)
+def _check_weights(module: nn.Module, weights: dict[str, Tensor], path: Path) -> None:
+    def differing(what: Callable[[Tensor], Any]) -> Iterator[tuple[str, Any, Any]]:
+        own, theirs = ({name: what(one) for name, one in side.items()} for side in (module.state_dict(), weights))
+        for name in sorted(own.keys() | theirs.keys()):
+            if own.get(name) != theirs.get(name):
+                yield name, theirs.get(name, "none"), own.get(name, "none")
 
-
-def _load_optimizer(optimizer: Optimizer, saved: dict[str, Any], folder: Path) -> None:
-    fresh = optimizer.state_dict()
-    if len(fresh["param_groups"]) != len(saved["changed"]):
-        raise ValueError(f"the checkpoint in {folder} has {len(saved['changed'])} parameter groups: {_OTHER}")
-    groups = [group | changed for group, changed in zip(fresh["param_groups"], saved["changed"], strict=True)]
-    optimizer.load_state_dict({"state": saved["state"], "param_groups": groups})
+    for word, what in (("shape", lambda one: tuple(one.shape)), ("dtype", lambda one: one.dtype)):
+        for name, there, here in differing(what):
+            raise ValueError(
+                f"the checkpoint {path} does not fit the module: {name} has {word} {there} there and {here} here; "
+                f"{_OTHER}"
+            )
 
 
 def _make_folder(folder: Path) -> None:
@@ -172,13 +190,18 @@ def _write(folder: Path, step: int, epoch: int, state: Any, tensors: dict[str, T
     """Add the checkpoint of one moment, and remove those before the last two."""
     skeleton, more = trees.flatten(state, "state")
     content = {"format": FORMAT, "version": VERSION, "state": skeleton}
-    with atomic.appearing(folder / f"step-{step:09d}-epoch-{epoch:06d}") as temporary:
+    with atomic.appearing(folder / _name(step, epoch)) as temporary:
         save_file(_separate(tensors | more), temporary / _TENSORS)
-        content["checksum"] = checksum(temporary / _TENSORS)  # safetensors has none, and a flipped bit is a weight
+        content["tensors_checksum"] = checksum(temporary / _TENSORS)  # a flipped bit is a weight
+        content["checksum"] = digest(content)
         (temporary / _STATE).write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
     # only when the new one is on the disk
     for old in _written(folder)[:-_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _name(step: int, epoch: int) -> str:
+    return f"step-{step:09d}-epoch-{epoch:06d}"
 
 
 def _separate(tensors: dict[str, Any]) -> dict[str, Tensor]:
@@ -212,20 +235,65 @@ def _written(folder: Path) -> list[Path]:
 
 
 def _read(path: Path) -> Checkpoint:
+    """A checkpoint as it was written: both files, their checksums, and every entry of the state of its kind."""
+    content, tensors = _read_state(path / _STATE), _read_tensors(path / _TENSORS)
+    rest = {name: value for name, value in content.items() if name != "checksum"}
+    found = {"tensors_checksum": checksum(path / _TENSORS), "checksum": digest(rest)}
+    for name, file in (("tensors_checksum", _TENSORS), ("checksum", _STATE)):
+        if name not in content:
+            raise ValueError(f"{path / _STATE} has no {name!r}: {_without(path)}")
+        if content[name] != found[name]:
+            raise ValueError(f"{path / file} is not what was written there; {_without(path)}")
     try:
-        content = json.loads((path / _STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path / _STATE} cannot be read ({error}); remove {path.name} to do without it") from error
+        state = trees.unflatten(content.get("state"), tensors)
+        learned.check_one(state, "state", STATE)
+        learned.check_one(_tracks(tensors), "history", TRACKS)
+        _check_moment(path.name, state, len(tensors["history.loss.steps"]))
+    except Exception as error:  # whatever an edited file makes of it
+        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path / _STATE} and {_TENSORS} make no checkpoint: {said}; {_without(path)}") from error
+    return Checkpoint(path, state, tensors)
+
+
+def _read_state(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{file} cannot be read ({error}); {_without(file.parent)}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path / _STATE} is no checkpoint of timelike: choose another folder")
-    if content["version"] > VERSION:
-        raise ValueError(
-            f"{path / _STATE} has version {content['version']} and this timelike knows {VERSION}: use a newer timelike"
-        )
+        raise ValueError(f"{file} is no checkpoint of timelike: choose another folder")
+    version = content.get("version")
+    if type(version) is not int or version > VERSION:
+        raise ValueError(f"{file} has version {version!r:.60} and this timelike knows {VERSION}: use a newer timelike")
+    return content
+
+
+def _read_tensors(file: Path) -> dict[str, Tensor]:
     try:
-        tensors = load_file(path / _TENSORS)
+        return load_file(file)
     except (OSError, SafetensorError) as error:
-        raise ValueError(f"{path / _TENSORS} cannot be read ({error}); remove {path.name} to do without it") from error
-    if content.get("checksum", (found := checksum(path / _TENSORS))) != found:
-        raise ValueError(f"{path / _TENSORS} is not what was written there; remove {path.name} to do without it")
-    return Checkpoint(trees.unflatten(content["state"], tensors), tensors)
+        raise ValueError(f"{file} cannot be read ({error}); {_without(file.parent)}") from error
+
+
+def _without(path: Path) -> str:
+    return f"remove {path.name} to do without it"
+
+
+def _tracks(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
+    """What `History.tensors` wrote, by track and part."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, tensor in trees.below("history", tensors).items():
+        track, _, part = name.rpartition(".")
+        found.setdefault(track, {})[part] = tensor.numpy()
+    return found
+
+
+def _check_moment(name: str, state: dict[str, Any], n_losses: int) -> None:
+    """Of the numbers that say where a run was, no one stands alone: `position` batches are drawn before it goes on."""
+    if _name(state["step"], state["epoch"]) != name or n_losses != state["step"]:
+        raise ValueError(
+            f"state is of step {state['step']} in epoch {state['epoch']}, and history of {n_losses} steps: expected "
+            f"those of {name}"
+        )
+    if max(state["position"], state["epoch"]) > state["step"]:
+        raise ValueError(f"state.position={state['position']}: expected at most {state['step']}, the steps so far")

@@ -29,6 +29,7 @@ from .weights import load_weights
 
 Network = TypeVar("Network", bound=nn.Module)
 
+_NO_MEMORY = "alloc", "out of memory", "overflowed"  # in messages of torch's allocators
 FORWARD = 0.4  # of a step is about what a forward pass takes
 
 _twins: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
@@ -100,8 +101,22 @@ class Trained(Model):
 
     def _new_network(self, frame: tuple[int, ...]) -> nn.Module:
         # torch's own generator for the time of the initial weights only: what the caller draws is not moved
-        with seeded(self.random_state):
+        with seeded(self.random_state), self._within_memory():
             return self._network(frame)
+
+    @contextmanager
+    def _within_memory(self) -> Iterator[None]:
+        """torch has no error of its own for too little memory on a CPU, and says nothing of options."""
+        try:
+            yield
+        except (RuntimeError, MemoryError) as error:
+            if isinstance(error, RuntimeError) and not any(word in str(error) for word in _NO_MEMORY):
+                raise
+            sizes = {name: getattr(self, name) for name, one in type(self).options().items() if one.role == "model"}
+            shown = ", ".join(f"{name}={value}" for name, value in sizes.items() if type(value) is int)
+            raise MemoryError(
+                f"{type(self).__name__}({shown}) has a network that does not fit into memory: choose it smaller"
+            ) from error
 
     @torch_threads()
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:

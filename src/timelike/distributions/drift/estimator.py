@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...models import Model, learned, options
 from ...sequences import Sequences
-from ...sequences.arguments import RandomState, generator, real, store, whole
+from ...sequences.arguments import DRAWS, RandomState, generator, real, store, whole
 from ...sequences.doors import rows
 from ..kernels.algebra import Sum
 from ..kernels.base import Given, Kernel, as_kernel
@@ -101,7 +101,7 @@ class Drift(Model):
     reference = options.maybe(options.Option(read_sample, "free"))
     kernel = options.maybe(options.Option(as_kernel))
     false_alarm = options.Option(_probability, "free")
-    n_permutations = options.whole(19, "free")
+    n_permutations = options.whole(19, "free", most=DRAWS)
     memory = options.whole(10, "free")
     random_state = options.seed()
 
@@ -383,7 +383,7 @@ class Drift(Model):
     def report(self, *, n_permutations: int = 999) -> DriftReport:
         """What has changed: how much, which sequences, which channels, since when; text, JSON and HTML."""
         self._begin()
-        return reported(self, n_permutations)
+        return reported(self, whole(n_permutations, "n_permutations", 19, DRAWS))
 
     @one_at_a_time
     def stream(self, window: int, *, batch: int = 10) -> DriftStream:

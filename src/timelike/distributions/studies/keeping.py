@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models.json_fields import a_number, anything, array_of, by_name, read_fields, read_file, several, whole
 from ...sequences import atomic
 from .cells import Cell
 
@@ -28,14 +31,46 @@ class Kept:
         file = self._file(cell, "json")
         if not file.exists():
             return None
-        row: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        row = self._read(file, cell, settings)
         for name, value in settings.items():
-            if row.get(name) != value:
+            if row[name] != value:
                 raise ValueError(
                     f"{name}={value!r}: the folder {str(self.folder.parent)!r} has {cell.key} with "
-                    f"{name}={row.get(name)!r}; repeat its call, or give another folder"
+                    f"{name}={row[name]!r:.60}; repeat its call, or give another folder"
                 )
+        self._check_particles(self.folder / row["particles"], len(row["history"]["steps"]))
         return row
+
+    def _read(self, file: Path, cell: Cell, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """A row with every entry of its kind."""
+        held = read_file(file, "folder")
+        history = held.get("history") if isinstance(held, dict) else None
+        scored = [name for name in history if name != "steps"] if isinstance(history, dict) else []
+        own = asdict(cell) | {"particles": self._file(cell, "npz").name}
+        numbers = dict.fromkeys({*scored, "sinkhorn", "seconds"}, a_number) | {"diverged": whole}
+        checks = dict.fromkeys([*own, *settings], anything) | numbers | {"history": _read_history}
+        row = read_fields(held, str(file), **checks)
+        for name, value in own.items():
+            if row[name] != value:
+                raise ValueError(f"{file} has {name}={row[name]!r:.60}: expected {value!r}; was the file edited?")
+        return row
+
+    def _check_particles(self, file: Path, n_frames: int) -> None:
+        """An error where the particles of a flow are not what `keep` writes."""
+        try:
+            with np.load(file, allow_pickle=False) as held:
+                frames, real = held["frames"], held["real"]
+        except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(
+                f"{file} does not hold the particles of a flow ({type(error).__name__}: {error}); delete it and the "
+                ".json beside it to have the flow computed again"
+            ) from None
+        plain = frames.dtype.kind == real.dtype.kind == "f" and frames.ndim == 3 and real.ndim == 2
+        if not plain or len(frames) != n_frames or frames.shape[2:] != real.shape[1:]:
+            raise ValueError(
+                f"{file} has frames of shape {frames.shape} and real of shape {real.shape}: expected ({n_frames}, "
+                "particle, coordinate) and (point, coordinate), both of floating-point numbers"
+            )
 
     def keep(self, cell: Cell, row: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         """At once; the row last, so that one that is there is complete."""
@@ -50,3 +85,15 @@ class Kept:
         letters = "".join(letter if letter.isalnum() else "-" for letter in cell.key)[:60]
         mark = hashlib.blake2b(cell.key.encode(), digest_size=4).hexdigest()
         return self.folder / f"{letters}-{mark}.{ending}"
+
+
+def _read_history(held: Any, where: str) -> dict[str, Any]:
+    """The steps that were looked at, and every score at each of them."""
+    steps = several(whole)(held.get("steps") if isinstance(held, dict) else held, f"{where}.steps")
+    by_name(array_of(len(steps)))(held, where)
+    if not steps or "sinkhorn" not in held:
+        raise ValueError(
+            f"{where} has no {'sinkhorn' if steps else 'steps'}: every flow has some; was the file edited?"
+        )
+    found: dict[str, Any] = held
+    return found

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from ...align.matrix import refuse_beyond_memory
 from ...encode import Rocket
 from ...sequences import Sequences
-from ...sequences.arguments import RandomState, generator, real, seed, whole
+from ...sequences.arguments import DRAWS, RandomState, generator, real, seed, whole
 from ..kernels.radial import learned
 from ..samples import as_vectors, pooled
 from . import counting
@@ -73,7 +73,7 @@ class ClassifierTest:
     random_state: RandomState = None
 
     def __post_init__(self) -> None:
-        whole(self.n_permutations, "n_permutations", 1)
+        whole(self.n_permutations, "n_permutations", 1, DRAWS)
         whole(self.n_folds, "n_folds", 2)
         real(self.regularization, "regularization", above=0.0)
         seed(self.random_state, "random_state")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...align.matrix import Report, progress_bar
 from ...sequences import Sequences, bars
-from ...sequences.arguments import RandomState, generator, one_of, real, seed, whole
+from ...sequences.arguments import DRAWS, RandomState, generator, one_of, real, seed, whole
 from .. import blocks
 from ..kernels.base import Kernel, as_kernel, brief
 from ..kernels.learned import default_kernels
@@ -89,7 +89,7 @@ class TwoSample:
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", _kernels(self.kernel))
         object.__setattr__(self, "scales", _factors(self.scales))
-        whole(self.n_permutations, "n_permutations", 1)
+        whole(self.n_permutations, "n_permutations", 1, DRAWS)
         one_of(self.estimator, "estimator", get_args(Statistic))
         seed(self.random_state, "random_state")
         bars.checked(self.progress)

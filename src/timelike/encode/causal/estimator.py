@@ -112,10 +112,10 @@ class CausalEncoder(TLossEncoder):
     (3, 3)
     """
 
-    channels = options.whole(1)
-    depth = options.whole(0)
-    reduced = options.whole(1)
-    kernel = options.whole(1)
+    channels = options.width(1)
+    depth = options.depth(0)
+    reduced = options.width(1)
+    kernel = options.width(1)
 
     network_: CausalNetwork
 

@@ -88,7 +88,7 @@ class Rocket(Encoder):
     array([1, 0, 3, 2])
     """
 
-    n_features = options.whole(1)
+    n_features = options.width(1)
     standardize = options.flag()
     causal = options.flag()
     random_state = options.seed()

@@ -19,6 +19,7 @@ _PERFECT = {"mse": 0.0, "mae": 0.0, "mase": 0.0, "ssim": 1.0, "crps": 0.0, "ener
 """The best there is, from which skill is counted: PSNR is a logarithm, of which no part is left to be gained."""
 
 Scores = dict[str, NDArray[np.float64]]
+BAND = "coverage", "width"  # scores of intervals, which some contestants have
 Judge = str | Callable[..., Any]
 
 
@@ -96,8 +97,8 @@ def judged(truth: NDArray[Any], answers: Answers, pasts: Sequences, scores: dict
     found = {name: _score(name, one, truth, answers, pasts) for name, one in scores.items()}
     if answers.band is not None:
         low, high = (np.where(np.isnan(truth), np.nan, end) for end in answers.band)
-        found["coverage"] = np.asarray(score.coverage(truth, low, high, per="each"))
-        found["width"] = np.asarray(score.width(low, high, per="each"))
+        of_band = score.coverage(truth, low, high, per="each"), score.width(low, high, per="each")
+        found |= dict(zip(BAND, map(np.asarray, of_band), strict=True))
     return found
 
 

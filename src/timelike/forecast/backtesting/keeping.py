@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from ...models import fingerprint
 from ...models.identity import digest
+from ...models.json_fields import a_text, anything, array_of, by_name, read_fields, read_file, several, whole
 from ...models.packing import Packer
 from ...sequences import Sequences, arguments, atomic
 from ...sequences.arguments import RandomState, generator
@@ -39,8 +41,8 @@ class Kept:
                 raise FileExistsError(f"checkpoint={str(folder)!r} holds other files: give a folder of its own")
             atomic.write_text(head, iter([json.dumps({**identity, "seed": seed})]))
             return seed
-        known = json.loads(head.read_text(encoding="utf-8"))
-        other = next((words for name, words in _WORDS.items() if known.get(name) != identity[name]), None)
+        known = read_fields(read_file(head, "checkpoint"), str(head), **dict.fromkeys(_WORDS, a_text), seed=whole)
+        other = next((words for name, words in _WORDS.items() if known[name] != identity[name]), None)
         if other is None and not any_seed and known["seed"] != seed:
             other = "another random_state"
         if other is not None:
@@ -49,12 +51,18 @@ class Kept:
             )
         return int(known["seed"])
 
-    def find(self, part: int) -> list[Scores] | None:
-        """The scores of the model, and of its rivals, in a part that was finished before."""
+    def find(self, part: int, names: Sequence[Sequence[str]], shape: tuple[int, int]) -> list[Scores] | None:
+        """The scores of the model, and of its rivals, in a part that was finished before.
+
+        `names` are those of the scores of each, and `shape` is (window, step).
+        """
         if self.folder is None or not (file := self._file(self.folder, part)).exists():
             return None
-        held = json.loads(file.read_text(encoding="utf-8"))
-        return [{name: np.array(rows, np.float64) for name, rows in one.items()} for one in held]
+        held = several(anything)(read_file(file, "checkpoint"), str(file))
+        if len(held) != len(names):
+            raise ValueError(f"{file} has the scores of {len(held)}: expected {len(names)}, the model's and baselines'")
+        scores = array_of(*shape)
+        return [by_name(scores, own)(one, f"{file}[{i}]") for i, (one, own) in enumerate(zip(held, names, strict=True))]
 
     def keep(self, part: int, found: list[Scores]) -> None:
         """At once, so that whatever comes next costs nothing that is finished."""

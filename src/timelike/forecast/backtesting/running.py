@@ -17,7 +17,7 @@ from ..calibration import level_tails
 from ..cells import Cells
 from ..windows import after, windows_at
 from .contestants import Asked, Contestant
-from .judging import ENSEMBLE, Judge, Scores, judged, of_scores, ours, perfect, read_scores
+from .judging import BAND, ENSEMBLE, Judge, Scores, judged, of_scores, ours, perfect, read_scores
 from .keeping import Kept, of_data, of_model
 from .meeting import Shown, Word, called, meet, read_model, read_rivals
 from .origins import Ids, Origins, said
@@ -184,7 +184,8 @@ class _Run:
             yield from (some[begin : begin + _AT_ONCE] for begin in range(0, len(some), _AT_ONCE))
 
     def _part(self, number: int, rows: Ids) -> list[Scores]:
-        held = self.kept.find(number)
+        names = [[*self.judges, *(BAND if side.banded else ())] for side in self.sides]
+        held = self.kept.find(number, names, (len(rows), self.asked.horizon))
         if held is not None:
             return held
         origins, asked = self.plan.origins, self.asked

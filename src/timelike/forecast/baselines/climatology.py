@@ -68,14 +68,15 @@ class Climatology(Baseline):
     def _learn(self, sequences: Sequences) -> None:
         self._note_clock(sequences)
         phase = self._steps(sequences) % self.period
-        counts = np.bincount(phase, minlength=self.period)
-        if not counts.all():
+        some = np.arange(min(self.period, len(phase) + 1))  # among one more than there are steps, one must be missing
+        missing = np.setdiff1d(some, phase)
+        if len(missing):
             raise ValueError(
-                f"period={self.period}: no step of X has phase {int(np.argmin(counts))} of the cycle: expected whole "
+                f"period={self.period}: no step of X has phase {missing[0]} of the cycle: expected whole "
                 f"cycles, and the longest sequence has {sequences.lengths.max()} steps; give longer ones or a shorter "
                 "period"
             )
-        order = np.argsort(phase, kind="stable")
+        order, counts = np.argsort(phase, kind="stable"), np.bincount(phase)
         starts = np.cumsum(counts) - counts
         self.table_ = np.add.reduceat(self._rows(sequences)[order], starts, axis=0) / counts[:, None]
 

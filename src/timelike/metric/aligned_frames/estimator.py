@@ -91,8 +91,8 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
 
     aligner = aligner_option(tuple(word for word in ALIGNERS if word != "tap"))
     supervision = options.one_of(*get_args(Supervision))
-    hidden = options.whole(1)
-    n_outputs = options.maybe(options.whole(1))
+    hidden = options.width(1)
+    n_outputs = options.maybe(options.width(1))
     normalize = options.flag()
     self_attention = options.flag()
     front = options.maybe(options.one_of("strided"))

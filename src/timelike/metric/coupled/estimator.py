@@ -79,8 +79,8 @@ random_state
     True
     """
 
-    hidden = options.whole(1)
-    coupling_bias = options.real()
+    hidden = options.width(1)
+    coupling_bias = options.real(-1e30, 1e30)  # as float32 holds it
     coupling_penalty = options.real(0)
     penalized = options.one_of("gate", "norm", role="training")
     sync = options.one_of("last", "mean")

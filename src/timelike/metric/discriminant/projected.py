@@ -39,7 +39,7 @@ class Projected(Encoder):
     """
 
     encoder = options.Option(_encoder, words=_default)
-    n_features = options.whole(1)
+    n_features = options.width(1)
     random_state = options.seed()
 
     encoder_: Encoder = learned.part(Encoder)

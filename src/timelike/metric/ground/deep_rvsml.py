@@ -49,8 +49,8 @@ class DeepRVSML(GroundMetric):
     (6, 6)
     """
 
-    virtual = options.whole(1)
-    hidden = options.whole(1)
+    virtual = options.width(1)
+    hidden = options.width(1)
     learning_rate = options.real(above=0, role="free")
     max_epochs = options.whole(1, "free")
 

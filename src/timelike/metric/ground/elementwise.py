@@ -55,7 +55,7 @@ class ElementWise(GroundMetric):
     """
 
     loss = loss_option()
-    hidden = options.whole(1)
+    hidden = options.width(1)
     per_class = options.whole(2, "training")
     learning_rate = options.real(above=0, role="free")
     max_steps = options.whole(1, "free")

@@ -109,7 +109,7 @@ class RVSML(GroundMetric):
     (8,)
     """
 
-    virtual = options.whole(1)
+    virtual = options.width(1)
     regularization = options.maybe(options.real(above=0))
     max_iterations = options.whole(1, "free")
 

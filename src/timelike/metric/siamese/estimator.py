@@ -121,10 +121,10 @@ class SiameseGRU(Twins):
     0.0
     """
 
-    hidden = options.whole(1)
+    hidden = options.width(1)
     cell = options.one_of("gru", "lstm")
     readout = options.one_of(*POOLINGS)
-    n_outputs = options.maybe(options.whole(1))
+    n_outputs = options.maybe(options.width(1))
     normalize = options.flag()
 
     network_: SiameseNetwork

@@ -111,7 +111,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     variant = options.one_of("cnn", "l", "d", "attention")
     aligner = aligner_option(tuple(ALIGNERS))
     _learns_to_align = "aligner='tap'"
-    kernels = options.whole(1)
+    kernels = options.width(1)
     last_relu = options.flag()
     symmetrize = options.flag()
     consistency = options.Option(checked_weight, "training")

@@ -8,11 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ...models.json_fields import a_number, a_text, anything, by_name, or_none, read_fields, read_file
 from ...sequences import arguments, atomic
 from .judging import Judged
 from .methods import Method
 from .problem import Problem
-from .reading import a_number, a_text, or_none, read_fields, read_judged
+from .reading import read_judged
 
 _HEAD = "comparison.json"
 
@@ -32,7 +33,9 @@ class Kept:
             if any(folder.iterdir()):
                 raise FileExistsError(f"checkpoint={str(folder)!r} holds other files: give a folder of its own")
             atomic.write_text(head, iter([json.dumps(identity)]))
-        elif (known := read_fields(_read(head), head.name, **dict.fromkeys(identity, _anything))) != identity:
+            return
+        known = by_name(anything, identity)(read_file(head, "checkpoint"), str(head))
+        if known != identity:
             other = next(name for name in identity if known[name] != identity[name])
             what = "other data, folds or scores" if other == "problem" else f"random_state={known.get(other)}"
             raise ValueError(
@@ -43,8 +46,8 @@ class Kept:
         """What was finished before, and the seconds it had; not what had fewer than there are now."""
         if self.folder is None or not (file := self._file(method, fold)).exists():
             return None
-        numbers = {"fold": a_number, "limit": or_none(a_number)}
-        held = read_fields(_read(file), file.name, method=a_text, model=a_text, judged=read_judged, **numbers)
+        checks = {"method": a_text, "model": a_text, "judged": read_judged, "fold": a_number}
+        held = read_fields(read_file(file, "checkpoint"), str(file), **checks, limit=or_none(a_number))
         if held["model"] != _said(method):
             raise ValueError(
                 f"checkpoint: {method.name!r} was {held['model']:.200}, and is {_said(method):.200} now: give it "
@@ -72,17 +75,6 @@ class Kept:
         letters = "".join(letter if letter.isalnum() else "-" for letter in method.name)[:40]
         mark = hashlib.blake2b(method.name.encode(), digest_size=4).hexdigest()
         return self.folder / f"{letters}-{mark}-{fold}.json"
-
-
-def _read(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"checkpoint: {file.name} is no JSON: {error}; delete it to have it computed again") from None
-
-
-def _anything(value: Any, where: str) -> Any:
-    return value
 
 
 def _said(method: Method) -> str:

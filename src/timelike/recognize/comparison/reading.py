@@ -2,106 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...models.json_fields import (
+    Check,
+    a_flag,
+    a_number,
+    a_text,
+    finite,
+    one_among,
+    or_none,
+    positive,
+    read_fields,
+    several,
+)
 from ...score.intervals import Interval
 from .judging import Judged
 from .problem import SCORES
 from .rows import STATES, Row
-
-Check = Callable[[Any, str], Any]
-
-
-def read_json(source: str | Path) -> Any:
-    """What a text, or the file that it names, holds."""
-    try:
-        if isinstance(source, str) and source.lstrip().startswith("{"):
-            return json.loads(source)
-        return json.loads(Path(source).read_text("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"source is no JSON: {error}") from None
-
-
-def read_fields(held: Any, where: str, **checks: Check) -> dict[str, Any]:
-    """The entries of a JSON object, each as its check gives it; an error that names the one that is wrong.
-
-    >>> read_fields({"n": 3}, "source", n=a_number)
-    {'n': 3.0}
-    """
-    if not isinstance(held, dict):
-        raise ValueError(f"{where} is {held!r:.60}: expected an object with {', '.join(checks)}")
-    odd = [name for name in checks if name not in held] + [name for name in held if name not in checks]
-    if odd:
-        word = "lacks" if odd[0] in checks else "has an unknown"
-        raise ValueError(f"{where} {word} {odd[0]!r:.60}: expected {', '.join(checks)}; was the file edited?")
-    return {name: check(held[name], f"{where}.{name}") for name, check in checks.items()}
-
-
-def a_number(value: Any, where: str) -> float:
-    """A number; nan and infinity are written as words."""
-    if isinstance(value, bool) or not (isinstance(value, int | float) or value in ("nan", "inf", "-inf")):
-        raise ValueError(f"{where} is {value!r:.60}: expected a number")
-    return float(value)
-
-
-def finite(value: Any, where: str) -> float:
-    """A number that is neither nan nor infinite."""
-    if not np.isfinite(a_number(value, where)):
-        raise ValueError(f"{where} is {value!r:.60}: expected a finite number")
-    return float(value)
-
-
-def positive(value: Any, where: str) -> float:
-    """A finite number of at least 0."""
-    if finite(value, where) < 0:
-        raise ValueError(f"{where} is {value!r:.60}: expected at least 0")
-    return float(value)
-
-
-def a_text(value: Any, where: str) -> str:
-    """A text."""
-    if not isinstance(value, str):
-        raise ValueError(f"{where} is {value!r:.60}: expected a text")
-    return value
-
-
-def a_flag(value: Any, where: str) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{where} is {value!r:.60}: expected true or false")
-    return value
-
-
-def one_among(words: Any) -> Check:
-    """One of some words."""
-
-    def check(value: Any, where: str) -> str:
-        if value not in list(words):
-            raise ValueError(f"{where} is {value!r:.60}: expected one of {', '.join(map(repr, words))}")
-        return str(value)
-
-    return check
-
-
-def or_none(check: Check) -> Check:
-    """What a check takes, or null."""
-    return lambda value, where: None if value is None else check(value, where)
-
-
-def several(check: Check) -> Check:
-    """A list of what a check takes, as a tuple."""
-
-    def checked(value: Any, where: str) -> tuple[Any, ...]:
-        if not isinstance(value, list):
-            raise ValueError(f"{where} is {value!r:.60}: expected a list")
-        return tuple(check(one, f"{where}[{i}]") for i, one in enumerate(value))
-
-    return checked
 
 
 def by_score(check: Check) -> Check:

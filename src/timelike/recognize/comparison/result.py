@@ -12,12 +12,13 @@ from sklearn.pipeline import make_pipeline
 
 from ... import score
 from ...draw import comparisons as drawing, html
+from ...models.json_fields import a_text, one_among, or_none, positive, read_fields, read_json, several
 from ...sequences.arguments import one_of
 from ...sequences.atomic import write_text
 from .methods import Method
 from .preparation import prepare_parts
 from .problem import SCORES, Problem
-from .reading import a_text, one_among, or_none, positive, read_fields, read_json, read_row, refuse_unlike, several
+from .reading import read_row, refuse_unlike
 from .rows import Row
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def resample(
     """
     if (length is None) == (rate is None):
         raise ValueError(f"length={length}, rate={rate}: give exactly one of them")
-    length = None if length is None else whole(length, "length", 1)
+    length = None if length is None else whole(length, "length", 1, 2**40)  # past which NumPy says nothing of memory
     rate = None if rate is None else real(rate, "rate", above=0.0)
     limit = None if max_gap is None else span(self, max_gap, "max_gap")
     times, clock = self.times, running(self, "resample()")

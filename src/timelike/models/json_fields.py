@@ -1,0 +1,160 @@
+"""JSON read back from files: every entry is checked where it is read, so that an edited file is refused by name."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Check = Callable[[Any, str], Any]
+
+
+def read_json(source: str | Path) -> Any:
+    """What a text, or the file that it names, holds."""
+    try:
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            return json.loads(source)
+        return json.loads(Path(source).read_text("utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"source is no JSON: {error}") from None
+
+
+def read_file(file: Path, argument: str) -> Any:
+    """What a file holds that an argument of the caller's led to; it is named where it is no JSON."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{argument}: {str(file)!r} is no JSON: {error}; delete it to have it computed again"
+        ) from None
+
+
+def read_fields(held: Any, where: str, **checks: Check) -> dict[str, Any]:
+    """The entries of a JSON object, each as its check gives it; an error that names the one that is wrong.
+
+    >>> read_fields({"n": 3}, "source", n=a_number)
+    {'n': 3.0}
+    """
+    if not isinstance(held, dict):
+        raise ValueError(f"{where} is {held!r:.60}: expected an object with {', '.join(checks)}")
+    odd = [name for name in checks if name not in held] + [name for name in held if name not in checks]
+    if odd:
+        word = "lacks" if odd[0] in checks else "has an unknown"
+        raise ValueError(f"{where} {word} {odd[0]!r:.60}: expected {', '.join(checks)}; was the file edited?")
+    return {name: check(held[name], f"{where}.{name}") for name, check in checks.items()}
+
+
+def a_number(value: Any, where: str) -> float:
+    """A number; nan and infinity are written as words."""
+    if isinstance(value, bool) or not (isinstance(value, int | float) or value in ("nan", "inf", "-inf")):
+        raise ValueError(f"{where} is {value!r:.60}: expected a number")
+    try:
+        return float(value)
+    except OverflowError:  # JSON has integers of any length
+        raise ValueError(f"{where} is {value!r:.60}: expected a number that a float can hold") from None
+
+
+def finite(value: Any, where: str) -> float:
+    """A number that is neither nan nor infinite."""
+    if not math.isfinite(a_number(value, where)):
+        raise ValueError(f"{where} is {value!r:.60}: expected a finite number")
+    return float(value)
+
+
+def positive(value: Any, where: str) -> float:
+    """A finite number of at least 0."""
+    if finite(value, where) < 0:
+        raise ValueError(f"{where} is {value!r:.60}: expected at least 0")
+    return float(value)
+
+
+def a_text(value: Any, where: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ValueError(f"{where} is {value!r:.60}: expected a text")
+    return value
+
+
+def a_flag(value: Any, where: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{where} is {value!r:.60}: expected true or false")
+    return value
+
+
+def one_among(words: Any) -> Check:
+    """One of some words."""
+
+    def check(value: Any, where: str) -> str:
+        if value not in list(words):
+            raise ValueError(f"{where} is {value!r:.60}: expected one of {', '.join(map(repr, words))}")
+        return str(value)
+
+    return check
+
+
+def or_none(check: Check) -> Check:
+    """What a check takes, or null."""
+    return lambda value, where: None if value is None else check(value, where)
+
+
+def several(check: Check) -> Check:
+    """A list of what a check takes, as a tuple."""
+
+    def checked(value: Any, where: str) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise ValueError(f"{where} is {value!r:.60}: expected a list")
+        return tuple(check(one, f"{where}[{i}]") for i, one in enumerate(value))
+
+    return checked
+
+
+def anything(value: Any, where: str) -> Any:
+    """Whatever it is."""
+    return value
+
+
+def whole(value: Any, where: str) -> int:
+    """An integer of at least 0 that 64 bits can hold."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise ValueError(f"{where} is {value!r:.60}: expected an integer of at least 0")
+    return value
+
+
+def array_of(*shape: int | None) -> Check:
+    """Nested lists of numbers as an array of a shape, None for any size; NaN and infinity are numbers.
+
+    >>> array_of(None, 2)([[1, 2.5]], "values")
+    array([[1. , 2.5]])
+    """
+
+    def checked(value: Any, where: str) -> NDArray[np.float64]:
+        try:
+            found = np.array(value)
+        except (ValueError, OverflowError, RecursionError):  # lists of several lengths
+            found = np.array(None)
+        alike = found.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, found.shape, strict=True))
+        if found.dtype.kind not in "if" or not alike:
+            words = ", ".join("any" if size is None else str(size) for size in shape)
+            raise ValueError(f"{where} is {value!r:.60}: expected numbers of shape ({words})")
+        return found.astype(np.float64)
+
+    return checked
+
+
+def by_name(check: Check, names: Any = None) -> Check:
+    """An object of what a check takes; with these names and no others, where they are given."""
+
+    def checked(value: Any, where: str) -> dict[str, Any]:
+        if names is not None:
+            return read_fields(value, where, **dict.fromkeys(names, check))
+        if not isinstance(value, dict):
+            raise ValueError(f"{where} is {value!r:.60}: expected an object")
+        return {name: check(one, f"{where}.{name:.60}") for name, one in value.items()}
+
+    return checked
