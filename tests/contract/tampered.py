@@ -155,7 +155,7 @@ class Case:
         model.save(folder)
         self.config, self.arrays = read_config(folder), load_file(folder / "model.safetensors")
         self.bytes = (folder / "model.safetensors").read_bytes()
-        places = list(_places(self.config))
+        places = list(places_in(self.config))
         self.options = [place for place in places if "learned" not in place]
         self.learned = [place for place in places if "learned" in place]
 
@@ -164,13 +164,13 @@ class Case:
         write_config(self.folder, self.config)
 
 
-def _places(tree, place=()):
+def places_in(tree, place=()):
     """The places of everything in the words, from the outside in."""
     inner = tree.items() if isinstance(tree, dict) else enumerate(tree[:4]) if isinstance(tree, list) else ()
     for key, value in inner:
         if key not in FREE:
             yield (*place, key)
-            yield from _places(value, (*place, key))
+            yield from places_in(value, (*place, key))
 
 
 # --- edits -----------------------------------------------------------------------------------------------------------

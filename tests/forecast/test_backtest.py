@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 from functools import partial
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
+from contract.tampered import NONSENSE, edited, places_in
 from naive import forecast_scores as naive
 from timelike import score
 from timelike.forecast import Backtest, Persistence, backtest
@@ -435,6 +437,42 @@ def test_a_backtest_goes_on_where_it_broke_off(tmp_path, monkeypatch, refit):
     Spy.seen.clear()
     call(checkpoint=tmp_path / "kept")
     assert not answered()
+
+
+def test_an_edited_part_is_refused_by_name_or_taken(tmp_path):
+    X, folder, chance = walks([20, 20]), tmp_path / "kept", random.Random(0)
+    model = Persistence().fit(X).calibrate(X, horizon=3)
+    call = partial(backtest, model, X, 3, n_windows=2, baseline="persistence", checkpoint=folder)
+    call(scores=("mse", "crps"))
+    held = {file: json.loads(file.read_text()) for file in (folder / "backtest.json", folder / "part-00000.json")}
+    refused = []
+    for _ in range(150):
+        file = chance.choice(list(held))
+        text = json.dumps(edited(held[file], chance.choice(list(places_in(held[file]))), chance.choice(NONSENSE)))
+        file.write_text(text[: chance.randrange(len(text))] if chance.random() < 0.1 else text)
+        try:
+            assert call(scores=("mse", "crps")).table()
+        except ValueError as error:
+            refused.append(str(error))
+        for name, words in held.items():
+            name.write_text(json.dumps(words))
+    assert len(refused) > 75
+    assert all(str(folder) in words for words in refused)
+
+
+def test_an_edited_backtest_is_refused_or_read():
+    X = walks([20, 20])
+    model = Persistence().fit(X).calibrate(X, horizon=3)
+    tree = json.loads(backtest(model, X, 3, n_windows=2, baseline="persistence").to_json())
+    chance, refused = random.Random(0), []
+    for _ in range(200):
+        changed = json.dumps(edited(tree, chance.choice(list(places_in(tree))), chance.choice(NONSENSE)))
+        try:
+            assert Backtest.from_json(changed).table()
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > 100
+    assert all("source" in words for words in refused)
 
 
 def test_draws_go_on_with_the_seed_they_began_with(tmp_path):

@@ -147,6 +147,22 @@ def array_of(*shape: int | None) -> Check:
     return checked
 
 
+def scores_of(*shape: int) -> Check:
+    """The same of a shape that has no None, where null stands for NaN and infinity is a word."""
+
+    def number(value: Any, where: str) -> float:
+        return math.nan if value is None else a_number(value, where)
+
+    def nested(value: Any, where: str, shape: tuple[int, ...]) -> Any:
+        if not shape:
+            return number(value, where)
+        if not isinstance(value, list) or len(value) != shape[0]:
+            raise ValueError(f"{where} is {value!r:.60}: expected a list of {shape[0]}")
+        return [nested(one, f"{where}[{i}]", shape[1:]) for i, one in enumerate(value)]
+
+    return lambda value, where: np.array(nested(value, where, shape), np.float64).reshape(shape)
+
+
 def by_name(check: Check, names: Any = None) -> Check:
     """An object of what a check takes; with these names and no others, where they are given."""
 

@@ -176,6 +176,9 @@ def _check_weights(module: nn.Module, weights: dict[str, Tensor], path: Path) ->
                 f"the checkpoint {path} does not fit the module: {name} has {word} {there} there and {here} here; "
                 f"{_OTHER}"
             )
+    for name, own in module.state_dict().items():  # a mask may be infinite, but a weight does not become so
+        if bool(own.isfinite().all()) and not bool(weights[name].isfinite().all()):
+            raise ValueError(f"{name} of {path / _TENSORS} holds NaN or infinity: {_without(path)}")
 
 
 def _make_folder(folder: Path) -> None:

@@ -1,11 +1,13 @@
 """Grids of flows: what is in them, what is kept, what Ctrl-C leaves, and which settings do not mix."""
 
 import json
+import random
 import signal
 
 import numpy as np
 import pytest
 
+from contract.tampered import ARRAYS, NONSENSE, edited, places_in
 from timelike.distributions import IPM, LSGAN, RBF, External, descend, sinkhorn_divergence, studies
 from timelike.distributions.studies import cells, grid, settings
 
@@ -49,6 +51,32 @@ def test_rows_of_other_settings_are_not_mixed_in(tmp_path, other):
     small(tmp_path)
     with pytest.raises(ValueError, match="give another folder"):
         small(tmp_path, **other)
+
+
+def test_edited_files_are_refused_by_name_or_read(tmp_path):
+    small(tmp_path)
+    (row,), (flow,) = (tmp_path / "flows").glob("*.json"), (tmp_path / "flows").glob("*.npz")
+    words, packed = json.loads(row.read_text("utf-8")), flow.read_bytes()
+    held, chance, refused = dict(np.load(flow)), random.Random(0), []
+    for _ in range(150):
+        if chance.random() < 0.6:
+            row.write_text(json.dumps(edited(words, chance.choice(list(places_in(words))), chance.choice(NONSENSE))))
+        elif chance.random() < 0.3:
+            flow.write_bytes(packed[: chance.randrange(len(packed))])
+        else:
+            name, kind = chance.choice(["frames", "real"]), chance.choice(sorted(ARRAYS))
+            np.savez(flow, **held | {name: ARRAYS[kind](held[name], chance)})
+        try:
+            study = small(tmp_path)
+            assert study.table()
+            assert study.plot()
+            assert study.moments("letters")
+        except ValueError as error:
+            refused.append(str(error))
+        row.write_text(json.dumps(words), "utf-8")
+        flow.write_bytes(packed)
+    assert len(refused) > 75
+    assert all(str(tmp_path) in said for said in refused)
 
 
 def test_a_name_that_means_something_else_now_is_noticed(tmp_path):

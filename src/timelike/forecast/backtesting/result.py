@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ... import score as scoring
 from ...draw import html
+from ...models import json_fields as fields
+from ...models.json_fields import by_name, read_fields, read_json, several
 from ...score import Interval
 from ...sequences.arguments import counted, one_of, whole
 from ...sequences.atomic import write_text
@@ -239,15 +241,30 @@ class Backtest:
     @classmethod
     def from_json(cls, source: str | Path) -> Backtest:
         """What `to_json` gave, or the file that it wrote."""
-        given = isinstance(source, str) and source.lstrip().startswith("{")
-        held = json.loads(str(source) if given else Path(source).read_text("utf-8"))
+        held = read_json(source)
         if not isinstance(held, dict) or held.pop("format", None) != _FORMAT:
             raise ValueError(f"source is no backtest of this timelike: expected the format {_FORMAT!r}")
-        for name in ("item", "origin", "unit"):
-            held[name] = np.array(held[name], np.int64)
-        held["scores"] = _arrays(held["scores"])
-        held["references"] = {name: _arrays(one) for name, one in held["references"].items()}
-        return cls(**{**held, "notes": tuple(held["notes"])})
+        whole_numbers, words = several(fields.whole), ("model", "unit_name", "fitted")
+        found = read_fields(
+            held,
+            "source",
+            **dict.fromkeys(words, fields.a_text),
+            **dict.fromkeys(("horizon", "step", "seed"), fields.whole),
+            **dict.fromkeys(("level", "seconds"), fields.finite),
+            **dict.fromkeys(("item", "origin", "unit"), whole_numbers),
+            **dict.fromkeys(("scores", "references"), fields.anything),
+            refit=fields.a_flag,
+            perfect=by_name(fields.a_number),
+            notes=several(fields.a_text),
+        )
+        if len({len(found[name]) for name in ("item", "origin", "unit")}) > 1 or not found["item"]:
+            raise ValueError("source has item, origin and unit of several lengths, or of none: was the file edited?")
+        if not found["horizon"] or not found["step"]:
+            raise ValueError(f"source has horizon={found['horizon']} and step={found['step']}: expected at least 1")
+        scores = by_name(fields.scores_of(len(found["item"]), found["horizon"]))
+        found["scores"] = scores(found["scores"], "source.scores")
+        found["references"] = by_name(scores)(found["references"], "source.references")
+        return cls(**found | {name: np.array(found[name], np.int64) for name in ("item", "origin", "unit")})
 
 
 def _up_to(values: NDArray[np.float64], h: int) -> NDArray[np.float64]:
@@ -262,10 +279,6 @@ def _words(found: Interval) -> str:
     if not np.isfinite([found.low, found.high]).all():
         return f"{found.mean:.4g}"
     return f"{found.mean:.4g} [{found.low:.4g}, {found.high:.4g}]"
-
-
-def _arrays(scores: dict[str, Any]) -> Scores:
-    return {name: np.array(rows, np.float64) for name, rows in scores.items()}  # null becomes NaN again
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...align import Aligner
-from ...models import options
+from ...models import learned, options
 from ...sequences import Sequences
 from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
@@ -120,4 +120,7 @@ class _Regression(Objective):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take them up."""
-        self.aligned_for, self.virtual.weights = state["aligned_for"], state["alignments"].numpy().copy()
+        alignments = state["alignments"].numpy().copy()
+        learned.check_one(alignments, "alignments", learned.array(*self.virtual.weights.shape))
+        learned.check_one(state["aligned_for"], "aligned_for", learned.whole())
+        self.aligned_for, self.virtual.weights = state["aligned_for"], alignments

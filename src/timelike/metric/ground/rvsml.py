@@ -200,7 +200,9 @@ class _Turns(Objective):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take them up."""
-        self.last, self.projection = state["last"], state["projection"].numpy().copy()
+        projection = state["projection"].numpy().copy()
+        learned.check_one(projection, "projection", learned.array(*self.projection.shape))
+        self.last, self.projection = float(state["last"]), projection
 
 
 class _Settled(Callback):
