@@ -154,14 +154,14 @@ class Case:
         ask(model)
         model.save(folder)
         self.config, self.arrays = read_config(folder), load_file(folder / "model.safetensors")
-        self.bytes = (folder / "model.safetensors").read_bytes()
+        self.files = {file: file.read_bytes() for file in folder.iterdir()}
         places = list(places_in(self.config))
         self.options = [place for place in places if "learned" not in place]
         self.learned = [place for place in places if "learned" in place]
 
     def restore(self):
-        (self.folder / "model.safetensors").write_bytes(self.bytes)
-        write_config(self.folder, self.config)
+        for file, held in self.files.items():
+            file.write_bytes(held)
 
 
 def places_in(tree, place=()):

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from contract.tampered import NAMES, Case, edit, edited, outcome
 from tampering import read_config, replace_arrays, write_config
 from timelike.models import registry
 
-TRIES = 12
+TRIES = 8  # of each; TIMELIKE_EXPLORE makes as many as one likes
 EXPLORE = int(os.environ.get("TIMELIKE_EXPLORE") or 0)  # edits of every model, each in a process of its own
 
 
@@ -37,28 +38,39 @@ def test_no_edit_of_many_ends_the_process(name):
     assert json.loads(found.stdout.splitlines()[-1])["wrong"] == [], command
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The folder of a fitted model and its configuration, saved once for all tests that put another in its place."""
+
+    @cache
+    def save(kind):
+        folder = tmp_path_factory.mktemp(kind.__name__) / "model"
+        fitted(kind).save(folder)
+        return folder, read_config(folder)
+
+    return save
+
+
 @pytest.mark.parametrize("kind", MODELS)
 class TestEveryModel:
-    def test_every_option_is_checked_by_its_declaration(self, kind, tmp_path):
-        fitted(kind).save(tmp_path / "model")
-        config = read_config(tmp_path / "model")
+    def test_every_option_is_checked_by_its_declaration(self, kind, saved):
+        folder, config = saved(kind)
         nonsense = {"__array__": ["not", "an", "option"], "dtype": "<U6"}
         for name in kind.options():
-            write_config(tmp_path / "model", edited(config, ("parameters", name), nonsense))
+            write_config(folder, edited(config, ("parameters", name), nonsense))
             with pytest.raises(
                 ValueError, match=rf"config\.json and model\.safetensors make no {registry.name_of(kind)}: .*{name}"
             ):
-                tl.load_model(tmp_path / "model")
+                tl.load_model(folder)
 
-    def test_every_learned_attribute_is_declared_and_checked(self, kind, tmp_path):
-        fitted(kind).save(tmp_path / "model")
-        config = read_config(tmp_path / "model")
+    def test_every_learned_attribute_is_declared_and_checked(self, kind, saved):
+        folder, config = saved(kind)
         assert config["learned"].keys() <= kind._declared().keys()
         nonsense = {"__array__": [["neither", "an"], ["attribute", "!"]], "dtype": "<U9"}
         for name in config["learned"]:
-            write_config(tmp_path / "model", edited(config, ("learned", name), nonsense))
+            write_config(folder, edited(config, ("learned", name), nonsense))
             with pytest.raises(ValueError, match=rf"make no {registry.name_of(kind)}: .*{name}"):
-                tl.load_model(tmp_path / "model")
+                tl.load_model(folder)
 
 
 @pytest.fixture

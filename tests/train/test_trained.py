@@ -11,7 +11,7 @@ from torch import nn
 
 import timelike as tl
 from timelike import native
-from timelike.models import options
+from timelike.models import learned, options
 from timelike.sequences.arguments import store
 from timelike.train import Batch, History, Objective, Trained, checkpoints, fit
 from timelike.train.callbacks import ProgressBar
@@ -48,6 +48,8 @@ class Linear(Trained):
 
     width = options.whole(1)
     rate = options.real(above=0, role="free")
+
+    given_ = learned.derived()
 
     def __init__(
         self,

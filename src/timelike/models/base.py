@@ -79,8 +79,8 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     @classmethod
     def _declared(cls) -> dict[str, Learned]:
         """The declared learned attributes by name, those of the bases first."""
-        names = {name: None for base in reversed(cls.__mro__) for name in vars(base) if name.endswith("_")}
-        found = {name: inspect.getattr_static(cls, name) for name in names}
+        lines = [vars(base).items() for base in reversed(cls.__mro__)]  # a later one replaces what bases declare
+        found = {name: one for line in lines for name, one in line if name.endswith("_")}
         return {name: one for name, one in found.items() if isinstance(one, Learned)}
 
     @classmethod

@@ -53,12 +53,15 @@ def test_rows_of_other_settings_are_not_mixed_in(tmp_path, other):
         small(tmp_path, **other)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # particles at 1e300 are drawn as well as they can be
 def test_edited_files_are_refused_by_name_or_read(tmp_path):
     small(tmp_path)
     (row,), (flow,) = (tmp_path / "flows").glob("*.json"), (tmp_path / "flows").glob("*.npz")
     words, packed = json.loads(row.read_text("utf-8")), flow.read_bytes()
-    held, chance, refused = dict(np.load(flow)), random.Random(0), []
-    for _ in range(150):
+    chance, refused = random.Random(0), []
+    with np.load(flow) as opened:
+        held = dict(opened)
+    for _ in range(60):
         if chance.random() < 0.6:
             row.write_text(json.dumps(edited(words, chance.choice(list(places_in(words))), chance.choice(NONSENSE))))
         elif chance.random() < 0.3:
@@ -75,7 +78,7 @@ def test_edited_files_are_refused_by_name_or_read(tmp_path):
             refused.append(str(error))
         row.write_text(json.dumps(words), "utf-8")
         flow.write_bytes(packed)
-    assert len(refused) > 75
+    assert len(refused) > 30
     assert all(str(tmp_path) in said for said in refused)
 
 

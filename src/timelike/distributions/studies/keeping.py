@@ -38,7 +38,7 @@ class Kept:
                     f"{name}={value!r}: the folder {str(self.folder.parent)!r} has {cell.key} with "
                     f"{name}={row[name]!r:.60}; repeat its call, or give another folder"
                 )
-        self._check_particles(self.folder / row["particles"], len(row["history"]["steps"]))
+        self._check_particles(self.folder / row["particles"], len(row["history"]["steps"]), bool(row["diverged"]))
         return row
 
     def _read(self, file: Path, cell: Cell, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,12 +55,12 @@ class Kept:
                 raise ValueError(f"{file} has {name}={row[name]!r:.60}: expected {value!r}; was the file edited?")
         return row
 
-    def _check_particles(self, file: Path, n_frames: int) -> None:
+    def _check_particles(self, file: Path, n_frames: int, diverged: bool) -> None:
         """An error where the particles of a flow are not what `keep` writes."""
         try:
-            with np.load(file, allow_pickle=False) as held:
+            with file.open("rb") as opened, np.load(opened, allow_pickle=False) as held:
                 frames, real = held["frames"], held["real"]
-        except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(
                 f"{file} does not hold the particles of a flow ({type(error).__name__}: {error}); delete it and the "
                 ".json beside it to have the flow computed again"
@@ -71,6 +71,8 @@ class Kept:
                 f"{file} has frames of shape {frames.shape} and real of shape {real.shape}: expected ({n_frames}, "
                 "particle, coordinate) and (point, coordinate), both of floating-point numbers"
             )
+        if not (np.isfinite(real).all() and (diverged or np.isfinite(frames).all())):
+            raise ValueError(f"{file} holds NaN or infinity: expected finite numbers, as the flow did not diverge")
 
     def keep(self, cell: Cell, row: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         """At once; the row last, so that one that is there is complete."""
