@@ -37,7 +37,7 @@ def real(value: Any, name: str, least: float = -math.inf, most: float = math.inf
     """A finite number between `least` and `most`, and greater than `above`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}={shown(value)}: expected a number")
-    if not (abs(value) <= _FLOAT and least <= value <= most and value > above):
+    if not (max(least, -_FLOAT) <= value <= min(most, _FLOAT) and value > above):
         bounds = [
             f"{word} {bound}"
             for word, bound in (("at least", least), ("greater than", above), ("at most", most))
