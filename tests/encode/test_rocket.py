@@ -177,3 +177,15 @@ def test_shapes_are_told_apart_wherever_they_are():
     X = np.stack([one(code) for code in codes])
     model = tl.EmbeddingClassifier(random_state=0).fit(X[:60], codes[:60])
     assert model.score(X[60:], codes[60:]) > 0.9
+
+
+def test_a_stream_takes_memory_as_samples_come_and_keeps_its_bits():
+    x = np.random.default_rng(0).standard_normal(700)
+    encoder = tl.Rocket(n_features=1700, causal=True, random_state=0).fit([x])
+    stream = encoder.stream()
+    before = stream._tally.ring.nbytes
+    vectors = [stream.push(sample) for sample in x]
+    assert 8 * encoder.bank_.dilations.max() > 400
+    assert before < stream._tally.ring.nbytes / 4
+    for n in (1, 64, 65, 128, 129, 500, 700):
+        np.testing.assert_array_equal(vectors[n - 1], encoder.encode([x[:n]])[0])

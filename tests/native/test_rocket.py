@@ -135,3 +135,9 @@ def test_counts_that_wrap_around_and_slots_that_there_are_not_are_refused():
     for wrong in (one._replace(counts=wild), one._replace(channels=twice)):
         with pytest.raises(ValueError, match="expected dilations of at least 1, channels that there are"):
             compiled(steps, wrong)
+
+
+def test_memory_does_not_grow_with_dilations_beyond_the_series():
+    steps, near = series((17, 23)), bank((1, 23))
+    far = near._replace(dilations=np.array([1, 10**12]))  # scratch memory of 32 terabytes, were it as long as a kernel
+    same(rocket.features(steps, far, threads=1), twins(steps, near))

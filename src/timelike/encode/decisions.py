@@ -251,6 +251,12 @@ def _calibrated(machine: Any, vectors: Floats, codes: Codes) -> tuple[Floats, Fl
 # --- how a model declares them ---------------------------------------------------------------------------------------
 
 
+def vector_size(model: Any) -> int:
+    """How long the vectors of a model's encoder are, which its head must take."""
+    size: int = model.encoder_._n_features_out
+    return size
+
+
 def _outputs(head: Logistic, name: str, scope: learned.Scope) -> None:
     n_outputs, n_classes = len(head.intercepts), scope.size("class")
     if n_outputs != n_classes and (n_outputs, n_classes) != (1, 2):
@@ -267,18 +273,18 @@ def _machines(head: SupportVectors, name: str, scope: learned.Scope) -> None:
         raise ValueError(f"{name}.slopes are {n_curves}: expected one for every class, one for two, or none")
 
 
-LINEAR = learned.record(Linear, coefficients=learned.array(1, "feature"), intercepts=learned.array(1))
+LINEAR = learned.record(Linear, coefficients=learned.array(1, vector_size), intercepts=learned.array(1))
 LOGISTIC = learned.record(
-    Logistic, check=_outputs, coefficients=learned.array("output", "feature"), intercepts=learned.array("output")
+    Logistic, check=_outputs, coefficients=learned.array("output", vector_size), intercepts=learned.array("output")
 )
 NEAREST_CLASS = learned.record(
-    Nearest, vectors=learned.array("vector", "feature"), targets=learned.indices("vector", below="class")
+    Nearest, vectors=learned.array("vector", vector_size), targets=learned.indices("vector", below="class")
 )
-NEAREST_NUMBER = learned.record(Nearest, vectors=learned.array("vector", "feature"), targets=learned.array("vector"))
+NEAREST_NUMBER = learned.record(Nearest, vectors=learned.array("vector", vector_size), targets=learned.array("vector"))
 SUPPORT_VECTORS = learned.record(
     SupportVectors,
     check=_machines,
-    vectors=learned.array("vector", "feature"),
+    vectors=learned.array("vector", vector_size),
     weights=learned.array("machine", "vector"),
     counts=learned.array("class", dtype="int64", least=0),
     intercepts=learned.array("pair"),

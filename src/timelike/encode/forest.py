@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..models import learned
 from ..sequences.arguments import generator
 from ..sequences.sampling import RandomState
+from .decisions import vector_size
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -67,8 +68,6 @@ class Forest:
 
     def proba(self, vectors: Floats) -> Floats:
         """The mean of all trees' answers, (item, output): shares of classes, or one number."""
-        if self.feature.max(initial=-1) >= vectors.shape[1]:  # a folder may say so, which knows no encoder's vectors
-            raise ValueError(f"the forest asks for feature {self.feature.max()} of vectors of {vectors.shape[1]}")
         rounded = vectors.astype(np.float32)  # as the trees were grown
         at = np.repeat(self.roots[None], len(vectors), axis=0)
         rows, trees = np.nonzero(self.left[at] != _LEAF)
@@ -106,6 +105,9 @@ def _trees(forest: Forest, name: str, scope: learned.Scope) -> None:
         raise ValueError(f"{name}: a node stands before its parent, so that a path may never end")
     if (forest.feature[place] < 0).any():
         raise ValueError(f"{name}.feature is negative at a node that has children")
+    size = vector_size(scope.model)
+    if forest.feature.max(initial=-1) >= size:
+        raise ValueError(f"{name}.feature holds {forest.feature.max()}: expected features of vectors of {size}")
 
 
 def _declared(outputs: learned.Dimension) -> Any:

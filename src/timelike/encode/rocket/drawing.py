@@ -16,6 +16,7 @@ Ints = NDArray[np.int64]
 
 _DILATIONS = 32  # at most
 _SLOTS = 9  # channels that are added up at most
+_LONGEST = 1 << 24  # steps of a kernel at most
 _USUAL = 0.9  # share of the sequences that the longest kernel fits into
 _POINTS = 128  # steps of a sequence that quantiles are taken of
 _GOLDEN = (np.sqrt(5) + 1) / 2
@@ -42,12 +43,12 @@ def usual_length(lengths: Ints) -> int:
 def dilated(length: int, n_features: int) -> tuple[Ints, Ints]:
     """Dilations 2^0, …, 2^m rounded down, exponents evenly spaced, and how many exponents led to each.
 
-    The longest kernel, 8·2^m + 1 steps, is as long as a series of the given length.
+    The longest kernel, 8·2^m + 1 steps, is as long as a series of the given length, and at most 2^24 steps.
 
     >>> dilated(33, 10_000)
     (array([1, 2, 3, 4]), array([16,  9,  6,  1]))
     """
-    most = max(np.log2(max(length - 1, 1) / (TAPS - 1)), 0.0)
+    most = max(np.log2(max(min(length, _LONGEST) - 1, 1) / (TAPS - 1)), 0.0)
     number = int(np.clip(n_features // len(TRIPLES), 1, _DILATIONS))
     powers = np.floor(np.exp2(np.linspace(0, most, number)) + 1e-9).astype(np.int64)
     values, times = np.unique(powers, return_counts=True)
@@ -128,7 +129,13 @@ def _quantiles(rows: NDArray[np.float32], levels: NDArray[Any]) -> NDArray[np.fl
 
 
 def _counted(bank: Bank, name: str, scope: learned.Scope) -> None:
-    """As many thresholds as are counted, a first channel for every group, and the side that the encoder looks to."""
+    """As many thresholds as are counted, channels for every group, the side it looks to, and kernels as `fit` draws."""
+    longest = min(scope.model.length_, _LONGEST) if scope.model.length is not None else _LONGEST
+    most = max((longest - 1) // (TAPS - 1), 1)
+    if bank.dilations.max(initial=1) > most:
+        raise ValueError(
+            f"{name}.dilations holds {bank.dilations.max()}: expected at most {most}, a kernel of {longest} steps"
+        )
     if bank.counts.max(initial=0) > len(bank.thresholds) or bank.counts.sum() != len(bank.thresholds):
         raise ValueError(f"{name}.counts do not add up to the {len(bank.thresholds)} thresholds")
     if bank.channels.shape[2] > math.prod(scope.model.frame_) or (bank.channels[..., 0] < 0).any():
@@ -140,7 +147,7 @@ def _counted(bank: Bank, name: str, scope: learned.Scope) -> None:
 BANK = learned.record(
     Bank,
     check=_counted,
-    dilations=learned.array("dilation", dtype="int64", least=1, most=1 << 32),
+    dilations=learned.array("dilation", dtype="int64", least=1),
     channels=learned.indices("dilation", GROUPS, "slot", below=lambda model: math.prod(model.frame_), least=-1),
     counts=learned.array("dilation", len(TRIPLES), dtype="int64", least=0),
     thresholds=learned.array("threshold", dtype="float32"),

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank
 from ..base import Floats, StandardizedStream
 
+_FIRST = 64  # samples that a stream has memory for at first
+
 
 class RocketStream(StandardizedStream):
     """A stream through kernels that look back: the bits of encoding all at once, at a cost that does not grow."""
@@ -39,7 +41,9 @@ class _Tally:
     def __init__(self, bank: Bank) -> None:
         self.bank, self.n_samples = bank, 0
         longest = (TAPS - 1) * int(bank.dilations.max()) + 1
-        self.ring = np.zeros((longest, *bank.channels.shape[:2]), np.float32)  # (time, dilation, group)
+        self.longest_ring = longest
+        # (time, dilation, group); it grows with what was pushed, up to the longest kernel
+        self.ring = np.zeros((min(longest, _FIRST), *bank.channels.shape[:2]), np.float32)
         self.back = np.arange(TAPS - 1, -1, -1)[:, None] * bank.dilations  # (tap, dilation)
         number, kernel = np.indices(bank.counts.shape)
         self.outputs = np.repeat(np.arange(bank.counts.size), bank.counts.reshape(-1))  # of each threshold
@@ -48,6 +52,9 @@ class _Tally:
         self.counts, self.run, self.longest = np.zeros((3, len(bank.thresholds)), np.int64)
 
     def push(self, frame: Floats) -> tuple[Floats, Floats]:
+        if self.n_samples == len(self.ring) < self.longest_ring:
+            more = min(self.n_samples, self.longest_ring - self.n_samples)
+            self.ring = np.concatenate([self.ring, np.zeros((more, *self.ring.shape[1:]), np.float32)])
         self.ring[self.n_samples % len(self.ring)] = self._taken(frame)
         within = self.n_samples != self.reach  # else the first output that sees no step before the first: begin afresh
         above = self._outputs()[self.outputs] > self.bank.thresholds
@@ -69,7 +76,8 @@ class _Tally:
     def _outputs(self) -> Floats:
         """Those of all kernels now, dilation by dilation."""
         places = (self.n_samples - self.back) % len(self.ring)
-        taps = self.ring[places, np.arange(len(self.bank.dilations))]  # (tap, dilation, group)
+        known = (self.back <= self.n_samples)[..., None]  # before the first sample there are zeros
+        taps = self.ring[places, np.arange(len(self.bank.dilations))] * known  # (tap, dilation, group)
         every = taps[0]
         for tap in taps[1:]:
             every = every + tap

@@ -61,6 +61,10 @@ def features(steps: Steps, bank: Bank, *, threads: int) -> NDArray[np.float32]:
     and contiguous, every sequence at least one step long.
     """
     out = np.empty((len(steps.lengths), 2 * len(bank.thresholds)), np.float32)
+    # a dilation beyond every series reads nothing but the present step, as one of its length does: scratch memory then
+    # grows with the series and not with the bank
+    longest = steps.lengths.max(initial=1)
+    bank = bank._replace(dilations=np.minimum(bank.dilations, longest))
     if use_kernels():
         arrays = (False, bank.dilations, bank.channels, bank.counts, bank.thresholds)  # False: not of differences
         kernels.rocket_features(steps, arrays, 0, threads=threads, out=out, centred=bank.centred)

@@ -1,0 +1,46 @@
+"""Numbers in an edited folder that no `fit` could have learned: each is refused by name when the folder is loaded."""
+
+import numpy as np
+import pytest
+
+import timelike as tl
+from contract.tampered import Case
+from tampering import replace_arrays
+
+
+@pytest.fixture
+def case(request, tmp_path):
+    return Case(request.param, tmp_path / "model")
+
+
+@pytest.mark.parametrize("case", ["Rocket"], indirect=True)
+@pytest.mark.parametrize("dilation", [3 * 10**7, 10**9])
+def test_kernels_longer_than_any_series_are_refused(case, dilation):
+    name = "model.learned.bank_.dilations"
+    dilations = case.arrays[name].copy()
+    dilations[-1] = dilation
+    replace_arrays(case.folder, {name: dilations})
+    with pytest.raises(ValueError, match=rf"bank_\.dilations holds {dilation}: expected at most 2097151"):
+        tl.load_model(case.folder)
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["EmbeddingClassifier", "EmbeddingClassifier, svm", "EmbeddingClassifier, 1nn", "EmbeddingRegressor"],
+    indirect=True,
+)
+def test_a_head_for_vectors_of_another_size_is_refused(case):
+    (name,) = (name for name in case.arrays if name.endswith(("head_.coefficients", "head_.vectors")))
+    replace_arrays(case.folder, {name: np.ascontiguousarray(case.arrays[name][:, :1])})
+    with pytest.raises(ValueError, match=r"head_\.\w+ has shape \(\d+, 1\): expected"):
+        tl.load_model(case.folder)
+
+
+@pytest.mark.parametrize("case", ["EmbeddingClassifier, forest"], indirect=True)
+def test_a_forest_that_asks_for_a_feature_there_is_not_is_refused(case):
+    size = tl.load_model(case.folder).encoder_.encode(np.zeros((1, 20, 2))).shape[1]
+    feature = case.arrays["model.learned.head_.feature"].copy()
+    feature[np.flatnonzero(feature >= 0)[0]] = size
+    replace_arrays(case.folder, {"model.learned.head_.feature": feature})
+    with pytest.raises(ValueError, match=rf"head_\.feature holds {size}: expected features of vectors of {size}"):
+        tl.load_model(case.folder)
