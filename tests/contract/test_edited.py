@@ -13,7 +13,7 @@ import pytest
 
 import timelike as tl
 from contract.discover import MODELS, fitted
-from contract.tampered import NAMES, Case, edit, edited, outcome
+from contract.tampered import DROPPED, NAMES, Case, edit, edited, outcome
 from tampering import read_config, replace_arrays, write_config
 from timelike.models import registry
 
@@ -27,6 +27,10 @@ def test_an_edited_folder_is_refused_by_name_or_works(name, tmp_path):
     for _ in range(TRIES):
         done = edit(case, chance)
         assert outcome(case) in ("refused", "asked", "answers"), done
+    case.restore()
+    for place in [place for place in case.learned if place[-2:-1] == ("learned",)]:
+        write_config(case.folder, edited(case.config, place, DROPPED))
+        assert outcome(case) in ("refused", "asked", "answers"), place
 
 
 @pytest.mark.skipif(not EXPLORE, reason="TIMELIKE_EXPLORE=200 makes so many edits of every model")
@@ -98,3 +102,28 @@ def test_a_tree_with_a_cycle_is_refused(case):
     replace_arrays(case.folder, case.arrays | {"model.learned.head_.feature": far})
     with pytest.raises(ValueError, match="feature"):
         case.ask(tl.load_model(case.folder))
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "words"),
+    [
+        ("Verifier, enrolled", "manner_", "manner_ is missing: it is learned together with thresholds_"),
+        ("Verifier, enrolled", "thresholds_", "thresholds_ is missing: it is learned together with"),
+        ("Verifier, normalized", "cohort_", "cohort_ is missing, and manner_ says"),
+        ("Ridge, calibrated", "nearer_", "nearer_ is missing: it is learned together with calibration_"),
+        ("AR, calibrated", "calibration_", "calibration_ is missing: it is learned together with nearer_"),
+    ],
+    indirect=["case"],
+)
+def test_what_one_verb_writes_is_there_as_a_whole(case, name, words):
+    write_config(case.folder, edited(case.config, ("learned", name), DROPPED))
+    with pytest.raises(ValueError, match=words):
+        tl.load_model(case.folder)
+
+
+@pytest.mark.parametrize("case", ["AR, calibrated"], indirect=True)
+def test_errors_of_single_draws_are_always_there(case):
+    place = next(place for place in case.learned if place[-1] == "n_samples" and "calibration_" in place)
+    write_config(case.folder, edited(case.config, place, 5))
+    with pytest.raises(ValueError, match="no errors with n_samples=1 of 2 steps"):
+        tl.load_model(case.folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ class Calibrating(Model):
 
     cells_: Cells
     calibration_: Calibration = learned.later(CALIBRATION)
-    nearer_: list[Calibration] = learned.later(learned.several(CALIBRATION))
+    nearer_: list[Calibration] = learned.later(learned.several(CALIBRATION), with_="calibration_")
     """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look, and of means of
     fewer draws, of one whose forecast is the mean of what it draws."""
 
@@ -105,6 +106,12 @@ class Calibrating(Model):
             ]
         self.calibration_, self.nearer_ = found[-1], found[:-1]
         return self
+
+    def _check_learned(self, found: Mapping[str, Any]) -> None:
+        super()._check_learned(found)
+        every = [*self.nearer_, self.calibration_] if "calibration_" in found else []
+        for horizon in {one.horizon for one in every} - {one.horizon for one in every if one.n_samples == 1}:
+            raise ValueError(f"calibration_ and nearer_ have no errors with n_samples=1 of {counted(horizon, 'step')}")
 
     def _averages_draws(self, sequences: Sequences) -> bool:
         """Whether its forecast is the mean of what it draws, as far as one window tells."""

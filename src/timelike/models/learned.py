@@ -91,6 +91,8 @@ class Learned:
         composed: bool = False,
         optional: bool | Callable[[Any], bool] = False,
         saved: bool = True,
+        with_: str | None = None,
+        after: str | None = None,
     ) -> None:
         self.check = check
         self.kinds = kinds
@@ -103,6 +105,10 @@ class Learned:
         """Whether it may be absent, as what `calibrate` adds; or a function of the model that says so."""
         self.saved = saved
         """Whether it is written as it is; else the model makes it again (`_derive`, or a network's weights)."""
+        self.with_ = with_
+        """Another attribute that the same verb writes: both are there, or neither."""
+        self.after = after
+        """Another attribute that must be there where this one is."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -405,10 +411,22 @@ def maybe(declared: Learned) -> Any:
     return Learned(check, *kinds, records=declared.records, composed=declared.composed, optional=declared.optional)
 
 
-def later(declared: Learned) -> Any:
-    """The same, or absent: what a verb after `fit` adds, or some options only."""
-    how = {"composed": declared.composed, "optional": True, "saved": declared.saved}
-    return Learned(declared.check, *declared.kinds, records=declared.records, **how)
+def later(declared: Learned, *, with_: str | None = None, after: str | None = None) -> Any:
+    """The same, or absent: what a verb after `fit` adds, or some options only.
+
+    `with_` names another attribute that the same verb writes: both are there, or neither. `after` names one of a verb
+    that must have been called before: it is there where this one is.
+    """
+    return Learned(
+        declared.check,
+        *declared.kinds,
+        records=declared.records,
+        composed=declared.composed,
+        optional=True,
+        saved=declared.saved,
+        with_=with_,
+        after=after,
+    )
 
 
 def when(needed: Callable[[Any], bool], declared: Learned) -> Any:
@@ -462,6 +480,7 @@ def check_all(model: Model, declared: Mapping[str, Learned], found: Mapping[str,
         may = one.optional(model) if callable(one.optional) else one.optional
         if name not in found and not may:
             raise ValueError(f"{name} is missing: every fitted {type(model).__name__} has it")
+        _check_companions(name, one, found)
     scope = Scope(model)
     names = sorted(declared.keys() & found.keys(), key=lambda name: (declared[name].composed, name))
     checks = [(name, partial(declared[name].check, found[name], name, scope)) for name in names]
@@ -483,6 +502,15 @@ def check_one(value: Any, name: str, declared: Learned) -> None:
     declared.check(value, name, scope)
     for check in scope.deferred:
         check()
+
+
+def _check_companions(name: str, one: Learned, found: Mapping[str, Any]) -> None:
+    """An error where attributes that belong together are not all there."""
+    if one.with_ is not None and (name in found) != (one.with_ in found):
+        present, absent = (name, one.with_) if name in found else (one.with_, name)
+        raise ValueError(f"{absent} is missing: it is learned together with {present}")
+    if one.after is not None and name in found and one.after not in found:
+        raise ValueError(f"{one.after} is missing: it is learned before {name}")
 
 
 def _done(check: Callable[[], None]) -> bool:

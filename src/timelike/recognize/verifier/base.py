@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self, get_args
 
@@ -41,16 +41,17 @@ class Calibrating(Model):
     manner_: tuple[Any, ...] = learned.later(
         learned.together(
             learned.text(*get_args(Against)), learned.maybe(learned.text(*get_args(Normalization))), learned.whole(2)
-        )
+        ),
+        with_="thresholds_",
     )
-    false_accept_: float = learned.later(learned.real(0, 1))
-    false_reject_: float = learned.later(learned.real(0, 1))
-    n_impostors_: int = learned.later(learned.whole(1))
-    n_genuine_: int = learned.later(learned.whole(1))
-    promised_: float = learned.later(learned.real(0, 1))
-    n_identities_: int = learned.later(learned.whole(1))
-    cohort_: Sequences = learned.later(learned.sequences())
-    least_: float = learned.later(learned.real(0))
+    false_accept_: float = learned.later(learned.real(0, 1), with_="thresholds_")
+    false_reject_: float = learned.later(learned.real(0, 1), with_="thresholds_")
+    n_impostors_: int = learned.later(learned.whole(1), with_="thresholds_")
+    n_genuine_: int = learned.later(learned.whole(1), with_="thresholds_")
+    promised_: float = learned.later(learned.real(0, 1), with_="thresholds_")
+    n_identities_: int = learned.later(learned.whole(1), with_="thresholds_")
+    least_: float = learned.later(learned.real(0), with_="thresholds_")
+    cohort_: Sequences = learned.later(learned.sequences(), after="thresholds_")
     others_: Others | None = learned.derived()
     _call = "fit(X, y) or, if there is nothing to fit, calibrate(X, y)"
 
@@ -140,6 +141,12 @@ class Calibrating(Model):
         """Sequences ready to be tried against each other, normalized as calibration left it."""
         cohort, least = getattr(self, "cohort_", None), getattr(self, "least_", None)
         return gathered(scorer, sequences, labels, self._manner(), kept, cohort, least)
+
+    def _check_learned(self, found: Mapping[str, Any]) -> None:
+        super()._check_learned(found)
+        if "manner_" in found and (self.manner_[1] is None) == ("cohort_" in found):
+            word = "missing" if self.manner_[1] else "there"
+            raise ValueError(f"cohort_ is {word}, and manner_ says that scores are normalized by {self.manner_[1]!r}")
 
     def _derive(self) -> None:
         """What is known of the cohort: it comes with calibration."""

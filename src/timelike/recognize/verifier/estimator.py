@@ -80,7 +80,7 @@ class Verifier(Streaming):
     (True, False)
     """
 
-    threshold_: float = learned.later(learned.real(finite=False))
+    threshold_: float = learned.later(learned.real(finite=False), with_="thresholds_")
 
     def __init__(
         self,

@@ -88,7 +88,9 @@ class VerifierStream:
 class Streaming(Enrolling):
     """A verifier that may decide before a sequence is over."""
 
-    boundaries_: dict[int, Boundaries] = learned.later(learned.mapping(learned.whole(1), BOUNDARIES, holds=(1,)))
+    boundaries_: dict[int, Boundaries] = learned.later(
+        learned.mapping(learned.whole(1), BOUNDARIES, holds=(1,)), after="thresholds_"
+    )
 
     def calibrate_stream(
         self,
