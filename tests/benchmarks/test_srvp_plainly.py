@@ -35,7 +35,7 @@ def looked(network, x):
 
 def ours(monkeypatch, network, x, chosen, first, random, beta=2.0, stillness=0.3):
     draws = [first, random]
-    monkeypatch.setattr(objective, "noise", lambda shape, like: draws.pop(0))
+    monkeypatch.setattr(objective, "noise", lambda shape, like, generator=None: draws.pop(0))
     codes, seen = network.encoded(x)
     content = network.content_of(codes, chosen, seen, torch.zeros(len(x), dtype=torch.int64))
     found = objective.bound_of(network, x, codes, content)

@@ -1,14 +1,13 @@
 """scikit-learn's own checks of every estimator of every room, with the reason for each that is expected to fail."""
 
-import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import timelike as tl
 from contract.discover import FORECASTERS, LEARNED_METRICS, MODELS, SINGLE, small
 from timelike.encode import Encoder
+from timelike.forecast import Forecaster
 
 LENGTHS = "wants sequences of another length to be refused after fit; comparing unequal lengths is what they are for"
 WORDING = "refused as it should be, with an error that names the argument, not in the words the check looks for: "
@@ -17,7 +16,6 @@ EVERY = {
     "check_estimators_empty_data_messages": WORDING + "X with sequences of length 0",
     "check_estimators_nan_inf": WORDING + "nan in X, which is called missing here",
 }
-SHORT = {"check_fit2d_1feature": WORDING + "series of one step, after which nothing comes"}
 PREDICTING = {"check_n_features_in_after_fitting": LENGTHS}
 MORE = {"classifier": {"check_classifiers_train": LENGTHS}, "transformer": {"check_transformer_general": LENGTHS}}
 # what a check's own data need: its X is a table, and a maximum over time forgets the column, so "ridge" fits too badly
@@ -34,16 +32,6 @@ def example(kind):
     return small(kind, **{"k": 1} if "Neighbors" in kind.__name__ else looked_at | ONLY.get(kind.__name__, {}))
 
 
-def refuses_single_steps(estimator):
-    if type(estimator) not in FORECASTERS:
-        return False
-    try:
-        clone(estimator).fit(np.zeros((10, 1)))
-    except ValueError as refusal:
-        return " step" in str(refusal)
-    return False
-
-
 def expected(estimator):
     kind = type(estimator)
     tags = estimator.__sklearn_tags__()
@@ -52,7 +40,6 @@ def expected(estimator):
     asked = any(hasattr(kind, verb) for verb in ("predict", "transform"))  # by the check: a Verifier has none of them
     if kind.__mro__[1] not in LEARNED_METRICS and (kind not in LEARNED_METRICS or isinstance(estimator, Encoder)):
         found = found | PREDICTING if asked else found  # nor have distances
-    found = found | (SHORT if refuses_single_steps(estimator) else {})
     return found | (MORE["transformer"] if hasattr(kind, "transform") else {})
 
 
@@ -70,7 +57,7 @@ def with_scikit_learns_door(estimator):
 
     class Strict(type(estimator)):
         def _learn_from(self, X):
-            least = 2 if refuses_single_steps(estimator) else 1
+            least = 2 if isinstance(self, Forecaster) else 1  # which refuse series of one step
             return super()._learn_from(validate_data(self, X, ensure_min_features=least))
 
         def _past(self, past):

@@ -103,7 +103,7 @@ class TestASingleSequence:
 
     def test_of_one_channel_too(self):
         model = tl.SRVP(**SMALL).fit(SERIES[..., :1])
-        with pytest.raises(ValueError, match=r"has 1 time step: .*give x\[None\]"):
+        with pytest.raises(ValueError, match=r"past has shape \(\d+, 1\).*or \[x\] around its array"):
             model.predict(SERIES[0, :, :1], 3)
 
     def test_short_sequences_are_short(self, plain):

@@ -48,6 +48,7 @@ class Linear(Trained):
 
     width = options.whole(1)
     rate = options.real(above=0, role="free")
+    given_ = learned.sequences(frame=False)
 
     given_ = learned.derived()
 

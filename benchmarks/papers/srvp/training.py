@@ -60,6 +60,7 @@ def trained(
     if not quick:
         limits["max_time"] = 60 * minutes
     place = folder / f"{kind}-{_word(options | limits)}-{code()}"
+    folder.mkdir(parents=True, exist_ok=True)
     model = (ConvLSTM if kind == "ConvLSTM" else getattr(tl, kind))(**options, **limits, checkpoint=place)
     clock, processor = time.perf_counter(), time.process_time()
     model.fit(clips)
