@@ -604,7 +604,11 @@ class TestThresholds:
         pairs = ready.similarity(held, held)[np.triu_indices(32, 1)]
         same = (held.labels[:, None] == held.labels)[np.triu_indices(32, 1)]
         assert ((pairs >= ready.thresholds_.pair) & ~same).sum() <= 0.1 * (~same).sum()
-        with pytest.warns(CalibrationWarning, match="false_accept=0.05 cannot be promised by 32 examples: at least 38"):
+        words = (
+            r"false_accept=0.05 cannot be promised: 32 examples make 16 impostor pairs that share no example, and 19 are "
+            r"needed. The threshold is above all impostor pairs of these examples, .* give more examples, 38 or more"
+        )
+        with pytest.warns(CalibrationWarning, match=words):
             strict = copied(ready, tmp_path / "c").calibrate(held, false_accept=0.05)
         assert strict.thresholds_.pair > pairs[~same].max()
         named = ready.predict(strange, reject=True)

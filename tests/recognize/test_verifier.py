@@ -1,5 +1,6 @@
 """Verifier: thresholds, identities and normalized scores, against the formulas tried one pair at a time."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,7 +11,14 @@ import timelike as tl
 from naive.error_rates import equal_error_rate
 from naive.verifier import accepted_at, as_norm, level, normalized_pairs, share_that_keeps
 from timelike.recognize import CalibrationWarning, Decision
-from timelike.recognize.verifier.identity_rank import allowed, impostor_bound, least_count, rounded_up, unit_bound
+from timelike.recognize.verifier.identity_rank import (
+    allowed,
+    impostor_bound,
+    least_count,
+    rounded_up,
+    unit_bound,
+    warn_few,
+)
 from timelike.recognize.verifier.trials import Kept, trials
 
 # six people can promise little, which is not what most tests are about
@@ -137,8 +145,8 @@ class TestThreshold:
     def test_too_few_people_are_told_what_they_promise(self, people):
         few = people[[0, 1, 8, 9]]
         words = (
-            r"false_accept=0.01 cannot be promised by 2 identities: at least 198 are needed.* only 0.5 is promised; "
-            r"give more identities, or false_accept=0.5 or more"
+            r"false_accept=0.01 cannot be promised: 2 identities make 1 impostor pair that share no identity, and 99 are "
+            r"needed. The threshold .* only 0.5 is promised; give more identities, 198 or more, or false_accept=0.5"
         )
         with pytest.warns(CalibrationWarning, match=words):
             gate = tl.Verifier("dtw").calibrate(few)
@@ -171,8 +179,24 @@ class TestThreshold:
     def test_a_metric_that_was_fitted_on_the_very_people_is_told(self, people):
         metric = tl.Discriminant(tl.Rocket(n_features=60, random_state=0), random_state=0)
         for given in (metric, tl.Fused(["dtw", metric])):
-            with pytest.warns(CalibrationWarning, match="y holds 'c', a class that the metric was fitted on, as 1 of"):
+            words = (
+                r"y holds 'c': 1 of the 3 identities are called like classes .* If these are the same identities, it .* "
+                r"If they are others with the same names"
+            )
+            with pytest.warns(CalibrationWarning, match=words):
                 tl.Verifier(given).fit(people[:24]).calibrate(people[16:40], false_accept=0.4)
+
+    def test_many_people_of_whom_few_pairs_count_are_told_of_the_pairs(self):
+        """300 people with passwords: two people of each, but one with everybody else, whose pairs all share somebody."""
+        rng = np.random.default_rng(0)
+        X, y = rng.standard_normal((600, 4)), np.repeat(np.arange(300), 2)
+        within = np.where(y < 20, y // 2, 9 + y)
+        words = (
+            r"false_accept=0.05 cannot be promised: 300 identities make 10 impostor pairs that share no identity, and "
+            r"19 are needed \(`within` and `apart` leave most pairs out\).* give pairs of more different identities, or"
+        )
+        with pytest.warns(CalibrationWarning, match=words):
+            tl.Verifier("euclidean").calibrate(X, y, within=within, false_accept=0.05)
 
     def test_thresholds_do_not_depend_on_the_order_or_the_names_of_people(self, people):
         order = np.random.default_rng(0).permutation(len(people))
@@ -190,6 +214,57 @@ class TestThreshold:
         wrong = [gate.accepts(half[half.labels != who], who) for who in "abcdef"]
         assert {float(some.threshold[0]) for some in wrong} == {gate.thresholds_[3]}
         assert np.mean([some.score >= gate.thresholds_[1] for some in wrong]) > np.mean([s.accepted for s in wrong])
+
+    def test_examples_of_mostly_one_class_are_told_of_their_pairs(self):
+        first, second = np.meshgrid(np.arange(5), np.arange(5, 100))  # five of one class and 95 of another
+        bound = impostor_bound(np.zeros(first.size), first.ravel(), second.ravel(), 0.05)
+        words = (
+            r"100 examples make 5 impostor pairs that share no example, and 19 are needed \(most examples are of one "
+            r"class.* give pairs of more different examples, or false_accept=0.17 or more"
+        )
+        with pytest.warns(CalibrationWarning, match=words):
+            warn_few(bound, 0.05, 100, "examples")
+
+    @pytest.mark.parametrize(("n_each", "n_enrolled"), [(2, (4, 12)), (5, (4, 7))])
+    def test_more_examples_than_calibration_had_let_no_more_impostors_in(self, n_each, n_enrolled):
+        """200 people each; impostors over all draws, whose rate has a standard error of about .006."""
+        accepted = {n: [] for n in n_enrolled}
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            X = rng.standard_normal((200, 1, 8)) + rng.standard_normal((200, n_each, 8))
+            gate = tl.Verifier("euclidean").calibrate(
+                X.reshape(-1, 8), np.repeat(np.arange(200), n_each), false_accept=0.05
+            )
+            for n, found in accepted.items():
+                for who in range(12):
+                    gate.enroll(rng.standard_normal((1, 8)) + rng.standard_normal((n, 8)), who)
+                    found.append(gate.accepts(np.sqrt(2) * rng.standard_normal((100, 8)), who).accepted.mean())
+                    gate.forget(who)
+        assert all(0.02 < np.mean(found) < 0.055 for found in accepted.values())
+
+    @pytest.mark.parametrize("against", ["nearest", "center", "mean"])
+    def test_so_many_examples_are_compared_as_a_threshold_is_known_for(self, people, encoder, against):
+        given, rest = people[::2], people[1::2]
+        gate = tl.Verifier(encoder, against=against).calibrate(given, false_accept=0.4)
+        assert max(gate.thresholds_) == 3
+        own, query = rest[rest.labels == "a"], given[9]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            gate.enroll(own[:3], "a").enroll(own[3:], "a", extend=True)
+        assert [f"{one.message}"[:41] for one in caught] == (
+            [] if against == "mean" else ["identity='a' has 4 examples, and there ar"]
+        )
+        found = gate.accepts(query, "a")
+        assert found.threshold == gate.thresholds_[3]
+        rows = [[0, 1, 2, 3]] if against == "mean" else [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+        alone = [gate.enroll(own[some], f"{some}").accepts(query, f"{some}").score for some in rows]
+        assert found.score in alone
+        again = tl.Verifier(encoder, against=against).calibrate(given, false_accept=0.4).enroll(own[[3, 1, 0, 2]], "a")
+        assert again.accepts(query, "a").score == found.score  # whatever their order
+        if against == "nearest":
+            two = tl.Verifier("euclidean").calibrate(np.eye(12), np.repeat(range(4), 3), false_accept=0.5)
+            two.thresholds_ = {1: 0.0, 3: 3.0, 5: 5.0}
+            assert two.enroll(np.eye(12)[:4], "x").accepts(np.zeros(12), "x").threshold == 5.0  # of the next larger
 
     def test_only_pairs_within_a_stratum_and_from_two_recordings_count(self, people):
         codes = np.unique(people.labels, return_inverse=True)[1]

@@ -167,7 +167,7 @@ def test_a_stream_says_whom_it_accepted_and_who_cannot_be_promised(people):
         .fit(people)
         .calibrate(people, false_accept=0.25)
     )
-    with pytest.warns(tl.recognize.CalibrationWarning, match="false_accept=0.05 cannot be promised by 8 identities"):
+    with pytest.warns(tl.recognize.CalibrationWarning, match="false_accept=0.05 cannot be promised: 8 identities"):
         gate.calibrate_stream(people, false_accept=0.05, false_reject=0.05)
     # eight people show no false_reject of 0.05, which takes 19: nobody is rejected before the end
     assert all(np.isneginf(bounds.lower).all() for bounds in gate.boundaries_.values())

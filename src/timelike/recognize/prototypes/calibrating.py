@@ -31,7 +31,8 @@ class Calibrating(Answering):
         false_accept : float
             `verify` accepts two new examples of two of these classes with at most this probability. Pairs that share
             an example are no independent witnesses, so 2 / `false_accept` − 2 examples are needed: with fewer the
-            threshold is above all pairs of two classes, and a `CalibrationWarning` says what is promised. For classes
+            threshold is above all pairs of two classes, and a `CalibrationWarning` says what is promised; with enough,
+            what is exact and what is proven is as in `Verifier.calibrate`. For classes
             that are not known nothing is: use `Verifier(model.metric())`, calibrated with others than these.
         false_reject : float
             Without `unknown`, `predict(reject=True)` rejects another example of these classes with at most this

@@ -17,7 +17,7 @@ from .asking import Identity, one_or_several
 from .calibration import Gathered, Manner, gathered
 from .normalization import Normalization
 from .scoring import Against, Scorer, has_vectors
-from .templates import Others
+from .templates import Others, usage
 from .trials import Kept
 
 _MOST = 2**62  # of a number that is an identity
@@ -126,7 +126,7 @@ class Calibrating(Model):
         return Scorer(self.metric_, vectors=self._manner().against == "center")
 
     def _threshold(self, n_examples: int) -> float:
-        """Of so many examples, or of the next smaller number that was calibrated."""
+        """Of so many examples, or of the number that `usage` says."""
         if not hasattr(self, "thresholds_"):
             raise NotFittedError(
                 "this Verifier has no threshold yet: call calibrate(X, y, false_accept=0.01) first, with sequences "
@@ -135,7 +135,7 @@ class Calibrating(Model):
         if self.manner_ != self._manner():
             then = ", ".join(f"{name}={value!r}" for name, value in zip(Manner._fields, self.manner_, strict=True))
             raise ValueError(f"the threshold is one of {then}, and options are others now: calibrate(X, y) again")
-        return self.thresholds_[max(size for size in self.thresholds_ if size <= n_examples)]
+        return self.thresholds_[usage(self.thresholds_, n_examples, self._manner().against).calibrated]
 
     def _among_others(self, scorer: Scorer, sequences: Sequences, labels: NDArray[Any], kept: Kept) -> Gathered:
         """Sequences ready to be tried against each other, normalized as calibration left it."""

@@ -58,7 +58,9 @@ class Verifier(Streaming):
         From which score on a pair is accepted; `thresholds_` has one for every number of examples.
     promised_ : float
         The probability with which a pair of two new identities is accepted at most: `false_accept`, or, with too few
-        identities for it, 1 / (n + 1) of n pairs that share none, and what is accepted of a pair of calibration.
+        identities for it, 1 / (n + 1) of n pairs that share none, and what is accepted of a pair of calibration. Exact
+        for one draw of such pairs; for the threshold that 60 % of many draws keep, `false_accept` / 0.6 is proven, and
+        `false_accept` is kept in simulations.
     false_accept_, false_reject_ : float
         Shares of the pairs of calibration that are wrongly decided at it; `n_impostors_` and `n_genuine_` are their
         numbers, `n_identities_` that of identities.
@@ -119,12 +121,19 @@ class Verifier(Streaming):
         Every pair of two identities is an impostor. At the threshold, two new identities like these are taken for one
         with a probability of at most `false_accept`. That is a matter of how many identities there are, not of how many
         pairs: m identities make m / 2 pairs that share none, of which at most `false_accept` (m / 2 + 1) − 1 are
-        accepted (decision 0057). Fewer than 2 / `false_accept` − 2 identities, 198 for 0.01, cannot promise it: the
-        threshold then keeps the rate for every two identities of X by themselves, and a `CalibrationWarning` says what
-        is promised instead, as `promised_` does. Impostors with the same score are accepted all or none.
+        accepted (decision 0057). That is exact for one draw of such pairs. The threshold is one that 60 % of many draws
+        keep: `false_accept` / 0.6 is proven of it, and simulations keep `false_accept`. Impostors with the same score
+        are accepted all or none.
+
+        Fewer than 2 / `false_accept` − 2 identities, 198 for 0.01, cannot promise it: the threshold then keeps the rate
+        for every two identities of X by themselves, and a `CalibrationWarning` says what is promised instead, as
+        `promised_` does.
 
         Several examples of one identity score otherwise than one, so there is a threshold for every number of them
-        (1, 2, 3, 5, 8, … as far as X has them): an identity has the one of the next smaller number.
+        (1, 2, 3, 5, 8, … as far as X has them for enough identities). In between, and beyond, the rate holds too: the
+        nearest of several examples is accepted by the threshold of the next larger number, a mean vector is that of the
+        next smaller number of examples, and of more examples than the largest number so many are compared, always the
+        same. Scores by `against="mean"` have the threshold of the next smaller number.
 
         Parameters
         ----------
@@ -152,6 +161,7 @@ class Verifier(Streaming):
             made.__dict__.pop("boundaries_", None)  # they were of another cohort
             made._made_with = made.get_params(deep=False)
             made._derive()
+            made._warn_unused(made.enrolled_)
         return self
 
     def _gathered(self, sequences: Sequences, labels: NDArray[Any], cohort: Any, within: Any, apart: Any) -> Gathered:

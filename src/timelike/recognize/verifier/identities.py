@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +11,13 @@ import numpy as np
 from ...models import learned
 from ...sequences import Sequences, concat
 from ...sequences.arguments import flag, shown
+from ...sequences.callers import outside
 from ..decision import Decision
 from .asking import Identity, checked_identity, decided, refuse_swapped
 from .base import Calibrating
+from .identity_rank import CalibrationWarning
 from .scoring import Floats
-from .templates import Template, asked_about, scores_against, template
+from .templates import Template, asked_about, scores_against, some_of, template, usage
 
 
 class Enrolling(Calibrating):
@@ -24,7 +28,9 @@ class Enrolling(Calibrating):
     def enroll(self, X: Any, identity: Identity, *, extend: bool = False) -> Self:
         """Keep examples of an identity, a sequence or several; with `extend` they are added to those there are.
 
-        In which order identities are enrolled, and whether examples come at once or in parts, changes nothing.
+        In which order identities are enrolled, and whether examples come at once or in parts, changes nothing. Of more
+        examples than calibration had of an identity only so many are compared, unless `against="mean"`, and a
+        `CalibrationWarning` says so: with all of them more impostors than `false_accept` would be accepted.
         """
         refuse_swapped(X, "enroll(X, identity)")
         more = flag(extend, "extend")
@@ -41,6 +47,7 @@ class Enrolling(Calibrating):
             whole = plain if before is None else concat([before, plain])
             made.templates_ = {**made.templates_, name: made._template(name, whole)}
             made.enrolled_ = dict(sorted({**made.enrolled_, name: whole}.items()))
+            made._warn_unused([name])
         return self
 
     def forget(self, identity: Identity) -> Self:
@@ -86,7 +93,27 @@ class Enrolling(Calibrating):
         self.templates_ = {name: self._template(name, examples) for name, examples in self.enrolled_.items()}
 
     def _template(self, name: Identity, examples: Sequences) -> Template:
+        if hasattr(self, "thresholds_"):
+            examples = some_of(examples, usage(self.thresholds_, len(examples), self._manner().against).n_compared)
         return template(self._scorer(), name, examples, self.others_, self._manner())
+
+    def _warn_unused(self, names: Iterable[Identity]) -> None:
+        """A warning where one of the identities has more examples than any of calibration, and some are not used."""
+        against = self._manner().against
+        if not hasattr(self, "thresholds_") or against == "mean":
+            return
+        most = max(self.thresholds_)
+        more = [name for name in names if len(self.enrolled_[name]) > most]
+        if not more:
+            return
+        warnings.warn(
+            f"identity={shown(more[0])} has {len(self.enrolled_[more[0]])} examples, and there are thresholds for at "
+            f"most {most}: {most} of them are compared, as with all of them more impostors than false_accept would be "
+            "accepted. To use more, calibrate with more sequences of each identity, or with against='mean' in place of "
+            f"{against!r}",
+            CalibrationWarning,
+            stacklevel=outside(),
+        )
 
     def _against(self, names: list[Identity], sequences: Sequences) -> Floats:
         """Scores (identity, query)."""

@@ -4,14 +4,15 @@ A draw puts the identities into pairs, each identity into one of them, and takes
 and that of two new identities are exchangeable, whatever identities have to do with scores, so the rank of split
 conformal prediction (Vovk et al., 2005) is exact for them: accept at most α (n + 1) − 1 of them. Many draws have a
 threshold each, and one that three in five of them keep is used: it depends on no single draw, and all pairs have a part
-in it (decision 0057).
+in it (decision 0057). What is exact for one draw is not for this quantile of many: α / 0.6 is what is proven of it, and
+simulations keep α.
 """
 
 from __future__ import annotations
 
 import warnings
 from math import ceil, floor
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,15 @@ N_DRAWS = 400
 _KEPT = 0.6  # share of the draws that a threshold keeps; the median is a little too low where scores are sums of two
 _EXACT = 1 + 1e-12  # 0.29 × 100 is 28.999…
 _TINY = 1e-300  # rates below are as good as none, and their inverse is still a number
+_ONE = {"identities": "identity", "examples": "example"}
+_LEFT_OUT = {
+    "identities": " (`within` and `apart` leave most pairs out)",
+    "examples": " (most examples are of one class, and only pairs of two classes are impostors)",
+}
+_KEEPS = {
+    "identities": "The threshold keeps it for every two of these identities by themselves, but",
+    "examples": "The threshold is above all impostor pairs of these examples, but",
+}
 _CELLS = 1 << 22  # scores of draws that are there at a time
 
 
@@ -172,31 +182,41 @@ def _greedy(first: Ids, second: Ids, n_units: int, rng: np.random.Generator) -> 
     return np.concatenate(taken)
 
 
-def warn_few(bound: Bound, rate: float, n_units: int, units: str) -> None:
-    """A warning where `false_accept` is not promised: what is, and how many units would do."""
+def warn_few(bound: Bound, rate: float, n_units: int, units: Literal["identities", "examples"]) -> None:
+    """A warning where `false_accept` is not promised: what is, and how many pairs without a common unit would do."""
     if bound.promised <= rate:
         return
-    offered = rounded_up(bound.least_promised)
+    needed, offered, n_apart = least_count(rate), rounded_up(bound.least_promised), bound.n_apart
+    few = (
+        f"{n_units} {units} make {n_apart} impostor pair{'s' if n_apart != 1 else ''} that share no {_ONE[units]}, and "
+    )
+    enough = n_units >= 2 * needed  # then it is the pairs that are few: others are left out, or of one identity
+    lacking = f"pairs of more different {units}" if enough else f"more {units}, {2 * needed} or more"
+    why = _LEFT_OUT[units] if enough else ""
     warnings.warn(
-        f"false_accept={rate:g} cannot be promised by {n_units} {units}: at least {2 * least_count(rate)} are needed. "
-        f"The threshold keeps it for every pair of these {units} by itself, but a new pair may be unlike all of them, "
-        f"and only {rounded_up(bound.promised):g} is promised; give more {units}, or false_accept={offered:g} or more, "
-        "which rejects fewer genuine ones",
+        f"false_accept={rate:g} cannot be promised: {few}{needed} are needed{why}. {_KEEPS[units]} a new pair may be "
+        f"unlike all of them, and only {rounded_up(bound.promised):g} is promised; give {lacking}, or "
+        f"false_accept={offered:g} or more, which rejects fewer genuine ones",
         CalibrationWarning,
         stacklevel=outside(),
     )
 
 
 def warn_known(metric: Any, labels: NDArray[Any]) -> None:
-    """A warning where a metric learned to tell the very identities apart that it is calibrated with."""
+    """A warning where a metric learned classes that are called like identities it is calibrated with.
+
+    Whether they are the same is not known: different people may have the same number.
+    """
     known = learned_classes(metric) & set(labels.tolist())
     if not known:
         return
     every = "all" if known == set(labels.tolist()) else f"{len(known)} of the"
+    first = next(one for one in labels.tolist() if one in known)
     warnings.warn(
-        f"y holds {next(one for one in labels.tolist() if one in known)!r}, a class that the metric was fitted on, as "
-        f"{every} {len(np.unique(labels))} identities are: it tells these apart better than new ones, of which it will "
-        "accept more than false_accept; fit and calibrate with different identities",
+        f"y holds {first!r}: {every} {len(np.unique(labels))} identities are called like classes that the metric was "
+        "fitted on. If these are the same identities, it tells them apart better than new ones, of whom it will accept "
+        "more than false_accept: fit and calibrate with different identities. If they are others with the same names, "
+        "give them names of their own",
         CalibrationWarning,
         stacklevel=outside(),
     )

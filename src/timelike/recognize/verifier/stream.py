@@ -16,7 +16,7 @@ from .calibration import Manner
 from .identities import Enrolling
 from .looking import stream_boundaries
 from .scoring import Scorer, has_vectors
-from .templates import Others, Template, asked_about, scores_against, template
+from .templates import Others, Template, asked_about, scores_against, some_of, template, usage
 from .thresholds import BOUNDARIES, Boundaries
 from .trials import kept_pairs
 
@@ -148,10 +148,10 @@ class Streaming(Enrolling):
             )
         scorer, manner = Scorer(now.metric_, vectors=True), now._manner()
         others = now._others(scorer)
-        known = template(scorer, name, now.enrolled_[name], others, manner)
-        size = max(size for size in now.boundaries_ if size <= known.n_examples)
+        used = usage(now.boundaries_, len(now.enrolled_[name]), manner.against)
+        known = template(scorer, name, some_of(now.enrolled_[name], used.n_compared), others, manner)
         inner = now.metric_.stream()  # type: ignore[attr-defined]
-        return VerifierStream(scorer, inner, known, others, manner, now.boundaries_[size], name)
+        return VerifierStream(scorer, inner, known, others, manner, now.boundaries_[used.calibrated], name)
 
     def _require_stream(self) -> None:
         self._require_fitted()

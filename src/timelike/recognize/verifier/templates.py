@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import fingerprint
 from ...sequences import Sequences
 from .calibration import Manner
 from .normalization import Level, levels, normalized
-from .scoring import Floats, Known, Scorer, of_several
+from .scoring import Against, Floats, Known, Scorer, of_several
 
 
 class Others(NamedTuple):
@@ -32,6 +34,41 @@ class Template(NamedTuple):
     n_examples: int
     level: Level | None
     left_out: NDArray[np.bool_] | None
+
+
+class Usage(NamedTuple):
+    """How many examples of an identity are compared, and the number of them whose threshold is meant."""
+
+    n_compared: int
+    calibrated: int
+
+
+def usage(sizes: Iterable[int], n_examples: int, against: Against) -> Usage:
+    """What keeps the rate of a calibration with so many examples each, `sizes`, for an identity with `n_examples`.
+
+    The nearest of more examples is nearer, for impostors too, so the threshold is that of the next larger number; of
+    more than the largest, so many are compared. A mean vector of more examples is nearer to everybody as well, and no
+    threshold of another number is known to be safe: as many are compared as the next smaller number. A mean score of
+    more examples varies less around the same value, and has the threshold of the next smaller number.
+
+    >>> [usage((1, 2, 3, 5), 4, against) for against in ("nearest", "center", "mean")]
+    [Usage(n_compared=4, calibrated=5), Usage(n_compared=3, calibrated=3), Usage(n_compared=4, calibrated=3)]
+    >>> usage((1, 2, 3, 5), 9, "nearest")
+    Usage(n_compared=5, calibrated=5)
+    """
+    below, above = [n for n in sizes if n <= n_examples], [n for n in sizes if n >= n_examples]
+    if against == "nearest" and above:
+        return Usage(n_examples, min(above))
+    return Usage(n_examples if against == "mean" else max(below), max(below))
+
+
+def some_of(examples: Sequences, count: int) -> Sequences:
+    """So many of the examples, as if drawn at random: which they are depends on what they hold, not on their order."""
+    if count >= len(examples):
+        return examples
+    clocks = [()] * len(examples) if examples.times is None else [(np.asarray(one),) for one in examples.times]
+    keys = [str(fingerprint(np.asarray(x), *clock)) for x, clock in zip(examples, clocks, strict=True)]
+    return examples[np.argsort(np.array(keys), kind="stable")[:count]]
 
 
 def template(scorer: Scorer, identity: Any, examples: Sequences, others: Others | None, manner: Manner) -> Template:
