@@ -89,7 +89,7 @@ def arguments(kind, verb, parameters, seed=5):
             given[name] = np.array([True, False, False, True, True, False])
         elif name == "truth":
             given[name] = [np.linspace(0, len(x) - 1, len(x)) for x in several]
-        elif name in FIXED and (open_ or name in ("random_state", "levels", "n_triples")):
+        elif name in FIXED and (open_ or name in ("random_state", "levels", "n_triples", "identity")):
             given[name] = FIXED[name]
     return given | MORE.get((kind.__name__, verb), {})
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from contract.tampered import Case
-from tampering import replace_arrays
+from contract.tampered import Case, edited
+from tampering import replace_arrays, write_config
 
 
 @pytest.fixture
@@ -43,4 +43,44 @@ def test_a_forest_that_asks_for_a_feature_there_is_not_is_refused(case):
     feature[np.flatnonzero(feature >= 0)[0]] = size
     replace_arrays(case.folder, {"model.learned.head_.feature": feature})
     with pytest.raises(ValueError, match=rf"head_\.feature holds {size}: expected features of vectors of {size}"):
+        tl.load_model(case.folder)
+
+
+@pytest.mark.parametrize("case", ["Ridge, calibrated"], indirect=True)
+def test_errors_that_give_no_bounds_are_refused(case):
+    name = "model.learned.calibration_.errors"
+    for place, value in ((0, np.inf), (-1, -np.inf), (0, np.nan)):  # NaN means the end of a window, after which is more
+        errors = case.arrays[name].copy()
+        errors[0, place] = value
+        replace_arrays(case.folder, {name: errors})
+        with pytest.raises(ValueError, match=rf"calibration_\.errors holds {'NaN' if np.isnan(value) else 'infinity'}"):
+            tl.load_model(case.folder)
+    errors = case.arrays[name].copy()
+    errors[0, 1:] = np.nan
+    replace_arrays(case.folder, {name: errors})
+    tl.load_model(case.folder)
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "expected"),
+    [("Ridge, calibrated", "lags_", "fewer than the"), ("Analog", "window_", "fewer"), ("AR", "months_", "to 7200")],
+    indirect=["case"],
+)
+def test_whole_numbers_beyond_what_was_learned_from_are_refused(case, name, expected):
+    write_config(case.folder, edited(case.config, ("learned", name), 10**12))
+    with pytest.raises(ValueError, match=rf"{name} is 1000000000000: expected .*{expected}"):
+        tl.load_model(case.folder)
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [("Drift, updated", f"pool_.{field}") for field in ("place", "unit", "batch")]
+    + [("Prototypes, calibrated", "members_.counts")],
+    indirect=["case"],
+)
+def test_positions_and_counts_that_cannot_be_are_refused(case, name):
+    numbers = case.arrays[f"model.learned.{name}"].copy()
+    numbers[0] = 2**62
+    replace_arrays(case.folder, {f"model.learned.{name}": numbers})
+    with pytest.raises(ValueError, match=rf"{name} holds"):
         tl.load_model(case.folder)

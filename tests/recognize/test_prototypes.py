@@ -1,5 +1,7 @@
 """Prototypes: answers beside naive twins, classes that come and go exactly, and what is refused."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -792,3 +794,14 @@ def test_a_folder_whose_arrays_do_not_belong_together_is_refused(model, broken):
         state["members_"] = state["members_"]._replace(owners=np.zeros(32, np.int64))
     with pytest.raises(ValueError, match="(prototypes_|members_.vectors) has shape|in their order"):
         tl.Prototypes(**model.get_params(deep=False))._take_up(state)
+
+
+def test_one_name_enrolls_all_and_comes_second():
+    rng = np.random.default_rng(0)
+    X = tl.Sequences([rng.standard_normal((8, 1)) + 3 * (i % 2) for i in range(8)], labels=["a", "b"] * 4)
+    model = tl.Prototypes(max_steps=1, random_state=0).fit(X)
+    with pytest.raises(TypeError, match=r"enroll\(X, y\): the sequences come first, then their classes; 'Lee' came"):
+        model.enroll("Lee", X[:3])
+    one_by_one = copy.deepcopy(model).enroll(X[:3], ["Lee"] * 3)
+    np.testing.assert_array_equal(model.enroll(X[:3], "Lee").prototypes_, one_by_one.prototypes_)
+    assert model.classes_.tolist() == ["Lee", "a", "b"]

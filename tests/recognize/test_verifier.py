@@ -671,3 +671,22 @@ def test_no_examples_are_said_to_be_none():
     gate = tl.Verifier("dtw").calibrate(X, y, false_accept=0.1)
     with pytest.raises(ValueError, match="X is empty"):
         gate.enroll([], "a")
+
+
+def test_enrolling_needs_one_identity_a_call():
+    X = tl.Sequences([[0.0, 1.0, i] for i in range(6)], labels=["anna", "ben"] * 3)
+    gate = tl.Verifier("dtw").fit(X)
+    with pytest.raises(TypeError, match="^identity is missing: expected a name"):
+        gate.enroll(X[:3])
+    with pytest.raises(TypeError, match=r"identity holds 6 entries: expected one .* a call; enroll several in a loop"):
+        gate.enroll(X, X.labels)
+
+
+def test_labels_in_the_place_of_sequences_look_swapped():
+    X = tl.Sequences([[0.0, 1.0, i] for i in range(6)], labels=["anna", "ben"] * 3)
+    gate = tl.Verifier("dtw").fit(X)
+    for call in (tl.Neighbors().fit, tl.Rocket().fit, gate.calibrate):
+        for labels in (X.labels, X.labels.tolist(), ["q" * 10_000] * 6):
+            with pytest.raises(TypeError, match=r"X holds text, .* are they swapped\?") as told:
+                call(labels, X)
+            assert len(str(told.value)) < 300

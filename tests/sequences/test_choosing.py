@@ -168,3 +168,21 @@ def test_conditions_that_cannot_hold_are_named(walks, asked, error, words):
 )
 def test_every_verb_keeps_the_names_of_channels(walks, verb):
     assert verb(walks).channel_names == tuple(NAMES)
+
+
+def test_messages_cut_long_names_in_the_middle():
+    name = "q" * 10_000
+    X = tl.Sequences([[1.0], [2.0]], labels=[name + "1", name + "2"], groups=["a", "b"], ids=[name + "1", name + "2"])
+    calls = [
+        lambda: X.where(label=name),
+        lambda: X.where(group=[name, name]),
+        lambda: X.replace(labels=None).where(label=[name, name]),
+        lambda: X[name],
+        lambda: X[[name, name]],
+    ]
+    for call in calls:
+        with pytest.raises((ValueError, IndexError)) as told:
+            call()
+        assert len(str(told.value)) < 300
+    with pytest.raises(ValueError, match=r"q1', '\S*q2'$"):  # what differs at the end can be told apart
+        X.where(label="walk")

@@ -47,7 +47,7 @@ class Forecaster(Calibrating):
     input_names_: tuple[str, ...] | None = learned.maybe(learned.names(lambda model: model.frame_[0]))
     dated_clock_: bool = learned.flag()
     """Whether timestamps were dates."""
-    months_: int = learned.whole(0)
+    months_: int = learned.whole(0, 12 * 600)  # dates in nanoseconds span less
     """How many months lie between two steps, 0 where the clock is another."""
 
     _takes_single_steps: bool = False  # whether series of one step are meant, as at the beginning of a backtest

@@ -78,10 +78,20 @@ class Calibration(NamedTuple):
         return self.errors[whole[rows], :n_steps]
 
 
+def _after_the_end(calibration: Calibration, name: str, scope: learned.Scope) -> None:
+    """Errors are finite; NaN are masked cells, and all steps after the end of a window."""
+    if np.isinf(calibration.errors).any():
+        raise ValueError(f"{name}.errors holds infinity: expected finite numbers, or NaN after the end of a window")
+    ended = np.isnan(calibration.errors[:, :, scope.model.cells_.there])  # (window, step, cell)
+    if (ended != ended[:, :, :1]).any() or (ended[:, :-1] & ~ended[:, 1:]).any():
+        raise ValueError(f"{name}.errors holds NaN before the end of a window: expected finite numbers")
+
+
 CALIBRATION = learned.record(
     Calibration,
+    check=_after_the_end,
     errors=learned.array("window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
-    n_samples=learned.whole(1),
+    n_samples=learned.whole(1, 1 << 31),
 )
 """How a forecaster declares it."""
 

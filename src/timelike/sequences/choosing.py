@@ -86,7 +86,7 @@ def where(self: Sequences, *, label: Any = None, group: Any = None, id: Any = No
 def _having(self: Sequences, name: str, wanted: Any) -> NDArray[np.bool_]:
     entries = getattr(self, f"{name}s")
     if entries is None:
-        raise ValueError(f"{name}={wanted!r:.60}, but these sequences have no {name}s: give them with replace()")
+        raise ValueError(f"{name}={shown(wanted)}, but these sequences have no {name}s: give them with replace()")
     values = _listed(wanted, name)
     present = np.unique(entries).tolist()
     known = {*present, *(self.class_names or ())} if name == "label" else set(present)
@@ -114,7 +114,7 @@ def _listed(wanted: Any, name: str) -> list[Any]:
 
 def _not_among(name: Any, what: str, known: Iterable[Any], near: list[str] | None = None) -> str:
     """That there is no such name, which there are, and which may have been meant, of those or of the `near` ones."""
-    names = [str(one)[:_SHORT] for one in known]
+    names = [str(one) if len(str(one)) <= _SHORT else shown(one, _SHORT) for one in known]
     lower = {one.lower(): one for one in (names if near is None else near)}
     close = [lower[one] for one in get_close_matches(str(name).lower(), lower, n=1)]
     hint = f"; did you mean {shown(close[0])}?" if close else ""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import choosing, clocks, conversions, doors, entries, grids, layouts, sampling, showing, tables, transforms
-from .arguments import whole
+from .arguments import shown, whole
 from .cleaning import cutting, duplicates, filling, finding, resampling
 from .foreign import torch_dtype
 from .looking import describing, drawn
@@ -517,6 +517,12 @@ def as_one(value: Any, name: str) -> Sequences:
 
 def read_sequences(X: Any) -> Sequences:
     """The door of every estimator, which also takes what scikit-learn hands around."""
+    words = X.tolist() if isinstance(X, np.ndarray) and X.dtype.kind == "U" and X.ndim == 1 else X
+    if isinstance(words, list) and len(words) and all(isinstance(one, str) for one in words):
+        raise TypeError(
+            f"X holds text, {shown(words)}: expected sequences of numbers. These look like labels: are they swapped? "
+            "The sequences X come first, then the labels y"
+        )
     return X if isinstance(X, Sequences) else as_sequences(doors.rows(X), "X")
 
 

@@ -13,6 +13,8 @@ from ..samples import pooled
 
 Ints = NDArray[np.int64]
 
+_POSITIONS = 1 << 40  # items that a batch may have had
+
 
 @dataclass(frozen=True, eq=False)
 class Pool:
@@ -83,6 +85,12 @@ class Pool:
 def _numbered(pool: Pool, name: str, scope: learned.Scope) -> None:
     if not pool.compared.any():
         raise ValueError(f"{name}.compared is False everywhere: expected something to compare the next batch with")
+    n_batches = len(scope.model.batches_)
+    if pool.batch.max() > n_batches:
+        raise ValueError(f"{name}.batch holds {pool.batch.max()}: expected at most {n_batches}, as in batches_")
+    n_items = int((pool.batch == 0).sum()) + sum(batch["size"] for batch in scope.model.batches_)
+    if pool.unit.max() >= n_items:
+        raise ValueError(f"{name}.unit holds {pool.unit.max()}: expected fewer than the {n_items} items so far")
 
 
 POOL = learned.record(
@@ -90,7 +98,7 @@ POOL = learned.record(
     check=_numbered,
     items=learned.sequences("item"),
     batch=learned.array("item", dtype="int64", least=0),
-    place=learned.array("item", dtype="int64", least=0),
+    place=learned.array("item", dtype="int64", least=0, most=_POSITIONS),
     name=learned.labels("item", distinct=False),
     unit=learned.array("item", dtype="int64", least=0),
     compared=learned.array("item", dtype="bool"),

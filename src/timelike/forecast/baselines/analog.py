@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -14,7 +14,7 @@ from ...sequences import Sequences
 from ...sequences.arguments import store
 from ..cells import n_columns
 from ..request import Futures, Request
-from .base import Baseline, Ids, Matrix, origins, stretch, usual_steps
+from .base import Baseline, Ids, Matrix, origins, refuse_long, stretch, usual_steps
 from .sliding import Parts, Sliding, searched
 
 Weights = Literal["uniform", "distance"]
@@ -117,6 +117,10 @@ class Analog(Baseline):
                 f"known={list(self.known)!r}: they are compared over the horizon too, and metric={self.metric!r:.60} "
                 "learns from the window alone; use a metric that learns nothing, such as 'dtw'"
             )
+
+    def _check_learned(self, found: Mapping[str, Any]) -> None:
+        super()._check_learned(found)
+        refuse_long(self.window_, "window_", self.offsets_)
 
     def _learn(self, sequences: Sequences) -> None:
         self.rows_ = np.array(self._columns(sequences))  # our own: the caller may change theirs

@@ -100,3 +100,10 @@ def usual_steps(lengths: Ids) -> int:
     (5, 48, 1)
     """
     return max(1, min(_USUAL, int(np.median(lengths)) // 4))
+
+
+def refuse_long(steps: int, name: str, offsets: Ids) -> None:
+    """An error where a learned number of steps leaves none to learn from, which `fit` refuses too."""
+    longest = int(np.diff(offsets).max())
+    if steps >= longest:
+        raise ValueError(f"{name} is {steps}: expected fewer than the {longest} steps of the longest sequence")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..cells import n_columns
 from ..request import Futures, Request, Windows
 from ..windows import evenly
 from . import rolling
-from .base import MOST, Baseline, Ids, Matrix, origins, usual_steps
+from .base import MOST, Baseline, Ids, Matrix, origins, refuse_long, usual_steps
 from .lagged import Lagged, Linear, Moments, chosen_of, weights
 from .smoother import Smoother
 
@@ -98,6 +98,10 @@ class Ridge(Baseline):
         self.lags_ = usual_steps(sequences.lengths) if self.lags is None else self.lags
         self._refuse_short(self.lags_, 1)
         self._derive()
+
+    def _check_learned(self, found: Mapping[str, Any]) -> None:
+        super()._check_learned(found)
+        refuse_long(self.lags_, "lags_", self.offsets_)
 
     def _derive(self) -> None:
         self.solutions_ = {}

@@ -38,7 +38,7 @@ class Enrolling(Calibrating):
         Parameters
         ----------
         X, y
-            Examples and their classes: `y`, or the labels that X carries.
+            Examples and their classes: `y`, or the labels that X carries. One name stands for the class of all.
         extend : bool
             Whether examples may also be of classes that are known, whose prototypes they then move.
         n_prototypes : int, optional
@@ -53,7 +53,10 @@ class Enrolling(Calibrating):
         flag(extend, "extend")
         steps, rate = whole(adapt_steps, "adapt_steps", 0), real(adapt_rate, "adapt_rate", above=0, most=1e3)
         count = None if n_prototypes is None else whole(n_prototypes, "n_prototypes", 1)
+        if isinstance(X, str):
+            raise TypeError(f"enroll(X, y): the sequences come first, then their classes; {shown(X)} came first")
         sequences = self._asked(X)
+        y = np.full(len(sequences), y) if isinstance(y, str) else y
         labels = self._classes(sequences, y, "there is nothing to enroll")
         labels = self._like_known(labels, "y")
         self._refuse_known(labels, extend)

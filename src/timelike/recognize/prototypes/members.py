@@ -34,7 +34,7 @@ MEMBERS = learned.record(
     Members,
     vectors=learned.array("member", "feature", dtype="float32"),
     owners=learned.indices("member", below="class"),
-    counts=learned.array("class", dtype="int64", least=1),
+    counts=learned.array("class", dtype="int64", least=1, most=1 << 31),
 )
 """How a model declares them."""
 

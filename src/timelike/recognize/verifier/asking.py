@@ -43,6 +43,13 @@ def _axes(value: Any) -> int:
 
 def checked_identity(value: Any, enrolled: dict[Identity, Any]) -> Identity:
     """A name or a number, of the kind that the others are: 1 and "1" would be two."""
+    if value is None:
+        raise TypeError("identity is missing: expected a name such as 'anna', or a whole number")
+    if isinstance(value, list | tuple) or np.ndim(value) > 0:
+        raise TypeError(
+            f"identity holds {len(value)} entries: expected one name or whole number a call; enroll several in a loop, "
+            "for name in np.unique(y): enroll(X[y == name], name)"
+        )
     if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
         raise TypeError(f"identity={value!r:.60}: expected a name or a whole number")
     name = str(value) if isinstance(value, str) else int(value)

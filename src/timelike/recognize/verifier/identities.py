@@ -25,7 +25,7 @@ class Enrolling(Calibrating):
 
     templates_: dict[Identity, Template] = learned.derived()
 
-    def enroll(self, X: Any, identity: Identity, *, extend: bool = False) -> Self:
+    def enroll(self, X: Any, identity: Identity | None = None, *, extend: bool = False) -> Self:
         """Keep examples of an identity, a sequence or several; with `extend` they are added to those there are.
 
         In which order identities are enrolled, and whether examples come at once or in parts, changes nothing. Of more
