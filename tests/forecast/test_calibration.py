@@ -11,6 +11,7 @@ import timelike as tl
 from timelike.forecast import Calibration, Persistence
 from timelike.forecast.calibration import rank, windows_needed
 from timelike.forecast.request import Futures
+from timelike.forecast.windows import cut
 
 RNG = np.random.default_rng(0)
 ROUND = [0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.975]
@@ -231,6 +232,28 @@ def test_errors_of_means_are_those_of_the_first_draws_of_the_same_futures(monkey
     for one in [*model.nearer_, model.calibration_]:
         np.testing.assert_array_equal(one.errors, (truth - drawn.samples[: one.n_samples].mean(0)).astype(np.float32))
     assert [one.n_samples for one in [*model.nearer_, model.calibration_]] == [1, 2, 5]
+
+
+def test_frames_too_large_for_all_counts_of_draws_keep_their_windows(monkeypatch):
+    x = np.random.default_rng(0).standard_normal((12, 4, 2))  # 36 windows of 2 numbers after one step
+    per_window = 2
+    for room, counts, n_windows in (
+        (7 * 36, [1, 2, 5, 10, 20, 50, 100], 36),
+        (7 * 36 - 1, [1, 100], 36),
+        (2 * 36, [1, 100], 36),
+        (20, [1, 100], len(cut(tl.Sequences(x), 1, 1, 10).item)),
+    ):
+        monkeypatch.setattr("timelike.forecast.calibrating._NUMBERS", room * per_window)
+        model = Draws().fit(x).calibrate(x, horizon=1)
+        every = [*model.nearer_, model.calibration_]
+        assert [one.n_samples for one in every] == counts
+        assert {len(one.errors) for one in every} == {n_windows}
+        assert {one.limited for one in every} == {n_windows < 36}
+    with pytest.raises(ValueError, match=r"windows at step 1, and 39 are .*: memory does not hold .*n_samples=1"):
+        model.predict(x, 1).interval(0.95)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="by 36 windows at step 1, and 39 are .*: give calibrate more or longer"):
+        Draws().fit(x).calibrate(x, horizon=1).predict(x, 1).interval(0.95)
 
 
 def test_pieces_change_no_error(monkeypatch):

@@ -70,9 +70,10 @@ class Calibrating(Model):
             How many steps to cover: all that X and the method allow, at most 500, unless given.
         n_samples : int
             Of a method whose forecast is the mean of what it draws, such as `SRVP`: around the mean of how many draws
-            intervals lie at most. Errors are measured for 1, 2, 5, 10 … draws up to this number, and the interval of a
-            forecast is around the mean of as many of its samples as there are errors for, the first ones. Other
-            methods have one forecast however many samples are drawn, and take no notice.
+            intervals lie at most. Errors are measured for 1, 2, 5, 10 … draws up to this number (of frames so large
+            that memory would not hold all, for 1 and this number), and the interval of a forecast is around the mean
+            of as many of its samples as there are errors for, the first ones. Other methods have one forecast however
+            many samples are drawn, and take no notice.
         progress : bool or None
             Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds, and
             elsewhere says once how long it will take if that is more than ten.
@@ -93,8 +94,11 @@ class Calibrating(Model):
             )
         counts = sample_counts(whole(n_samples, "n_samples", 1)) if self._averages_draws(sequences) else [1]
         horizons = looks(steps) if self._by_horizon else [steps]
-        numbers = sum(horizons) * len(counts) * self.cells_.there.size
-        most = int(min(_WINDOWS, max(1, _NUMBERS // numbers)))
+        wanted = min(_WINDOWS, int(np.maximum(0, sequences.lengths - need).sum()))
+        room = int(_NUMBERS // (sum(horizons) * self.cells_.there.size))  # windows, of all counts together
+        if room < wanted * len(counts):  # of large frames: more windows say more than more counts do
+            counts = [1, counts[-1]] if len(counts) > 1 else counts
+        most = min(_WINDOWS, max(1, room // len(counts)))
         windows = [cut(sequences, need, some, most) for some in horizons]
         with Countdown(
             sum(len(one.item) for one in windows), progress, f"{type(self).__name__}.calibrate"
@@ -104,6 +108,7 @@ class Calibrating(Model):
                 for asked in zip(windows, horizons, strict=True)
                 for one in self._calibrations(sequences, *asked, counts, countdown)
             ]
+        found = [one._replace(limited=most < wanted) for one in found]
         self.calibration_, self.nearer_ = found[-1], found[:-1]
         return self
 

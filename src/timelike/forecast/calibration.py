@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from ..models import learned
 
 _SLACK = 1e-9  # ranks are products of round numbers
+_MORE = "give calibrate more or longer sequences"
+_FEWER = (
+    "memory does not hold the errors of more windows of frames this large; calibrate a shorter horizon, or with "
+    "n_samples=1 where the method draws"
+)
 
 
 class Calibration(NamedTuple):
@@ -21,11 +26,13 @@ class Calibration(NamedTuple):
     taken apart, per step and channel, so that the interval of level 1 − α covers with at least that probability.
 
     `n_samples` is how many draws the forecasts were the mean of, where a method has no other; intervals must then lie
-    around means of as many, as the mean of more draws has smaller errors.
+    around means of as many, as the mean of more draws has smaller errors. `limited` says that there were more windows,
+    and memory did not hold their errors.
     """
 
     errors: NDArray[np.float32]
     n_samples: int = 1
+    limited: bool = False
 
     @property
     def horizon(self) -> int:
@@ -54,7 +61,7 @@ class Calibration(NamedTuple):
             step = int(np.argmin(counts >= need))
             raise ValueError(
                 f"calibrated by {counts[step]} windows at step {step + 1}, and {need} are needed for the quantile "
-                f"{q:g}: give calibrate more or longer sequences, or ask for a level nearer to the middle"
+                f"{q:g}: {_FEWER if self.limited else _MORE}, or ask for a level nearer to the middle"
             )
         for count in np.unique(counts):
             steps = np.flatnonzero(counts == count)
@@ -92,6 +99,7 @@ CALIBRATION = learned.record(
     check=_after_the_end,
     errors=learned.array("window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
     n_samples=learned.whole(1, 1 << 31),
+    limited=learned.flag(),
 )
 """How a forecaster declares it."""
 

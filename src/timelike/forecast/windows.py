@@ -23,7 +23,7 @@ def cut(sequences: Sequences, need: int, horizon: int, most: int) -> Windows:
     item, origin = _origins(sequences, need)
     whole = evenly(np.flatnonzero(sequences.lengths[item] - origin >= horizon), min(_ENOUGH, -(-most // 2)))
     others = evenly(np.arange(len(item)), most - len(whole))
-    chosen = np.union1d(whole, others)
+    chosen = np.union1d(whole, others) if most < len(item) else np.arange(len(item))
     return windows_at(sequences, item[chosen], origin[chosen])
 
 
