@@ -120,6 +120,54 @@ def test_a_run_that_continues_counts_the_time_before_its_pause(ticking, tmp_path
         ticking.seconds += 500  # between two calls nobody trains
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_prototypes_keep_their_budget_with_all_that_they_encode(frozen, ticking, monkeypatch):
+    """A step takes 1 second and shows 12 sequences; a network encodes them in 0.4, and what is not trained encodes all
+    240 in 15 seconds.
+    """
+    from timelike.recognize.prototypes import objective, reading
+    from timelike.train import verdict
+
+    encode = reading.vectors
+
+    def slowly(encoder, sequences, *given):
+        ticking.seconds += len(sequences) * (FORWARD / 12 if isinstance(encoder, tl.SiameseGRU) else 15 / 240)
+        return encode(encoder, sequences, *given)
+
+    monkeypatch.setattr(reading, "vectors", slowly)
+    monkeypatch.setattr(reading, "companions", ticking.passes(20.0, reading.companions))
+    monkeypatch.setattr(objective.Learning, "step", ticking.passes(1.0, objective.Learning.step))
+    monkeypatch.setattr(verdict, "_loss_of", ticking.passes(FORWARD, verdict._loss_of))
+    rng, classes = np.random.default_rng(0), np.arange(240) % 2
+    X = np.sin(np.arange(8) * (1 + classes[:, None])) + 0.1 * rng.standard_normal((240, 8))
+    beside = [] if frozen else [tl.StatisticsEncoder(), tl.StatisticsEncoder()]
+    given = {"encoder": tl.StatisticsEncoder() if frozen else None, "beside": beside}
+    model = tl.Prototypes(max_time=150, random_state=0, **given)
+    model.fit(X, classes)
+    assert model.history_.stopped == "max_time"
+    assert 145 < ticking.seconds - 1000 <= 151
+    np.testing.assert_array_equal(
+        model.members_.vectors[:3], model.encode(X[classes == 0])[_order(model, X, classes)[:3]]
+    )
+
+
+def _order(model, X, classes):
+    """Places of the examples of the first class in the order in which members are kept: by value."""
+    return np.lexsort(model.encode(X[classes == 0]).T[::-1])
+
+
+def test_one_step_is_told_what_took_the_time(ticking, monkeypatch):
+    from timelike.recognize.prototypes import reading
+
+    monkeypatch.setattr(reading, "companions", ticking.passes(23.0, reading.companions))
+    X = np.random.default_rng(0).standard_normal((8, 6))
+    words = (
+        r"made one step only.* \(fitting the encoders beside the network, of which beside=\[\] has none, took 23 s\)"
+    )
+    with pytest.warns(LearnedNothing, match=words):
+        tl.Prototypes(max_time=6, random_state=0).fit(X, np.arange(8) % 2)
+
+
 @pytest.mark.parametrize(("kind", "lasts"), [(tl.SRVP, FORWARD), (tl.SRVP, 3.0), (tl.Separation, FORWARD)])
 def test_a_forecaster_keeps_its_budget_with_all_that_it_does(kind, lasts, ticking, monkeypatch):
     """Reading takes 30 seconds, a step 1, a batch that settles statistics 0.4 or, on some machine, more than a step, and

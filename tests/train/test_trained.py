@@ -48,8 +48,6 @@ class Linear(Trained):
 
     width = options.whole(1)
     rate = options.real(above=0, role="free")
-    given_ = learned.sequences(frame=False)
-
     given_ = learned.derived()
 
     def __init__(

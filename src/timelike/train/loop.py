@@ -100,6 +100,7 @@ class Loop:
         self.took: dict[str, float] = {}  # seconds of the last validation, and of the last checkpoint
         self.lasted: deque[float] = deque(maxlen=_RECENT)  # seconds of steps
         limit = limits.max_seconds
+        run.objective.before = self.before
         run.objective.deadline = None if limit is None else self.start - self.before + limit
 
     def go(self) -> None:

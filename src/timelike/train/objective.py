@@ -71,6 +71,11 @@ class Objective(ABC):
     closing_steps: float = 0.0
     """How long the work after the last step takes, in steps: a budget of time keeps so much for it."""
 
+    preparation: str = "what comes before the first step"
+    """What the owner does before the training, in words, and how many seconds it took."""
+
+    before: float = 0.0
+
     deadline: float | None = None
     """When a budget of time ends, on `timelike.train.clock`; set by the loop, for work that can be cut short."""
 

@@ -17,6 +17,7 @@ from .objective import Objective
 _ENOUGH = 50  # steps before a training is judged at all
 _LOOKS = 4  # validations before the first of them means something
 N_COMPARED = 8  # that are compared with shuffled ones
+_LONG = 0.1  # seconds before the first step that are worth a word
 _CLEAR = 2.0  # standard errors by which the loss of true batches must be lower
 
 
@@ -28,7 +29,8 @@ def judge(history: History, objective: Objective) -> None:
     """Warn where the training was long enough to learn something and has not."""
     if history.n_steps <= 1 and history.stopped == "max_time":
         name = objective.owner or type(objective).__name__
-        words = f"{name} made one step only, as max_time was over by then: give it more time, or max_steps"
+        before = f" ({objective.preparation} took {objective.before:.3g} s)" if objective.before >= _LONG else ""
+        words = f"{name} made one step only, as max_time was over by then{before}: give it more time, or max_steps"
         warnings.warn(words, LearnedNothing, stacklevel=outside())
         return
     perfect = history.higher_is_better and history.best_score >= 1

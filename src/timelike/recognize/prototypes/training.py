@@ -72,13 +72,25 @@ class Training(Streaming):
             sequences = self._learn_from(X)
             codes = self._targets(sequences, y)
             self._take_encoder(sequences, codes)
+            # what training does not change is computed before it, where the clock of max_time sees how long it takes
+            beside = [reading.vectors(one, sequences) for one in self.beside_]
             self._make_network()
-            self._train(self._objective(sequences, codes), sequences, codes)
-            self._remember(sequences, codes)
+            objective = self._objective(sequences, codes)
+            if self.beside_:
+                objective.preparation = "fitting the encoders beside the network, of which beside=[] has none,"
+            self._train(objective, sequences, codes)
+            own = reading.vectors(self.encoder_, sequences) if objective.vectors is None else objective.vectors
+            self._remember(reading.together([own, *beside]), codes)
         return self
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
-        return super()._closing_steps(objective, sequences) + FORWARD * len(sequences) / self.batch_size
+        assert isinstance(objective, Learning)
+        judged = super()._closing_steps(objective, sequences)
+        if self.adversary is not None:
+            judged /= FORWARD  # a loss is then that of an attacked batch, which takes as long as a step
+        # batches of few classes are smaller than batch_size
+        encoded = FORWARD * len(sequences) / (objective.width * self.per_class) if objective.vectors is None else 0.0
+        return judged + encoded
 
     def _targets(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
         """The class of every sequence, as a number."""
@@ -203,9 +215,8 @@ class Training(Streaming):
             return OneCycle(steps=epochs if self.max_steps is None else self.max_steps)
         return Milestones(at=(_DROP * objective.n_batches(),)) if self.schedule == "steps" else None
 
-    def _remember(self, sequences: Sequences, codes: NDArray[np.int64]) -> None:
+    def _remember(self, vectors: NDArray[np.float32], codes: NDArray[np.int64]) -> None:
         """The vectors of the examples as the trained encoder makes them, and the prototypes that follow."""
-        vectors = self._vectors(sequences)
         if self.beside_:
             self._rescale(vectors, codes)
         order = in_order(vectors, codes)
