@@ -1,8 +1,10 @@
 """Spring with bounds of length: against looking at every stretch, when it reports, shapes, recordings, saving."""
 
+import warnings
+
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 import timelike as tl
@@ -25,7 +27,9 @@ def problems(draw, longest_stream=13):
 
 def watched(query, stream, threshold, **options):
     """Matches by pushing, each with the number of samples seen when it was reported."""
-    spring = tl.Spring(query, threshold=threshold, **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "lengths=.* are samples")  # less than half of the query is meant here
+        spring = tl.Spring(query, threshold=threshold, **options)
     found = [(*match, spring.seen) for sample in stream for match in spring.push(sample)]
     return found, [tuple(match) for match in spring.flush()]
 
@@ -102,6 +106,7 @@ def test_a_generous_threshold_leaves_little_to_wait_and_to_compare():
 @given(problems(), st.floats(0.01, 6))
 def test_shapes_are_those_of_stretches_scaled_by_themselves(problem, threshold):
     query, stream, (shortest, longest) = problem
+    assume((query != query[:1]).any())  # a constant has no shape, and is refused
     threshold = threshold * (1 + 1e-7)  # no distance lies upon it
     found, rest = watched(query, stream, threshold, lengths=(shortest, longest), normalize=True)
     near = matching.near_stretches(query, stream, threshold, shortest, longest, normalize=True)
@@ -189,7 +194,7 @@ def test_recordings_are_watched_one_by_one_and_the_stream_stays_as_it_is():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"normalize": True, "lengths": (3, 1.5)}, {"lengths": None, "cost": "manhattan"}]
+    "options", [{}, {"normalize": True, "lengths": (3, 9)}, {"lengths": None, "cost": "manhattan"}]
 )
 def test_a_saved_one_finds_the_same(options, tmp_path):
     rng = np.random.default_rng(3)
@@ -251,3 +256,23 @@ def test_an_edited_folder_is_refused(option, value, words, tmp_path):
 def test_bounds_that_make_no_sense_are_refused(options, error, words):
     with pytest.raises(error, match=words):
         tl.Spring([1.0, 2.0, 3.0], threshold=1.0, **options)
+
+
+def test_lengths_of_two_kinds_are_refused_and_few_samples_are_noticed():
+    for mixed in ((2, 0.5), (0.5, 2), [1, 1.5]):
+        with pytest.raises(ValueError, match=r"holds a share of the query's length .* and a number of samples"):
+            tl.Spring(np.arange(20.0), threshold=1, lengths=mixed)
+    with pytest.warns(
+        UserWarning, match=r"lengths=\(1, 2\) are samples, and the query has 20: .* such as \(1.0, 2.0\)"
+    ):
+        tl.Spring(np.arange(20.0), threshold=1, lengths=(1, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tl.Spring(np.arange(20.0), threshold=1, lengths=(1, 10))
+
+
+@pytest.mark.parametrize("query", [[3.0], [2.0, 2.0, 2.0], [[1.0, 5.0], [1.0, 5.0]]])
+def test_a_query_without_a_shape_is_refused_where_shapes_are_compared(query):
+    tl.Spring(query, threshold=1)
+    with pytest.raises(ValueError, match=r"normalize=True with a query of \d samples? that is constant"):
+        tl.Spring(query, threshold=1, normalize=True)

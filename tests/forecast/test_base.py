@@ -288,3 +288,18 @@ def test_a_forecast_is_its_mean_as_an_array():
     assert found.samples.shape == (5, 3, 4, 2)
     np.testing.assert_array_equal(found.mean, np.repeat(X[:, -1:], 4, axis=1))  # not the mean of a few errors
     assert repr(found) == "Forecast(3 futures of 4 steps, frames (2,), 5 samples, calibrated, by Persistence)"
+
+
+def test_a_series_given_as_items_is_told_by_the_shape_that_was_given():
+    x = np.sin(np.arange(40) / 3)
+    fitted = tl.forecast.Ridge(lags=3).fit([x])
+    calls = {
+        r"fit\(\[x\]\)": tl.forecast.Ridge().fit,
+        r"calibrate\(\[x\]\)": fitted.calibrate,
+        r"backtest\(model, \[x\], …\)": lambda X: tl.forecast.backtest(fitted, X, 2, n_windows=2),
+    }
+    for way, call in calls.items():
+        with pytest.raises(ValueError, match=rf"X has shape \(40, 1\) .* time is the second axis: .* {way}"):
+            call(x[:, None])
+    with pytest.raises(ValueError, match=r"shape \(40, 1\) .* time is the second axis"):
+        tl.forecast.backtest(tl.forecast.Ridge(), x[:, None], 2, n_windows=2)

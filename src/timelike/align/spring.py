@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from pathlib import Path
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..native import COSTS, Cost, stream as recurrence
 from ..sequences import Sequences, as_sequences
-from ..sequences.arguments import flag, one_of, real, whole
+from ..sequences.arguments import counted, flag, one_of, real, whole
+from ..sequences.callers import outside
 from ..sequences.doors import plain_array
 from .matching import SubsequenceMatch, flat, frames_of, subsequence
 from .stretches import Stretch, Stretches, Undecided
@@ -102,6 +104,11 @@ class Spring:
         self.cost: Cost = cost
         self.normalize, self.lengths = flag(normalize, "normalize"), lengths
         self._query = flat(frames, np.float64).copy()  # the caller's array may change while the stream runs
+        if self.normalize and (self._query == self._query[:1]).all():
+            raise ValueError(
+                f"normalize=True with a query of {counted(len(self._query), 'sample')} that is constant, which has no "
+                "shape: every constant stretch would match it; use normalize=False, or a query that changes"
+            )
         self._stretches = self._bounded(lengths)
         self._begin(0)
         if calibration is not None:
@@ -273,7 +280,8 @@ class Spring:
         names = range(len(recordings)) if recordings.ids is None else recordings.ids.tolist()
         found = []
         for name, one in zip(names, recordings, strict=True):
-            watch = type(self)(**{**self.get_params(), "calibration": None})
+            watch = copy.copy(self)
+            watch._begin(0)
             matches = watch._advance(flat(one)) + watch.flush()
             found += [RecordingMatch(name, *match) for match in sorted(matches)]
         return found
@@ -344,11 +352,17 @@ class Spring:
 def read_lengths(lengths: Any, n_steps: int) -> tuple[int, int]:
     """The fewest and the most samples of a match, from shares of the query's length or numbers of samples.
 
-    >>> read_lengths((0.5, 2.0), 5), read_lengths((1, 1.5), 5)
+    >>> read_lengths((0.5, 2.0), 5), read_lengths((1, 7), 5)
     ((3, 10), (1, 7))
     """
     if not isinstance(lengths, list | tuple) or len(lengths) != 2:
         raise TypeError(f"lengths={lengths!r:.60}: expected (shortest, longest), such as (0.5, 2.0), or None for any")
+    kinds = [type(one) for one in lengths if isinstance(one, float | int | np.integer)]
+    if len({issubclass(kind, float) for kind in kinds}) > 1:
+        raise ValueError(
+            f"lengths={lengths!r:.60} holds a share of the query's length (a float) and a number of samples (an "
+            "integer): expected two of one kind, such as (0.5, 2.0) or (10, 40)"
+        )
     shortest, longest = (
         round_to(real(one, "lengths", above=0) * n_steps) if isinstance(one, float) else whole(one, "lengths", 1)
         for one, round_to in zip(lengths, (math.ceil, math.floor), strict=True)
@@ -357,5 +371,12 @@ def read_lengths(lengths: Any, n_steps: int) -> tuple[int, int]:
         raise ValueError(
             f"lengths={lengths!r}: of a query of {n_steps} samples that is {shortest} to {longest}: expected the "
             "shortest first, and at least one sample"
+        )
+    if not isinstance(lengths[1], float) and 2 * longest < n_steps:
+        warnings.warn(
+            f"lengths={lengths!r} are samples, and the query has {n_steps}: no match is as long as half of it; shares "
+            f"of its length are floats, such as ({float(lengths[0])}, {float(lengths[1])})",
+            UserWarning,
+            stacklevel=outside(),
         )
     return shortest, longest

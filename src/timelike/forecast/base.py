@@ -69,7 +69,7 @@ class Forecaster(Calibrating):
         self._refuse_options()
         sequences = self._read(drawn_from(X, self._rng()) if callable(X) else X)
         if not self._takes_single_steps:
-            refuse_single_steps(sequences, type(self).__name__)
+            refuse_single_steps(sequences, X, type(self).__name__, "fit([x])")
         self.frame_ = sequences.frame
         doors.keep_size(self, sequences)
         self.cells_ = Cells.of(sequences, self.known)

@@ -14,6 +14,7 @@ from ..sequences.arguments import counted, whole
 from .calibration import CALIBRATION, Calibration, sample_counts
 from .cells import Cells
 from .countdown import Countdown
+from .doors import refuse_single_steps
 from .request import Windows
 from .windows import after, cut, known_after, looks
 
@@ -80,6 +81,7 @@ class Calibrating(Model):
         """
         self._require_fitted()
         sequences = self._asked_whole(X)
+        refuse_single_steps(sequences, X, type(self).__name__, "calibrate([x])")
         need = self._conditioning()
         most = int(sequences.lengths.max()) - need
         if most < 1:

@@ -30,15 +30,16 @@ def refuse_table(given: Any, name: str) -> None:
         )
 
 
-def refuse_single_steps(sequences: Sequences, who: str) -> None:
+def refuse_single_steps(sequences: Sequences, given: Any, who: str, call: str) -> None:
     """An error where no sequence has a second step: there is no next step to learn from."""
     if sequences.lengths.max() == 1:
-        count = len(sequences)
-        shape = (count, *sequences.shape[1:])
+        shape = getattr(given, "shape", None)
+        shape = (len(sequences), 1, *sequences.frame) if isinstance(given, Sequences) or not shape else tuple(shape)
+        axes = "(item, time)" if len(shape) == 2 else "(item, time, channel)"
         raise ValueError(
-            f"X has shape {shape} and is read as (item, time, channel): {counted(count, 'sequence')} of 1 time step "
-            f"each, and {who} learns what follows a step; time is the second axis: one series x of shape (time,) or "
-            "(time, channel) is given as fit([x]) (scikit-learn's n_features = 1)"
+            f"X has shape {shape} and is read as {axes}: {counted(len(sequences), 'sequence')} of 1 time step each, "
+            f"and {who} learns what follows a step; time is the second axis: one series x of shape (time,) or (time, "
+            f"channel) is given as {call} (scikit-learn's n_features = 1)"
         )
 
 

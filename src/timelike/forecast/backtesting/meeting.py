@@ -16,6 +16,7 @@ from ..baselines.mean import Mean
 from ..baselines.persistence import Persistence
 from ..baselines.ridge import Ridge
 from ..cells import Cells, known_positions
+from ..doors import refuse_single_steps
 
 Word = Literal["persistence", "mean", "ridge", "analog"]
 _RIVALS: dict[str, type[Forecaster]] = {"persistence": Persistence, "mean": Mean, "ridge": Ridge, "analog": Analog}
@@ -32,10 +33,13 @@ def read_model(model: Any, X: Any) -> tuple[Sequences, Cells]:
     """The sequences of a backtest, and which of their numbers are forecast."""
     _refuse(model, "model")
     if model.__sklearn_is_fitted__():
-        return model._asked_whole(X), model.cells_
+        sequences = model._asked_whole(X)
+        refuse_single_steps(sequences, X, type(model).__name__, "backtest(model, [x], …)")
+        return sequences, model.cells_
     sequences = read_sequences(X)
     if len(sequences) == 0:
         raise ValueError("X holds no sequences: expected at least one")
+    refuse_single_steps(sequences, X, type(model).__name__, "backtest(model, [x], …)")
     return sequences, Cells.of(sequences, model.known)
 
 
