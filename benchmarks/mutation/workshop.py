@@ -75,6 +75,7 @@ class Workshop:
 
 def _copy(source: Path, target: Path) -> None:
     if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.so", "images"))
+        pictures = {"images"} if source.name == "docs" else set()  # a package may have that name too
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.so", *pictures))
     elif source.exists():
         shutil.copy2(source, target)
