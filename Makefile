@@ -9,15 +9,15 @@ PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c 
 NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 WORKERS  ?= auto
 
-.PHONY: demo test explore check ci bench pages docs browser clean help
+.PHONY: demo test test-benchmarks explore check ci bench pages docs browser clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   the main job end to end: writes demo/report.html"
-	@echo "make test   the tests"
+	@echo "make test   the tests of the library; make test-benchmarks those of the programs under benchmarks/"
 	@echo "make explore  property tests on examples nobody has seen, 20 000 hostile calls, and damaged files of every format"
 	@echo "make check  lint, types, import rules"
-	@echo "make ci     what continuous integration runs: check, test, docs"
+	@echo "make ci     what continuous integration runs: check, test, test-benchmarks, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
 	@echo "make pages  the papers' pages and the defaults' anew from their rows, with marks where the code has changed; DATA=folder"
 	@echo "make docs   the documentation into site/"
@@ -47,12 +47,17 @@ demo: $(VENV)/data
 	$(BIN)/timelike demo
 
 test: $(VENV)/extra-test $(VENV)/data
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --ignore=tests/benchmarks
+
+# of the programs under benchmarks/, which a user of the library does not run
+test-benchmarks: $(VENV)/extra-test $(VENV)/data
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/benchmarks
 
 # the tests draw the same examples every time; here they are new ones, and what fails is printed with how to repeat it
 explore: $(VENV)/extra-test $(VENV)/data
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS) -m hypothesis
 	TIMELIKE_EXPLORE=20000 TIMELIKE_SEED=$$(date +%j) $(BIN)/python -m pytest -q -n $(WORKERS) tests/contract/test_hostile.py
+	TIMELIKE_EXPLORE=100 $(BIN)/python -m pytest -q -n $(WORKERS) tests/contract/test_edited.py
 	$(BIN)/python -m benchmarks.faults.mutated_files --seed $$(date +%j) --budget 1800
 
 # the tests' own tools too: a program under benchmarks/ stands on pytest
@@ -68,7 +73,7 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
 	  echo "no browser can be installed here: the page's test will be skipped"
 
-ci: check browser test docs
+ci: check browser test test-benchmarks docs
 
 bench: $(VENV)/extra-bench
 	@for program in $$(grep -rl __main__ --include=*.py benchmarks/speed | sed 's/\.py$$//; s/\/__main__$$//; s/\//./g' | sort); \

@@ -36,7 +36,7 @@ def test_no_iteration_raises_the_cost(items):
 def test_from_the_same_start_the_average_is_as_good_as_that_of_tslearn(name):
     train, _ = tl.load(name)
     for label in np.unique(train.labels)[:2]:
-        group = train[train.labels == label]
+        group = train[train.labels == label][:12]  # tslearn is slow
         start = group[:1].resample(int(np.median(group.lengths)))[0].astype(float)
         items = [x.astype(float) for x in group]
         theirs = dtw_barycenter_averaging(items, init_barycenter=start, max_iter=100, tol=1e-9)
