@@ -11,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 import timelike as tl
 from naive import two_sample as naive
 from timelike.distributions import RBF, Drift
-from timelike.distributions.drift.evidence import POWERS, start_weights
+from timelike.distributions.drift.evidence import POWERS, start_weight, start_weights, won
+from timelike.distributions.drift.parts import n_parts
 
 
 def vectors(n, seed=0, shift=0.0, d=2):
@@ -222,7 +223,7 @@ def test_a_reference_given_to_the_constructor_is_fitted_by_the_first_batch_and_s
 
 
 def test_a_reference_that_cannot_be_fitted_stays_where_it_was():
-    drift = Drift(vectors(3))
+    drift = Drift(tl.Sequences(vectors(6), layout="nc", groups=list("aabbcc")))
     with pytest.raises(ValueError, match="four at least"):
         drift.update(vectors(2))
     assert drift.reference is not None
@@ -280,3 +281,39 @@ def test_a_wrong_rate_is_refused_before_the_batch_is_taken():
     with pytest.raises(ValueError, match="false_alarm"):
         drift.update(vectors(5))
     assert drift.batches_ == []
+
+
+def test_a_batch_and_a_test_note_what_is_missing_alike():
+    rng = np.random.default_rng(0)
+    X, batch = rng.standard_normal((20, 9, 1)), rng.standard_normal((12, 9, 1))
+    drift = tl.distributions.Drift(X, n_permutations=19, random_state=0)
+    assert drift.update(batch + 0.1).notes == ()
+    batch[0, 3], batch[1] = np.nan, np.nan
+    words = r"2 of 12 of {} \(1 of them hold nothing else\)"
+    (note,) = drift.update(batch).notes
+    assert re.search(words.format("the batch"), note)
+    notes = tl.distributions.TwoSample(n_permutations=19, random_state=0).test(X, batch).notes
+    assert any(re.search(words.format("Y"), note) for note in notes)
+
+
+def test_a_reference_of_few_items_is_refused_when_it_is_given():
+    few = np.random.default_rng(0).standard_normal((3, 9, 1))
+    with pytest.raises(ValueError, match="^reference holds 3 samples: expected four at least"):
+        tl.distributions.Drift(few)
+    with pytest.raises(ValueError, match="^reference holds 1 sample: expected two at least"):
+        tl.distributions.Drift(few[:1], kernel=RBF(width=1.0))
+    with pytest.raises(ValueError, match="^X holds 3 samples: expected four at least"):
+        tl.distributions.Drift().fit(few)
+    grouped = tl.Sequences(np.random.default_rng(0).standard_normal((6, 9, 1)), groups=list("aabbcc"))
+    with pytest.raises(ValueError, match="^reference holds 3 groups: expected four at least"):
+        tl.distributions.Drift(grouped).update(few)
+
+
+@pytest.mark.parametrize(("number", "size"), [(1, 20), (132, 20), (133, 30), (738, 30), (739, 40)])
+def test_batches_that_can_raise_an_alarm_alone_are_as_large_as_the_page_says(number, size):
+    def reaches(n_units):
+        parts = n_parts(n_units, number, 9999, 0.01)
+        return start_weight(number) * np.exp(won([1e-4] * parts)) >= 100
+
+    assert reaches(size)
+    assert not reaches(size - 1)

@@ -411,3 +411,12 @@ def test_an_edited_checkpoint_is_refused(tmp_path):
         one.write_text(broken)
         with pytest.raises(ValueError, match=words):
             compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")
+
+
+def test_small_errors_are_written_by_significant_digits():
+    X = [np.full((6, 1), i) + np.arange(6)[:, None] for i in range(12)]
+    y = 1e-3 * np.arange(12) ** 2
+    found = tl.compare(X, y, {"nearest": tl.DTW()}, cv=3, metric="mse", random_state=0, progress=False)
+    mean = found.rows[0].scores["mse"].mean
+    assert 0 < mean < 5e-4
+    assert f"| {mean:.4g} [" in found.table()

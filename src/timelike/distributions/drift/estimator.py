@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ...models import Model, learned, options
 from ...sequences import Sequences
-from ...sequences.arguments import DRAWS, RandomState, generator, real, store, whole
+from ...sequences.arguments import DRAWS, RandomState, counted, generator, real, store, whole
 from ...sequences.doors import rows
 from ..kernels.algebra import Sum
 from ..kernels.base import Given, Kernel, as_kernel
 from ..kernels.learned import default_kernel
 from ..samples import plain, read_sample, refuse_other_frame, refuse_other_names
-from ..two_sample.overlap import again, refuse_overlap
+from ..two_sample.overlap import again, missing, refuse_overlap
 from . import parts
 from .dating import change_point
 from .evidence import Evidence, is_alarm
@@ -29,6 +29,7 @@ from .stream import DriftStream
 from .units import Grouped, how_grouped, units_of
 from .update import BatchPart, Update
 
+_FEWEST_OPEN = 4  # samples of a reference, where a kernel leaves something open
 _LEARN = 0.3  # of the reference, for what a kernel leaves open: what is compared must not have been learned from
 
 
@@ -137,6 +138,7 @@ class Drift(Model):
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
+        self._refuse_few(len(reference) if hasattr(reference, "__len__") else _FEWEST_OPEN, "reference", kernel is None)
 
     # --- the reference ------------------------------------------------------------------------------------------------
 
@@ -147,6 +149,10 @@ class Drift(Model):
         `groups` (item,) change sides as wholes, here and in every batch: None for those that X carries, False for
         single items.
         """
+        self._take_reference(X, groups, "X")
+        return self
+
+    def _take_reference(self, X: Any, groups: Any, name: str) -> None:
         with self._fitting():
             sequences = self._learn_from(X)
             rng = generator(self.random_state)
@@ -156,24 +162,19 @@ class Drift(Model):
             unit, self.known_groups_ = units_of(sequences, groups, self.grouped_, "X", [])
             refuse_overlap([sequences], ["X"], unit, "groups")
             sequences = plain(sequences, times=True)
-            rest = self._settle(sequences, unit, rng)
+            rest = self._settle(sequences, unit, rng, name)
             unit = np.unique(unit[rest], return_inverse=True)[1].astype(np.int64)
             self.pool_ = Pool.begun(sequences[rest].copy(), rest, unit).thinned(self.memory, rng)
             self.batches_ = []
             self._derive()
-        return self
 
-    def _settle(self, items: Sequences, unit: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _settle(
+        self, items: Sequences, unit: NDArray[np.int64], rng: np.random.Generator, name: str
+    ) -> NDArray[np.int64]:
         """Decide what the kernel leaves open, by a part of the reference; positions of the rest, to compare with."""
         kernel = self._chosen(items)
         order = rng.permutation(unit.max() + 1)
-        if len(order) < (4 if kernel.open else 2):
-            what = "group" if self.grouped_ == "groups" else "sample"
-            raise ValueError(
-                f"X holds {len(order)} {what}{'s' if len(order) > 1 else ''}: expected "
-                f"{'four at least, as a third decides what the kernel leaves open' if kernel.open else 'two at least'}"
-                + ("; windows of one recording need groups of their own, such as blocks" if what == "group" else "")
-            )
+        self._refuse_few(len(order), name, kernel.open, "group" if self.grouped_ == "groups" else "sample")
         n_learn = round(_LEARN * len(order)) if kernel.open else 0
         learn = np.isin(unit, order[:n_learn])
         if kernel.open and learn.sum() < 2:  # a width is of two items at least
@@ -181,6 +182,16 @@ class Drift(Model):
         some = items[np.flatnonzero(learn)] if kernel.open else items
         self.kernel_ = (kernel.ready(some, rng) if kernel.open else kernel).centred(some)
         return np.flatnonzero(~learn)
+
+    @staticmethod
+    def _refuse_few(n_units: int, name: str, leaves_open: bool, what: str = "sample") -> None:
+        """An error for a reference that nothing can be compared with, or that no kernel can be chosen by."""
+        if n_units < (_FEWEST_OPEN if leaves_open else 2):
+            raise ValueError(
+                f"{name} holds {counted(n_units, what)}: expected "
+                f"{'four at least, as a third decides what the kernel leaves open' if leaves_open else 'two at least'}"
+                + ("; windows of one recording need groups of their own, such as blocks" if what == "group" else "")
+            )
 
     def _chosen(self, items: Sequences | None = None) -> Kernel:
         return default_kernel(() if items is None else (items,)) if self.kernel is None else as_kernel(self.kernel)
@@ -217,7 +228,9 @@ class Drift(Model):
         rng = np.random.default_rng([self.seed_, number])
         name = str(number) if when is None else str(when)
         names = np.array([f"{name}[{i}]" for i in range(len(items))] if items.ids is None else items.ids.astype(str))
-        place, notes = _drawn(unit, self.memory, rng), again(self.pool_.items, items)
+        place = _drawn(unit, self.memory, rng)
+        absent = missing(self.pool_.items, items, ("what it is compared with", "the batch"))
+        notes = (*again(self.pool_.items, items), *absent)
         if len(place) < len(items):
             notes = (*notes, f"{len(place)} of its {len(items)} items were drawn, as memory={self.memory}")
             unit = np.unique(unit[place], return_inverse=True)[1].astype(np.int64)
@@ -281,7 +294,7 @@ class Drift(Model):
     def _begin(self) -> None:
         """Fit the reference that was given to the constructor, once."""
         if not self.__sklearn_is_fitted__() and self.reference is not None:
-            self.fit(self.reference)
+            self._take_reference(self.reference, None, "reference")
         self._require_fitted()
 
     def _batch(self, batch: Any) -> Sequences:

@@ -20,7 +20,7 @@ from . import counting, quadratic
 from .door import opened
 from .exchange import Exchange, Sides, sizes_differ
 from .largest import Largest
-from .overlap import copies
+from .overlap import copies, missing
 from .result import Part, TestResult
 
 Statistic = Literal["unbiased", "biased"]
@@ -295,14 +295,6 @@ def _factors(scales: Any) -> tuple[float, ...] | None:
     if not isinstance(scales, tuple | list) or not scales:
         raise TypeError(f"scales={scales!r:.60}: expected multiples of the width, such as (0.25, 0.5, 1, 2, 4)")
     return tuple(real(factor, f"scales[{i}]", above=0.0) for i, factor in enumerate(scales))
-
-
-def missing(X: Sequences, Y: Sequences) -> list[str]:
-    """What has to be said where values are missing: a change in what is missing is a difference too."""
-    counts = [sum(bool(np.isnan(one).any()) for one in sample) if sample.missing else 0 for sample in (X, Y)]
-    if not any(counts):
-        return []
-    return [f"values are missing in {counts[0]} of {len(X)} items of X and {counts[1]} of {len(Y)} of Y"]
 
 
 def _remarks(units: Exchange, n_permutations: int) -> list[str]:

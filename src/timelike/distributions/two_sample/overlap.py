@@ -56,6 +56,22 @@ def again(before: Sequences, batch: Sequences) -> tuple[str, ...]:
     return ("all its items are equal to items met before: was it delivered twice?",) if found else ()
 
 
+def missing(X: Sequences, Y: Sequences, names: tuple[str, str] = ("X", "Y")) -> list[str]:
+    """What has to be said where values are missing: a change in what is missing is a difference too."""
+    counts, empty = (
+        [sum(bool(some(np.isnan(one))) for one in sample) if sample.missing else 0 for sample in (X, Y)]
+        for some in (np.any, np.all)
+    )
+    if not any(counts):
+        return []
+    of_x, of_y = (
+        f"{count} of {len(sample)}{' items' if sample is X else ''} of {name}"
+        + (f" ({without} of them hold nothing else)" if without else "")
+        for count, without, sample, name in zip(counts, empty, (X, Y), names, strict=True)
+    )
+    return [f"values are missing in {of_x} and {of_y}"]
+
+
 def _equal(X: Sequences, Y: Sequences) -> int:
     """How many items of Y are equal to one of X; 0 where items of X are equal to each other, as those of few values."""
     known = {x.tobytes() for x in X}

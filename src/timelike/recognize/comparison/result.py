@@ -250,7 +250,13 @@ def _shown(row: Row, name: str) -> str:
     if name not in row.scores:
         return "–"
     found = row.scores[name]
-    return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    digits = score_digits(name)
+    return f"{found.mean:{digits}} [{found.low:{digits}}, {found.high:{digits}}]"
+
+
+def score_digits(name: str) -> str:
+    """How a score is written: shares by three decimals, errors in the targets' own unit by four significant digits."""
+    return ".4g" if name == "mse" else ".3f"
 
 
 def _p_of_equal_differences(a: Row, b: Row, name: str, groups: tuple[str, ...] | None) -> float:
