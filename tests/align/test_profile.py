@@ -149,3 +149,12 @@ def test_a_series_whose_distances_overflow_is_refused():
     with pytest.raises(ValueError, match=r"windows are too large for float64.*normalize=True"):
         tl.matrix_profile([1e200, 0.0, -1e200] * 5, 4, normalize=False)
     assert tl.matrix_profile([1e200, 0.0, -1e200] * 5, 4).distances.max() < 1e-6
+
+
+def test_a_series_of_channels_before_time_is_told_so():
+    series = np.random.default_rng(0).standard_normal((3, 50))
+    with pytest.raises(ValueError, match=r"the first axis is time, and it has 50 channels: series\.T"):
+        tl.matrix_profile(series, 5)
+    with pytest.raises(ValueError, match="smaller size or exclusion$"):
+        tl.matrix_profile(series[:, :2], 5)
+    assert len(tl.matrix_profile(series.T, 5).distances) == 46

@@ -318,3 +318,13 @@ def test_labels_that_are_text_in_one_file_and_numbers_in_another_are_refused_by_
     tl.Sequences([[1.0, 2.0]], labels=["up"]).save(tmp_path / "b.npz")
     with pytest.raises(ValueError, match=r"labels are text in b\.npz and numbers in a\.npz: expected one kind"):
         tl.load([tmp_path / "a.npz", tmp_path / "b.npz"])
+
+
+@unix
+def test_a_model_is_not_saved_over_a_pipe_which_is_named_so(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    model = tl.Rocket(n_features=84).fit([[1.0, 2.0]])
+    with pytest.raises(FileExistsError, match="pipe is a pipe: expected the name of a folder"):
+        model.save(tmp_path / "pipe")
+    with pytest.raises(NotADirectoryError, match="pipe is a pipe, so there can be no"):
+        model.save(tmp_path / "pipe" / "model")

@@ -123,9 +123,18 @@ def matrix_profile(
         raise ValueError(
             f"series has {len(samples)} samples, which hold no two windows of size={size} that start more than "
             f"{zone} apart: expected at least {size + zone + 1} samples, or a smaller size or exclusion"
+            + _maybe_turned(samples, size + zone)
         )
     samples = samples - samples.mean(axis=0)  # a common level would only cost digits
     return _profile(Windows(samples, size, normalize=flag(normalize, "normalize")), by, zone)
+
+
+def _maybe_turned(samples: NDArray[np.float64], least: int) -> str:
+    """What to do where a series may have been given as (channel, time)."""
+    n_channels = samples.shape[1]
+    if n_channels <= least:
+        return ""
+    return f"; the first axis is time, and it has {n_channels} channels: series.T, if it is (channel, time)"
 
 
 def _profile(windows: Windows, metric: Metric, zone: int) -> MatrixProfile:

@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ..sequences import arguments, atomic
+from ..sequences.formats.special import special_kind
 from . import registry, trees
 from .base import Model
 from .identity import checksum, digest
@@ -158,13 +159,17 @@ def load_model(folder: str | Path) -> Any:
 def _refuse_to_replace(path: Path) -> None:
     """Only a model may be replaced, and only if nothing else is in its folder."""
     if path.parent.exists() and not path.parent.is_dir():
-        raise NotADirectoryError(f"{path.parent} is a file, so there can be no {path}: save elsewhere")
+        raise NotADirectoryError(
+            f"{path.parent} is {special_kind(path.parent) or 'a file'}, so there can be no {path}: save elsewhere"
+        )
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first, or save elsewhere")
     if path.is_symlink():
         raise FileExistsError(f"{path} is a link, which a save does not replace: save to {path.resolve()} itself")
     if path.exists() and not path.is_dir():
-        raise FileExistsError(f"{path} is a file: expected the name of a folder for the model")
+        raise FileExistsError(
+            f"{path} is {special_kind(path) or 'a file'}: expected the name of a folder for the model"
+        )
     if not path.exists():
         return
     others = sorted(entry.name for entry in path.iterdir() if entry.name not in (CONFIG, TENSORS))
