@@ -14,7 +14,7 @@ from timelike.distributions.drift.pool import Pool
 from timelike.distributions.explaining import _fence
 from timelike.distributions.kernels.distances import chosen, typical
 from timelike.distributions.planning import _fewest
-from timelike.distributions.two_sample import quadratic
+from timelike.distributions.two_sample import overlap, quadratic
 from timelike.distributions.two_sample.exchange import exchange
 from timelike.distributions.two_sample.largest import Largest
 
@@ -133,3 +133,10 @@ def test_the_error_of_a_planned_effect_has_what_groups_contribute_and_what_chanc
     expected = np.sqrt(first.of_x / 12 + first.of_y / 40 + chance)
     assert found.standard_error == pytest.approx(expected, rel=0.1)  # by a thousand permutations
     assert chance > 0.3 * expected**2  # so that it matters
+
+
+def test_zero_has_one_code_whatever_its_sign():
+    """0 and −0 are equal, so a copy with the sign lost is still a copy."""
+    codes = overlap._codes(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]]))
+    assert codes[0] == codes[1]
+    assert codes[0] != codes[2]
