@@ -138,6 +138,7 @@ def test_prototypes_keep_their_budget_with_all_that_they_encode(frozen, ticking,
     monkeypatch.setattr(reading, "companions", ticking.passes(20.0, reading.companions))
     monkeypatch.setattr(objective.Learning, "step", ticking.passes(1.0, objective.Learning.step))
     monkeypatch.setattr(verdict, "_loss_of", ticking.passes(FORWARD, verdict._loss_of))
+    monkeypatch.setattr(objective, "describe_missing_signal", ticking.passes(12.0, objective.describe_missing_signal))
     rng, classes = np.random.default_rng(0), np.arange(240) % 2
     X = np.sin(np.arange(8) * (1 + classes[:, None])) + 0.1 * rng.standard_normal((240, 8))
     beside = [] if frozen else [tl.StatisticsEncoder(), tl.StatisticsEncoder()]
@@ -145,7 +146,7 @@ def test_prototypes_keep_their_budget_with_all_that_they_encode(frozen, ticking,
     model = tl.Prototypes(max_time=150, random_state=0, **given)
     model.fit(X, classes)
     assert model.history_.stopped == "max_time"
-    assert 145 < ticking.seconds - 1000 <= 151
+    assert 135 < ticking.seconds - 1000 <= 151  # a look at the examples takes 8 seconds that this clock does not see
     np.testing.assert_array_equal(
         model.members_.vectors[:3], model.encode(X[classes == 0])[_order(model, X, classes)[:3]]
     )

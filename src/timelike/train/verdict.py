@@ -14,7 +14,7 @@ from .history import History
 from .loop import evaluating
 from .objective import Objective
 
-_ENOUGH = 50  # steps before a training is judged at all
+ENOUGH = 50  # steps before a training is judged at all
 _LOOKS = 4  # validations before the first of them means something
 N_COMPARED = 8  # that are compared with shuffled ones
 _LONG = 0.1  # seconds before the first step that are worth a word
@@ -34,7 +34,7 @@ def judge(history: History, objective: Objective) -> None:
         warnings.warn(words, LearnedNothing, stacklevel=outside())
         return
     perfect = history.higher_is_better and history.best_score >= 1
-    if history.n_steps < _ENOUGH or history.stopped == "Ctrl-C" or perfect:
+    if history.n_steps < ENOUGH or history.stopped == "Ctrl-C" or perfect:
         return
     seen = objective.complaint() or _scores(history) or _losses(history) or _at_chance(objective)
     if seen is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -191,6 +192,15 @@ class Learning(Objective):
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         return {"sequences": data, "labels": fingerprint(self.codes)}
 
+    @cached_property
+    def missing_signal(self) -> str | None:
+        """What sequences and labels say against any training; it may be read before one, where its time counts."""
+        return describe_missing_signal(self.sequences, self.codes)
+
+    def n_looked_at(self) -> int:
+        """How many examples `complaint` looks at."""
+        return len(range(0, len(self.codes), max(1, len(self.codes) // _LOOKED_AT)))
+
     @torch.no_grad()
     def complaint(self) -> str | None:
         """Examples that were learned from and are hardly recognized by what the loss saw: the network and its averages.
@@ -211,7 +221,7 @@ class Learning(Objective):
         share = float((right == labels).float().mean())
         chance = float(labels.bincount().max() / len(labels))
         if share - chance > _LITTLE * (1 - chance):
-            return describe_missing_signal(self.sequences, self.codes)  # no part is held out: labels may be memorized
+            return self.missing_signal  # no part is held out: labels may be memorized
         return (
             f"its network, by the class averages that training keeps, recognizes {share:.0%} of the examples that it "
             f"learned from, and always the largest class would be {chance:.0%}. `predict` goes by exact means, and "
