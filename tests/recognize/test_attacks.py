@@ -14,6 +14,8 @@ from naive import attacks as naive
 from timelike.recognize.attacks import FGSM, PGD, Attack, ball, robustness, suite
 from timelike.recognize.attacks.search import judging, losses
 from timelike.recognize.attacks.target import target_of
+from timelike.recognize.prototypes.cosine import CosineSimilarity
+from timelike.recognize.prototypes.network import PrototypeNetwork
 from timelike.sequences.moments import Moments
 
 
@@ -619,3 +621,24 @@ def test_an_encoder_that_averages_over_time_is_attacked_as_it_predicts():
     x, lengths = X.tensor()
     logits = target_of(model, None)(x.double(), lengths)
     np.testing.assert_allclose(logits.detach().numpy(), model.class_scores(X), atol=1e-4)
+
+
+def test_a_point_outside_the_l2_ball_comes_back_along_its_ray_and_then_into_the_box():
+    center = torch.zeros(1, 2, 2)
+    low, high = torch.full_like(center, -10.0), torch.full_like(center, 10.0)
+    high[0, 0, 0] = 0.5
+    unit = torch.tensor([1.0, 2.0])
+    around = ball.Ball(center, low, high, unit, torch.tensor([2]), radius=2.0, norm="l2", band=None)
+    away = torch.tensor([[[3.0, 8.0], [0.0, 0.0]]])  # of length 5 in units: 3 and 8 / 2 = 4
+    expected = torch.tensor([[[0.5, 8.0 * 2 / 5], [0.0, 0.0]]])  # 3 · 2/5 is beyond the box
+    torch.testing.assert_close(around.within(away), expected, atol=1e-6, rtol=0)
+
+
+def test_logits_of_the_dense_head_need_no_prototypes_of_the_same_size():
+    """Other encoders may stand beside the network, so that prototypes are longer than its own vectors."""
+    network = PrototypeNetwork(nn.Linear(3, 4), CosineSimilarity(), 4, 2)
+    network.place(np.zeros((2, 6), np.float32), np.arange(2))
+    x = torch.randn(5, 3)
+    torch.testing.assert_close(network.logits(x, head="dense"), network.dense(network.encoder(x)))
+    with pytest.raises(ValueError, match="prototypes have 6 numbers and the network's vectors 4"):
+        network.logits(x)
