@@ -32,7 +32,7 @@ def series(lengths, n_channels=1, seed=0):
 
 def compiled(steps, one, *, isa=None, threads=1):
     out = np.full((len(steps.lengths), 2 * len(one.thresholds)), np.nan, np.float32)
-    kernels.rocket_features(steps, (False, *one[:4]), 0, threads=threads, out=out, centred=one.centred, isa=isa)
+    kernels.rocket_features(steps, tuple(one[:4]), 0, threads=threads, out=out, centred=one.centred, isa=isa)
     return out
 
 
@@ -121,9 +121,7 @@ def test_arrays_that_do_not_belong_together_are_refused():
         with pytest.raises(ValueError, match="expected dilations of at least 1, channels that there are"):
             compiled(steps, one._replace(**nonsense))
     with pytest.raises(ValueError, match="out is too small"):
-        kernels.rocket_features(
-            steps, (False, *one[:4]), 5, threads=1, out=np.empty((2, len(one.thresholds)), np.float32)
-        )
+        kernels.rocket_features(steps, tuple(one[:4]), 5, threads=1, out=np.empty((2, len(one.thresholds)), np.float32))
 
 
 def test_counts_that_wrap_around_and_slots_that_there_are_not_are_refused():

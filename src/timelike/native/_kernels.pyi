@@ -431,7 +431,7 @@ def convolve_backward(
 
 def rocket_features(
     steps: tuple[_Array, _Ints, _Ints],
-    bank: tuple[bool, _Ints, _Ints, _Ints, _Array],  # whether of differences, and the arrays of rocket.Bank
+    bank: tuple[_Ints, _Ints, _Ints, _Array],  # the arrays of rocket.Bank
     first: int,
     /,
     *,

@@ -66,7 +66,7 @@ def features(steps: Steps, bank: Bank, *, threads: int) -> NDArray[np.float32]:
     longest = steps.lengths.max(initial=1)
     bank = bank._replace(dilations=np.minimum(bank.dilations, longest))
     if use_kernels():
-        arrays = (False, bank.dilations, bank.channels, bank.counts, bank.thresholds)  # False: not of differences
+        arrays = (bank.dilations, bank.channels, bank.counts, bank.thresholds)
         kernels.rocket_features(steps, arrays, 0, threads=threads, out=out, centred=bank.centred)
         return out
     from . import twin

@@ -56,16 +56,16 @@ void refuse(bool wrong, const char* what) {
 }  // namespace
 
 using Series = std::tuple<Array2<const float>, Ids, Ids>;
-using Given = std::tuple<bool, Ids, Array3<const int64_t>, Array2<const int64_t>, Array1<const float>>;  // the arrays of Bank in Python
+using Given = std::tuple<Ids, Array3<const int64_t>, Array2<const int64_t>, Array1<const float>>;  // the arrays of Bank in Python
 
 void define_rocket(nb::module_& module) {
     module.def(
         "rocket_features",
         [](const Series& series, const Given& given, int64_t first, int threads, Array2<float> out, bool centred, Isa isa) {
             const auto& [x, starts, lengths] = series;
-            const auto& [difference, dilations, channels, counts, thresholds] = given;
+            const auto& [dilations, channels, counts, thresholds] = given;
             const RocketTable& kernels = table_for(isa, built);
-            const RocketBank bank{difference, centred, int64_t(dilations.size()), int64_t(channels.shape(2)), dilations.data(), channels.data(),
+            const RocketBank bank{centred, int64_t(dilations.size()), int64_t(channels.shape(2)), dilations.data(), channels.data(),
                                   counts.data(), thresholds.data()};
             refuse(counts.shape(0) != dilations.size() || counts.shape(1) != size_t(rocket_kernels), "expected counts (dilation, 84)");
             refuse(channels.shape(0) != dilations.size() || channels.shape(1) != size_t(rocket_groups), "expected channels (dilation, 21, slot)");

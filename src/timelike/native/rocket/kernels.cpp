@@ -146,17 +146,13 @@ struct Desk {
             for (int64_t t = 0; t < steps; t++) columns[c * stride + t] = x[t * channels + c];
     }
     // the sum of the channels in the slots
-    void take(const float* x, int64_t channels, const int64_t* slots, int64_t number, bool difference) const {
+    void take(const float* x, int64_t channels, const int64_t* slots, int64_t number) const {
         float* const into = series + reach;
         const float* first = channels > 1 ? columns + slots[0] * stride : x;
         for (int64_t t = 0; t < steps; t++) into[t] = first[t];
         for (int64_t s = 1; s < number && slots[s] >= 0; s++) {
             const float* more = columns + slots[s] * stride;
             for (int64_t t = 0; t < steps; t++) into[t] += more[t];
-        }
-        if (difference) {
-            for (int64_t t = steps - 1; t > 0; t--) into[t] -= into[t - 1];
-            into[0] = 0;
         }
         for (int64_t t = 0; t < steps; t++) thrice[reach + t] = 3 * into[t];
     }
@@ -217,7 +213,7 @@ void features(const RocketBank& bank, const float* x, int64_t steps, int64_t cha
     const Desk desk(bank, steps, channels, memory);
     const bool one = channels == 1;
     desk.clear_around();
-    if (one) desk.take(x, 1, bank.channels, bank.slots, bank.difference);
+    if (one) desk.take(x, 1, bank.channels, bank.slots);
     else desk.take_apart(x, channels);
     const float* thresholds = bank.thresholds;
     for (int64_t j = 0; j < bank.dilations && !*stop; j++) {
@@ -231,7 +227,7 @@ void features(const RocketBank& bank, const float* x, int64_t steps, int64_t cha
             if (!one) {
                 const int64_t* const of_dilation = bank.channels + j * rocket_groups * bank.slots;
                 now = alike(of_dilation, bank.slots, left);
-                desk.take(x, channels, of_dilation + __builtin_ctz(now) * bank.slots, bank.slots, bank.difference);
+                desk.take(x, channels, of_dilation + __builtin_ctz(now) * bank.slots, bank.slots);
                 desk.add_up(dilation);
             }
             for (int64_t begin = 0; begin < steps; begin += block)

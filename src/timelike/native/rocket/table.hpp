@@ -11,7 +11,7 @@ constexpr int rocket_taps = 9, rocket_kernels = 84, rocket_groups = 21;
 
 // Kernels at some dilations; the same as Bank in Python.
 struct RocketBank {
-    bool difference, centred;
+    bool centred;
     int64_t dilations, slots;
     const int64_t* dilation;   // (dilation)
     const int64_t* channels;   // (dilation, group, slot), negative where a slot is not used
