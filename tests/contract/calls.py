@@ -109,10 +109,10 @@ def _verifier():
     """One that knows somebody."""
     model, X = copy.deepcopy(fitted(tl.Verifier)), data(tl.Verifier)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # two identities are few
+        warnings.simplefilter("ignore")  # two identities are few, and who is enrolled has more examples than either
         model.calibrate(X, X.labels, false_accept=0.4)
-    parameters = dict(list(inspect.signature(model.enroll).parameters.items()))
-    return model.enroll(**arguments(tl.Verifier, "enroll", parameters) | {"extend": False})
+        parameters = dict(list(inspect.signature(model.enroll).parameters.items()))
+        return model.enroll(**arguments(tl.Verifier, "enroll", parameters) | {"extend": False})
 
 
 # --- functions and values ----------------------------------------------------------------------------------------
