@@ -138,7 +138,9 @@ class Drift(Model):
         random_state: RandomState = None,
     ) -> None:
         store(self, locals())
-        self._refuse_few(len(reference) if hasattr(reference, "__len__") else _FEWEST_OPEN, "reference", kernel is None)
+        # what is no sample at all is refused by `update`: scikit-learn wants constructors to take anything
+        if isinstance(reference, Sequences) or getattr(reference, "ndim", 0) > 1:
+            self._refuse_few(len(reference), "reference", kernel is None)
 
     # --- the reference ------------------------------------------------------------------------------------------------
 
