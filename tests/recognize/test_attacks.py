@@ -642,3 +642,13 @@ def test_logits_of_the_dense_head_need_no_prototypes_of_the_same_size():
     torch.testing.assert_close(network.logits(x, head="dense"), network.dense(network.encoder(x)))
     with pytest.raises(ValueError, match="prototypes have 6 numbers and the network's vectors 4"):
         network.logits(x)
+
+
+def test_a_point_of_the_unit_ball_stands_for_one_of_the_budget():
+    """In units of each channel: the same noise is twice as far where the unit is two."""
+    center = torch.ones(1, 2, 2)
+    far = torch.full_like(center, 100.0)
+    around = ball.Ball(center, -far, far, torch.tensor([1.0, 2.0]), torch.tensor([2]), 0.5, "linf", None)
+    noise = torch.tensor([[[0.2, -0.4], [1.0, -1.0]]], dtype=torch.float64)
+    expected = torch.tensor([[[1.1, 0.6], [1.5, 0.0]]])
+    torch.testing.assert_close(around.inside(noise), expected, atol=1e-6, rtol=0)

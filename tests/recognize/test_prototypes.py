@@ -805,3 +805,12 @@ def test_one_name_enrolls_all_and_comes_second():
     one_by_one = copy.deepcopy(model).enroll(X[:3], ["Lee"] * 3)
     np.testing.assert_array_equal(model.enroll(X[:3], "Lee").prototypes_, one_by_one.prototypes_)
     assert model.classes_.tolist() == ["Lee", "a", "b"]
+
+
+def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components():
+    """As the docstring says; with up to 512 features as it is."""
+    X = waves(n_each=50)
+    for n_features, expected in ((600, 128), (84, None)):
+        model = tl.Prototypes(encoder=tl.Rocket(n_features=n_features, random_state=0), max_steps=1, random_state=0)
+        size = model.fit(X).n_vector_
+        assert size == expected if expected else size <= 512

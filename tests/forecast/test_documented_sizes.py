@@ -1,0 +1,70 @@
+"""Sizes and weights of the networks that chapters 4 and 5 describe, typed once more, and small promises beside them."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+
+import timelike as tl
+from timelike.forecast import SRVPNetwork
+from timelike.forecast.separation.network import SeparationNetwork
+from timelike.forecast.separation.objective import Weights
+from timelike.forecast.srvp.experimental import ExperimentalNetwork
+
+# the modules have the thesis's sizes (appendix B.1 and C.2, w as in the authors' program), the estimators smaller ones
+# that a laptop trains (decision 0045): a change of either is a decision, not an accident
+SIZES = {
+    SRVPNetwork: {"n_state": 20, "n_random": 20, "n_content": 256, "n_code": 128, "hidden": 256, "motion_hidden": 512,
+                  "filters": 64, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 1.41},
+    SeparationNetwork: {"n_content": 32, "n_state": 32, "hidden": 128, "dynamics_hidden": 128, "filters": 64,
+                        "layers": 2, "conditioning": 5, "blocks": 1, "gain": 0.71},
+    Weights: {"prediction": 45.0, "autoencoding": 1.0, "invariance": 45.0, "smallness": 1e-3},
+    tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "n_code": 64, "n_seen": 5, "hidden": 128,
+              "motion_hidden": 128, "filters": 16, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 0.2,
+              "beta": 1.0, "stillness": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3},
+    tl.Separation: {"n_content": 32, "n_state": 32, "hidden": 128, "dynamics_hidden": 128, "filters": 16, "layers": 2,
+                    "conditioning": 5, "blocks": 1, "gain": 0.71, "prediction": 45.0, "autoencoding": 1.0,
+                    "invariance": 45.0, "smallness": 1e-3, "intervals": 1, "batch_size": 64, "learning_rate": 3e-3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SIZES, ids=lambda kind: kind.__name__)
+def test_defaults_are_the_documented_ones(kind):
+    known = inspect.signature(kind).parameters
+    assert {name: known[name].default for name in SIZES[kind]} == SIZES[kind]
+
+
+def test_networks_of_delays_are_as_wide_as_the_motion_they_go_with():
+    plain = ExperimentalNetwork(2, delays=True)
+    told = ExperimentalNetwork(2, delays=True, motion_hidden=512)
+    assert {name: tuple(w.shape) for name, w in plain.named_parameters()} == {
+        name: tuple(w.shape) for name, w in told.named_parameters()
+    }
+
+
+def test_every_codec_looks_at_pictures_in_its_own_way():
+    """Sprites are looked at as DCGAN does; VGG has more layers."""
+    shapes = {
+        codec: [tuple(w.shape) for w in SRVPNetwork((1, 64, 64), codec=codec, filters=2).look.parameters()]
+        for codec in ("dcgan", "vgg", "sprites")
+    }
+    assert shapes["sprites"] == shapes["dcgan"]
+    assert len(shapes["vgg"]) > len(shapes["dcgan"])
+
+
+def test_interpolating_needs_a_fit():
+    with pytest.raises(NotFittedError):
+        tl.SRVP().interpolate(np.zeros((8, 1)), np.ones((8, 1)))
+
+
+def test_the_bound_is_its_parts_in_the_units_of_the_data():
+    """ELBO = likelihood − KL of the first state − KL of random steps, also where data have another scale than 1."""
+    rng = np.random.default_rng(0)
+    X = 50 * np.sin(np.arange(14) / 2 + rng.uniform(0, 6, (6, 1)))[:, :, None]
+    sizes = {"hidden": 6, "n_state": 4, "n_random": 3, "n_content": 3, "n_code": 5, "motion_hidden": 6}
+    model = tl.SRVP(**sizes, max_steps=2, progress=False, random_state=0).fit(X)
+    found = model.elbo(X, random_state=0)
+    np.testing.assert_allclose(found.elbo, found.likelihood - found.first - found.random, rtol=1e-9)
+    torch.testing.assert_close(torch.tensor(found.first >= 0), torch.ones(6, dtype=torch.bool))
