@@ -272,7 +272,7 @@ def test_a_training_that_diverges_stops_and_says_so():
         ({"maps": True}, r"maps=True needs a codec of convolutions, and frames of shape \(2,\) have the perceptron"),
         ({"maps": True, "solver": "gru"}, "maps=True needs convolutions to move maps, and solver='gru' moves vectors"),
         ({"codec": "vgg"}, r"codec='vgg' is for images, and X has frames of shape \(2,\)"),
-        ({"blocks": 10**9}, "blocks=1000000000: expected at most 1000"),
+        ({"blocks": 10**9}, "blocks=1000000000: expected at most 1024"),
         ({"betas": (0.9, 1.0)}, "betas=.*: expected two numbers of at least 0 and below 1"),
         ({"solver": "rk5"}, "solver='rk5': expected one of"),
     ],

@@ -15,7 +15,7 @@ from ..codecs.perceptron import Perceptron, normal, orthogonal
 from ..dynamics import SOLVERS, Dynamics, Gated, Residual, Solved
 
 Combine = Literal["concatenate", "multiply"]
-_MOST_BLOCKS = 1000  # of a step; the thesis has three
+_MOST_BLOCKS = 2**10  # of a step, as in the option of the estimator; the thesis has three
 
 
 class Content(NamedTuple):
@@ -163,8 +163,7 @@ def _dynamics(
     n_state: int, n_known: int, solver: str, blocks: int, tied: bool, hidden: int, gain: float, maps: bool
 ) -> Dynamics:
     one_of(solver, "solver", SOLVERS)
-    if whole(blocks, "blocks", 1) > _MOST_BLOCKS:
-        raise ValueError(f"blocks={blocks}: expected at most {_MOST_BLOCKS}")
+    whole(blocks, "blocks", 1, most=_MOST_BLOCKS)
     if solver == "gru":
         return Gated(n_state, n_known)
 
