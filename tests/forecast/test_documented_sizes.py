@@ -9,6 +9,8 @@ from sklearn.exceptions import NotFittedError
 
 import timelike as tl
 from timelike.forecast import SRVPNetwork
+from timelike.forecast.codecs.convolutional import Draw
+from timelike.forecast.codecs.sprites import Sprites
 from timelike.forecast.separation.network import SeparationNetwork
 from timelike.forecast.separation.objective import Weights
 from timelike.forecast.srvp.experimental import ExperimentalNetwork
@@ -52,6 +54,8 @@ def test_every_codec_looks_at_pictures_in_its_own_way():
     }
     assert shapes["sprites"] == shapes["dcgan"]
     assert len(shapes["vgg"]) > len(shapes["dcgan"])
+    drawn = {codec: type(SRVPNetwork((1, 64, 64), codec=codec, filters=2).draw) for codec in ("dcgan", "sprites")}
+    assert drawn == {"dcgan": Draw, "sprites": Sprites}
 
 
 def test_interpolating_needs_a_fit():
