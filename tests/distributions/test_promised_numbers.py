@@ -1,6 +1,7 @@
 """Numbers that docstrings and pages promise, typed here once more, and what happens just below and above them."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from timelike.distributions.explaining import _fence
 from timelike.distributions.kernels.distances import chosen, typical
 from timelike.distributions.planning import _fewest
 from timelike.distributions.two_sample import overlap, quadratic
+from timelike.distributions.two_sample.estimator import _remarks
 from timelike.distributions.two_sample.exchange import exchange
 from timelike.distributions.two_sample.largest import Largest
 
@@ -140,3 +142,9 @@ def test_zero_has_one_code_whatever_its_sign():
     codes = overlap._codes(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]]))
     assert codes[0] == codes[1]
     assert codes[0] != codes[2]
+
+
+def test_nineteen_permutations_are_enough_for_one_in_twenty():
+    units = SimpleNamespace(smallest_p=0.001, n_allocations=10**6)
+    assert _remarks(units, 19) == []
+    assert _remarks(units, 18) == ["with 18 permutations p is at least 0.0526"]
