@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,22 @@ from timelike.recognize.comparison.methods import CLASSIFIERS, Method
 MINUTES = 3.0  # for one row
 SEEDLESS = ("1-NN Euclidean", "1-NN DTW (full)", "1-NN DTW", "statistics + forest")  # always, or nearly, the same
 FULL, UNTRAINED = "1-NN DTW (full)", "T-Loss untrained + head"
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "1-NN Euclidean": ("elastic",),
+    FULL: ("elastic",),
+    "1-NN DTW": ("elastic",),
+    "1-NN MSM": ("elastic",),
+    "statistics + forest": ("statistics",),
+    "Rocket + ridge": ("rocket", "heads"),
+    "Discriminant": ("discriminant", "rocket"),
+    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+    UNTRAINED: ("tloss", "heads"),
+    "T-Loss + head": ("tloss", "heads"),
+    "SiameseGRU": ("siamese",),
+    "Prototypes": ("prototypes", "discriminant", "rocket"),
+    "CoupledGRU": ("coupled",),
+    "TAP": ("tap",),
+}
 SETS = [name for names in GROUPS.values() for name in names]
 FIRST = [name for group in ("choose", "confirm") for name in GROUPS[group]]
 
@@ -59,6 +75,7 @@ class Defaults(Program[Trial]):
     """Methods on data sets, as a user would find them."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "defaults", "ucr/*.npz and uea/*.npz"
+    subject = ("rocket", "discriminant", "fused", "tloss", "siamese", "prototypes", "coupled", "tap")
     title = "Every method at its defaults"
     draws = True
 
@@ -84,6 +101,9 @@ class Defaults(Program[Trial]):
         for seed in range(1, self.given.seeds):
             drawn = [method for method in methods() if method not in SEEDLESS]
             yield from (Trial(one, method, seed) for one in FIRST for method in drawn)
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return *SYSTEMS[row.method], "comparison"
 
     def work(self, row: Trial) -> Found:
         X, y, test = loaded(self.data, row.dataset)
@@ -135,10 +155,9 @@ def summary(found: tl.Comparison) -> Found:
     """What a row keeps of a comparison of one method."""
     (row,) = found.rows
     numbers: Found = {name: interval.mean for name, interval in row.scores.items()}
-    bounds = {f"{name} 95 %": [interval.low, interval.high] for name, interval in row.scores.items()}
     times = {"fit": row.fit_seconds, "fit cpu": row.fit_cpu_seconds, "predict": row.predict_seconds}
     said = [words for fold in row.folds for words in fold.said]
-    return numbers | bounds | times | {"memory": row.memory, "state": row.state, "why": row.why, "said": said}
+    return numbers | times | {"memory": row.memory, "state": row.state, "why": row.why, "said": said}
 
 
 def file_of(data: Path, name: str) -> Path:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +53,7 @@ class Forecasts(Program[Asked]):
     """The gate, and sensor series."""
 
     place, paper, table = "benchmarks", "accuracy", "forecast"
+    subject = ("separation", "forecast_baselines", "forecast_intervals")
     title, holds, without_data = "Forecasts of sensor series", data.HOUSEHOLD, True
 
     @classmethod
@@ -80,6 +81,16 @@ class Forecasts(Program[Asked]):
         """DLinear is given the seconds of Separation."""
         if row.method == "DLinear":
             yield Asked("series", row.dataset, "Separation", row.seed)
+
+    def systems(self, row: Asked) -> Iterable[str]:
+        if row.method in peers.PEERS:
+            return ("forecast_scores",)
+        shared = ("forecast_intervals", "forecast_scores")
+        if row.part == "gate":
+            return "separation", "forecast_baselines", *shared
+        if row.method == "DLinear":  # a network of this program
+            return shared
+        return "separation" if row.method.startswith("Separation") else "forecast_baselines", *shared
 
     def work(self, row: Asked) -> Found:
         if row.part == "gate":

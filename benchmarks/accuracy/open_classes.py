@@ -12,7 +12,7 @@ is also among the five data sets here.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,11 @@ SETS = {
     "Plane": "ucr",
 }
 SECONDS = {"DTW per length": 1, "Rocket": 2, "Whitened": 2, "Fused": 25}
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "DTW per length": ("elastic",),
+    "Rocket": ("rocket",),
+    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+}  # others are discriminants of Rocket's features
 ALWAYS = ("DTW per length",)  # nothing is drawn but the classes
 
 
@@ -63,6 +68,7 @@ class OpenClasses(Program[Split]):
     """Metrics on classes that they have not seen."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "open_classes", "ucr/*.npz and uea/*.npz"
+    subject = ("discriminant", "fused")
     title, seeds = "Classes that were not learned", 6
 
     @classmethod
@@ -73,6 +79,9 @@ class OpenClasses(Program[Split]):
         """All metrics on one draw, then on the next."""
         for draw in range(self.given.seeds):
             yield from (Split(one, method, draw) for one in SETS for method in report.METHODS)
+
+    def systems(self, row: Split) -> Iterable[str]:
+        return SYSTEMS.get(row.method, ("discriminant", "rocket"))
 
     def work(self, row: Split) -> Found:
         train, test = tl.load(_file(self.data, row.dataset))

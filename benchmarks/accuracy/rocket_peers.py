@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -68,6 +68,7 @@ class RocketPeers(Program[Trial]):
     """Rocket, as it is by default and as streams need it, beside MiniRocket."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "rocket_peers", "ucr/*.npz and uea/*.npz"
+    subject = ("rocket",)
     title = "Rocket beside MiniRocket"
 
     @classmethod
@@ -81,6 +82,9 @@ class RocketPeers(Program[Trial]):
                 for method in METHODS:
                     if method != "Rocket, mean length" or dataset in RAGGED:
                         yield Trial(dataset, method, seed)
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return () if row.method == PEER else ("rocket",)
 
     def work(self, row: Trial) -> Found:
         train, labels, (test, truth) = loaded(self.data, row.dataset)

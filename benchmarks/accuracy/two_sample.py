@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -43,6 +43,17 @@ REPETITIONS, SEPARATED, POWER, DELAYS, COMPARED, PILOTS = 1000, 50, 100, 100, 50
 SLOW = {"of(Rocket)": 9, "of(CausalEncoder)": 27, "GlobalAlignment": 7, "Learned": 17, null.CLASSIFIER: 3}
 DRIFT = {"1": 24, "10": 48, "sizes": 48}  # by the last word of a stream; sequences take twice as long
 OF_POWER = {"raw": 1, "DTW": 3, "hyppo": 7, "alibi-detect": 8, "T-Loss": 5, "CausalEncoder": 5, "GlobalAlignment": 12}
+SYSTEMS = {  # of kernels and of methods, beside the test itself
+    "Exponential": "elastic",
+    "of(Rocket)": "rocket",
+    "of(CausalEncoder)": "tloss",
+    "Learned": "prototypes",
+    "Rocket": "rocket",
+    "CausalEncoder": "tloss",
+    "T-Loss": "tloss",
+    "DTW": "elastic",
+    "statistics": "statistics",
+}
 TRAINING = {"CausalEncoder": 15, "T-Loss": 65}  # once for a data set
 
 
@@ -64,6 +75,7 @@ class TwoSample(Program[Asked]):
     """Levels, delays and powers."""
 
     place, paper, table = "benchmarks", "accuracy", "two_sample"
+    subject = ("two_sample", "sequence_tests", "drift")
     title, holds = "Two-sample tests and drift", ", ".join(changes.FILES.values())
     without_data = True
 
@@ -111,6 +123,16 @@ class TwoSample(Program[Asked]):
             if _trained(row) is not None:
                 found.setdefault(_trained(row), row)
         return found
+
+    def systems(self, row: Asked) -> Iterable[str]:
+        if row.part == "drift":
+            return ("sequence_tests" if row.design.startswith("sequences") else "drift",)
+        if row.part == "power" and row.method not in methods.OWN:  # another library's test, of our vectors maybe
+            return ("tloss",) if row.method.endswith("CausalEncoder") else ()
+        if row.part == "power" and row.method in ("default", "aggregated", "classifier"):
+            return "sequence_tests", "rocket", "statistics"
+        made_of = SYSTEMS.get(row.method if row.part == "power" else row.subject)
+        return "two_sample", *([made_of] if made_of else [])
 
     def work(self, row: Asked) -> Found:
         return getattr(self, f"_{row.part}")(row)  # type: ignore[no-any-return]

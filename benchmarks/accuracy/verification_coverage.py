@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,7 @@ class Coverage(Program[Crowd]):
     """Rates of false accepts of new people."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "verification_coverage", "nothing"
+    subject = ("verifier",)
     title, seeds, without_data = "Impostors that a calibrated verifier accepts", 1, True
 
     @classmethod
@@ -80,6 +81,9 @@ class Coverage(Program[Crowd]):
         for way in ("3 examples", "z-norm", "AS-norm"):
             for kind in ("near", "wolves"):
                 yield from (Crowd(kind, way, people, 9 if people < 100 else 4) for people in (10, 40, 100))
+
+    def systems(self, row: Crowd) -> Iterable[str]:
+        return ("verifier",)
 
     def work(self, row: Crowd) -> Found:
         rng = np.random.default_rng([sum(map(ord, row.key)), row.people, row.each])

@@ -59,6 +59,9 @@ class Mutation(Program[Mutant]):
     def reaches(self) -> dict[str, Reach]:
         return {room: Reach(room, self.scratch) for room in (*ROOMS, *LATER)}
 
+    def systems(self, row: Mutant) -> Iterable[str]:
+        return ()
+
     def work(self, row: Mutant) -> Found:
         site, reach = site_of(row), self.reaches[row.room]
         if not reach.tests:

@@ -14,7 +14,6 @@ from typing import Any
 
 import timelike
 from benchmarks.papers.clock import duration
-from benchmarks.papers.code import Code, state
 
 ROWS, PAGES = Path("benchmarks/results"), Path("docs/benchmarks")  # of the tree: what is published
 Found = dict[str, Any]
@@ -45,29 +44,23 @@ class Trial(Row):
 
 
 class ResultFile:
-    """Finished rows as JSON, and the code they were made by. A row is never worked out again, whatever made it."""
+    """Finished rows as JSON. A row is never worked out again, whatever made it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows, self.codes = self._written()
+        self.rows = self._read()
 
-    def _written(self) -> tuple[Rows, dict[str, Code]]:
-        held = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {"rows": {}}
-        return held["rows"], held.get("code", {})
+    def _read(self) -> Rows:
+        rows: Rows = json.loads(self.path.read_text(encoding="utf-8"))["rows"] if self.path.exists() else {}
+        return rows
 
-    def add(self, key: str, found: Found, code: Code) -> None:
-        """A row, which is given the name of its code: many have the same."""
-        self.rows[key] = found | {"code": state(code)}
-        self.codes[state(code)] = code
+    def add(self, key: str, found: Found) -> None:
+        self.rows[key] = found
 
     def save(self) -> None:
-        rows, codes = self._written()  # another run of the program may have finished some
-        self.rows, codes = rows | self.rows, codes | self.codes
-        named = {row.get("code") for row in self.rows.values()}
-        self.codes = {name: code for name, code in codes.items() if name in named}
-        held = {"rows": self.rows, "code": self.codes}
+        self.rows = self._read() | self.rows  # another run of the program may have finished some
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(self.path, json.dumps(held, indent=1, ensure_ascii=False) + "\n")
+        replace_file(self.path, json.dumps({"rows": self.rows}, indent=1, ensure_ascii=False) + "\n")
 
     @property
     def page(self) -> Path:
@@ -80,11 +73,11 @@ class ResultFile:
     def save_page(self, text: str) -> Path:
         """Write the page, and return its path."""
         self.page.parent.mkdir(parents=True, exist_ok=True)
-        _replace(self.page, text)
+        replace_file(self.page, text)
         return self.page
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """A half-written file never takes the place of a whole one."""
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")

@@ -13,18 +13,16 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from benchmarks.numerics.ledger import Ledger
 from benchmarks.papers import command
 from benchmarks.papers.clock import Clock, at, duration
-from benchmarks.papers.code import Code, Sources, Texts, loaded
 from benchmarks.papers.results import Found, ResultFile, Row, Rows, commit, made
-from benchmarks.papers.stale import listed, warned
+from benchmarks.papers.stale import PROTOCOL, end_section, top_mark
 
 R = TypeVar("R", bound=Row)
-Made = tuple[Found, Code]
 
 
 class Program(abc.ABC, Generic[R]):
@@ -41,12 +39,16 @@ class Program(abc.ABC, Generic[R]):
     without_data: ClassVar[bool] = False  # whether there are rows that need none
     draws: ClassVar[bool] = False  # whether there are figures
     seeds: ClassVar[int] = 3
-    sources: ClassVar[Sources] = Sources()
+    subject: ClassVar[
+        tuple[str, ...]
+    ] = ()  # the systems that the page is about; the others of a row are rivals and tools
+    protocol: ClassVar[int] = 1  # raised when a program comes to measure something else: other data, steps or scores
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given, self.quick, self.scratch = given, bool(given.quick), Path(given.scratch)
         self.results, self.clock = ResultFile(given.results), Clock(given.budget)
-        self.commit = commit()  # now: the code that runs is that of the start, whatever is committed meanwhile
+        # now: the code that runs is that of the start, whatever is committed meanwhile
+        self.commit, self.ledger = commit(), Ledger()
         self.failed: list[R] = []
         self.guesses: dict[str, float] = {}  # from before a row is begun: what it leaves behind makes it look cheap
 
@@ -58,7 +60,11 @@ class Program(abc.ABC, Generic[R]):
 
     @abc.abstractmethod
     def work(self, row: R) -> Found:
-        """What there is to say of a row; its fields, seconds, machine, date and code are added."""
+        """What there is to say of a row; its fields, seconds, machine, date and numerics are added."""
+
+    @abc.abstractmethod
+    def systems(self, row: R) -> Iterable[str]:
+        """The systems of the library (`benchmarks.numerics`) whose numbers the row stands on."""
 
     @abc.abstractmethod
     def seconds(self, row: R) -> float:
@@ -149,20 +155,21 @@ class Program(abc.ABC, Generic[R]):
     def page(self) -> str:
         """The finished rows as they are published."""
         name = f"{self.place}.{self.paper}.{self.table}"
-        shown = [f"# {self.title}", f"```console\npython -m {name} --data DIR\n```", warned(self.results, self.sources)]
-        return "\n\n".join([*shown, self.body().rstrip("\n"), listed(self.results, self.sources)])
+        shown = [f"# {self.title}", f"```console\npython -m {name} --data DIR\n```"]
+        mark = top_mark(self.rows, self.ledger, self.protocol, self.subject)
+        shown += [mark] if mark else []
+        return "\n\n".join([*shown, self.body().rstrip("\n"), end_section(self.rows, self.ledger, self.protocol)])
 
-    def finished(self, row: R) -> Made:
-        """The row, worked out, with where, when, by what and in what time; and the code that was loaded for it."""
-        texts, began = self.texts, time.perf_counter()
+    def numerics(self, row: R) -> dict[str, int]:
+        """The versions by which a row is made now: of the program itself, and of the systems that it stands on."""
+        return {PROTOCOL: self.protocol} | {name: self.ledger.versions[name] for name in self.systems(row)}
+
+    def finished(self, row: R) -> Found:
+        """The row, worked out, with where, when, by what and in what time."""
+        began = time.perf_counter()
         found = asdict(row) | self.work(row)
         found.setdefault("seconds", time.perf_counter() - began)
-        return found | made() | {"commit": self.commit}, loaded(texts, type(self))
-
-    @cached_property
-    def texts(self) -> Texts:
-        """The code before the first row: that is what runs, whatever is written meanwhile."""
-        return self.sources.texts(self.paper, self.place)
+        return found | made() | {"commit": self.commit, "numerics": self.numerics(row)}
 
     def _possible(self, row: R) -> bool:
         why = self.lacks(row)
@@ -174,13 +181,13 @@ class Program(abc.ABC, Generic[R]):
         if not self._affordable(row, todo):
             return False
         try:
-            self._keep(row, *self.finished(row))
+            self._keep(row, self.finished(row))
         except Exception as error:
             self._tell_failure(row, error)
         return True
 
     def _side_by_side(self, todo: list[R], jobs: int) -> list[R]:
-        running: dict[Future[Made], R] = {}
+        running: dict[Future[Found], R] = {}
         waiting, left_out = list(todo), []
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(jobs, context, _open_workshop, (type(self), self.given)) as pool:
@@ -206,9 +213,9 @@ class Program(abc.ABC, Generic[R]):
         unfinished = {*waiting, *running}
         return [row for row in waiting if not unfinished.intersection(self.needs(row))]
 
-    def _collect(self, row: R, done: Future[Made]) -> None:
+    def _collect(self, row: R, done: Future[Found]) -> None:
         try:
-            self._keep(row, *done.result())
+            self._keep(row, done.result())
         except Exception as error:
             self._tell_failure(row, error)
 
@@ -227,12 +234,12 @@ class Program(abc.ABC, Generic[R]):
         print(f"{row.key}: about {duration(needed)}, until {at(needed)}; all: {duration(rest)}", flush=True)
         return True
 
-    def _keep(self, row: R, found: Found, code: Code) -> None:
+    def _keep(self, row: R, found: Found) -> None:
         guess = self.guesses.pop(row.key)
         took = self.took(found, guess)
         if took is not None:
             self.clock.learn(self.kind(row), guess, took)
-        self.results.add(row.key, found, code)
+        self.results.add(row.key, found)
         self.save()
         print(f"    {row.key}: {self.said(found)}, {duration(found['seconds'])}", flush=True)
 
@@ -274,5 +281,5 @@ def _open_workshop(kind: type[Program[Any]], given: argparse.Namespace) -> None:
     _workshop.append(kind(given))
 
 
-def _work(row: Row) -> Made:
+def _work(row: Row) -> Found:
     return _workshop[0].finished(row)

@@ -2,68 +2,90 @@
 
 from __future__ import annotations
 
-from benchmarks.papers.code import Sources
+from collections.abc import Iterable
+from typing import Literal
+
+from benchmarks.numerics.ledger import Ledger, Version
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, ResultFile
+from benchmarks.papers.results import Found, Rows
 
-TITLE = "Rows and the code they measure"
-UNKNOWN = "not recorded"
-SHOWN = 6  # modules that are named, of those that have changed
+TITLE = "Rows and the code they were made by"
+PROTOCOL = "protocol"  # of the program itself, beside the systems of the library
+UNCHECKED = "made before numerics versions, not re-checked"
 
-
-def reasons(results: ResultFile, sources: Sources) -> dict[str, list[str]]:
-    """State of the code → what has changed since; the empty state is that of rows that do not say."""
-    return {"": [UNKNOWN]} | {name: sources.changed(code) for name, code in results.codes.items()}
+State = Literal["fresh", "redrawn", "stale", "unknown"]
 
 
-def stale(results: ResultFile, sources: Sources) -> list[str]:
-    """Keys of the rows whose code is another now, or was never recorded."""
-    changed = reasons(results, sources)
-    return [key for key, row in results.rows.items() if changed[_state(row)]]
+def changes_since(row: Found, ledger: Ledger, protocol: int) -> dict[str, list[Version]]:
+    """Systems that have newer versions than those a row was made with, and `protocol` where the program has."""
+    found = {}
+    for name, version in row.get("numerics", {}).items():
+        if name == PROTOCOL and protocol > version:
+            found[name] = [Version(protocol, "", "", "The program measures something else.")]
+        elif name in ledger.entries and (newer := ledger.entries[name].since(version)):
+            found[name] = newer
+    return found
 
 
-def warned(results: ResultFile, sources: Sources) -> str:
-    """One sentence for the top of the page."""
-    old, n = stale(results, sources), len(results.rows)
-    if not old:
-        return f"No row of {n} is stale: the code that they measure does what it did." if n else "No row yet."
-    unknown = sum(not _state(results.rows[key]) for key in old)
-    counts = {"was not recorded": unknown, "has changed since": len(old) - unknown}
-    why = " and ".join(f"{count} by code that {so}" for so, count in counts.items() if count)
-    much = f"{len(old)} of {n} rows are stale" if len(old) < n else f"All {n} rows are stale" if n > 1 else "Stale"
-    return f"**{much}**{_which(old, list(results.rows))}: {why}; see [the list](#{TITLE.lower().replace(' ', '-')})."
+def changed_systems(row: Found, ledger: Ledger, protocol: int) -> list[str]:
+    """Those of them that compute something else, not only with other random numbers."""
+    changes = changes_since(row, ledger, protocol)
+    return [name for name, newer in changes.items() if not all(one.draws for one in newer)]
 
 
-def _which(old: list[str], rows: list[str]) -> str:
-    """By the shorter list: these, or all but those."""
-    new = [key for key in rows if key not in old]
-    if not new:
+def state_of(row: Found, ledger: Ledger, protocol: int) -> State:
+    """Stale where a system has changed since, redrawn where only its draws have, unknown where nobody looked."""
+    if changed_systems(row, ledger, protocol):
+        return "stale"
+    if "numerics" not in row or row.get("unchecked"):
+        return "unknown"
+    return "redrawn" if changes_since(row, ledger, protocol) else "fresh"
+
+
+def top_mark(rows: Rows, ledger: Ledger, protocol: int, subject: Iterable[str]) -> str:
+    """One sentence for the top of the page where the method that it is about has changed; nothing where it has not.
+
+    Changes of rivals and tools are told at the end of the page alone.
+    """
+    about = {*subject, PROTOCOL}
+    changed = [{*changed_systems(row, ledger, protocol)} & about for row in rows.values()]
+    systems = sorted(set().union(*changed))
+    if not systems:
         return ""
-    return f" ({', '.join(old)})" if len(old) <= len(new) else f" (all but {', '.join(new)})"
+    count, n = sum(map(bool, changed)), len(rows)
+    which = f"All {n} rows were" if count == n else f"{count} of {n} rows were"
+    named = " and ".join("this program" if name == PROTOCOL else f"`{name}`" for name in systems)
+    return f"**{which} made before the numbers of {named} changed**: see [which](#{TITLE.lower().replace(' ', '-')})."
 
 
-def listed(results: ResultFile, sources: Sources) -> str:
-    """The end of the page: a line for all rows that were made alike."""
-    changed, alike = reasons(results, sources), dict[tuple[str, ...], list[str]]()
-    for key, row in results.rows.items():
-        alike.setdefault((*(row.get(name, "?") for name in ("date", "version", "commit")), _state(row)), []).append(key)
-    lines = [[*made[:3], str(len(keys)), _since(changed[made[3]])] for made, keys in sorted(alike.items())]
+def end_section(rows: Rows, ledger: Ledger, protocol: int) -> str:
+    """The end of the page: a line for all rows that were made alike, and the keys of those that are stale."""
+    alike = dict[tuple[str, ...], list[str]]()
+    for key, row in rows.items():
+        made = (str(row.get(name, "?")) for name in ("date", "version", "commit"))
+        alike.setdefault((*made, _describe(row, ledger, protocol)), []).append(key)
+    lines = [[*made[:3], str(len(keys)), made[3]] for made, keys in sorted(alike.items())]
+    stale = [key for key, row in rows.items() if state_of(row, ledger, protocol) == "stale"]
+    which = f"\nStale: {', '.join(stale)}.\n" if 0 < len(stale) < len(rows) else ""
     return f"""\
 ## {TITLE}
 
-A row is stale when a module that was loaded while it was made does something else now (comments, docstrings and the
-pages' own words do not count), or when it was made before rows carried their code. It is worked out again when it is
-taken out of the `.json` and the program is run.
+A row carries the numerics versions of the systems it stands on, and is stale when one of them computes something else
+now (`python -m benchmarks.numerics`); where a seed merely draws other random numbers, it is as good as one of another
+seed. It is made anew when it is taken out of the `.json` and the program is run.
 
-{table(["made", "timelike", "commit", "rows", "the code since then"], lines)}
-"""
-
-
-def _state(row: Found) -> str:
-    return str(row.get("code", ""))
+{table(["made", "timelike", "commit", "rows", "numerics since then"], lines)}
+{which}"""
 
 
-def _since(modules: list[str]) -> str:
-    more = f" and {len(modules) - SHOWN} more" if len(modules) > SHOWN else ""
-    said = ", ".join(name if name == UNKNOWN else f"`{name}`" for name in modules[:SHOWN])
-    return f"**stale**: {said}{more}" if modules else "unchanged"
+def _describe(row: Found, ledger: Ledger, protocol: int) -> str:
+    changes = changes_since(row, ledger, protocol)
+    reasons = "; ".join(f"`{name}`: {' '.join(one.why for one in newer)}" for name, newer in changes.items())
+    unchecked = ", ".join(f"`{name}`" for name in row.get("unchecked", ()))
+    words = {
+        "fresh": "unchanged",
+        "redrawn": f"other random draws: {reasons}",
+        "stale": f"**stale**: {reasons}",
+        "unknown": f"unknown: {UNCHECKED}" + (f" ({unchecked})" if unchecked else ""),
+    }
+    return words[state_of(row, ledger, protocol)]

@@ -4,10 +4,8 @@ import json
 import signal
 import tempfile
 from datetime import date
-from importlib import import_module
 
 import pytest
-from benchmarks.papers.code import Sources
 from benchmarks.papers.results import ResultFile, Trial
 from benchmarks.papers.resumable import Program
 
@@ -24,6 +22,9 @@ class Toy(Program[Trial]):
 
     def planned(self):
         return [Trial("walks", method, 0) for method in ("DTW", "TAP", "OPW")]
+
+    def systems(self, row):
+        return ("tap", "elastic") if row.method == "TAP" else ("elastic",)
 
     def work(self, row):
         if row.method == self.interrupts:
@@ -63,7 +64,7 @@ def test_a_row_says_what_it_is_about_and_what_made_it(run):
     code, rows = run()
     assert code == 0
     assert list(rows) == ["walks/DTW/0", "walks/TAP/0", "walks/OPW/0"]
-    made = {"machine", "commit", "version", "date", "code"}
+    made = {"machine", "commit", "version", "date", "numerics"}
     assert {"dataset", "method", "seed", "accuracy", "seconds"} | made == set(rows["walks/DTW/0"])
     assert rows["walks/DTW/0"]["version"] == tl.__version__
     assert abs(date.fromisoformat(rows["walks/DTW/0"]["date"]) - date.today()).days <= 1
@@ -100,49 +101,6 @@ def test_a_row_of_another_commit_is_kept_as_it_is(run):
     _, rows = run()
     assert (rows["walks/DTW/0"], rows["walks/TAP/0"]) == (old, without)
     assert Toy.begun == ["OPW"]
-
-
-@pytest.fixture
-def module(tmp_path, monkeypatch):
-    """A module of the library that a row of the toy is made by: what it says can be changed."""
-    path = tmp_path / "src/timelike/align/dtw.py"
-    path.parent.mkdir(parents=True)
-    path.write_text("COST = 1  # of a step\n")
-    monkeypatch.setattr(Toy, "sources", Sources(tmp_path))
-    import_module("timelike.align.dtw")
-    return path
-
-
-def test_a_row_older_than_its_code_is_marked_stale(run, module):
-    page = run.results.with_suffix(".md")
-    run("--only", "DTW")
-    assert "No row of 1 is stale" in page.read_text()
-    module.write_text("COST = 1  # of a step to the side\n")
-    run("--budget", "0")
-    assert "No row of 1 is stale" in page.read_text()
-    module.write_text("COST = 2\n")
-    run()
-    assert "**1 of 3 rows are stale** (walks/DTW/0): 1 by code that has changed since" in page.read_text()
-    assert "**stale**: `timelike.align.dtw` |" in page.read_text()
-    assert "| 2 | unchanged |" in page.read_text()
-
-
-def test_a_row_that_does_not_say_what_made_it_is_stale(run, module):
-    old = {"dataset": "walks", "method": "DTW", "seed": 0, "accuracy": 99, "seconds": 1, "date": "2026-11-16"}
-    run.results.write_text(json.dumps({"rows": {"walks/DTW/0": old}}))
-    run("--budget", "0")
-    page = run.results.with_suffix(".md").read_text()
-    assert "**Stale**: 1 by code that was not recorded" in page
-    assert "| 2026-11-16 | ? | ? | 1 | **stale**: not recorded |" in page
-
-
-def test_code_that_no_row_was_made_by_is_forgotten(run, module):
-    run("--only", "DTW")
-    held = json.loads(run.results.read_text())
-    assert list(held["code"]) == [held["rows"]["walks/DTW/0"]["code"]]
-    run.results.write_text(json.dumps(held | {"rows": {}}))
-    run("--budget", "0")
-    assert json.loads(run.results.read_text())["code"] == {}
 
 
 def test_without_a_budget_nothing_new_is_computed(run, capsys):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.papers import command
-from benchmarks.papers.code import Sources
 from benchmarks.papers.results import Trial
 from benchmarks.papers.srvp import (
     ablations_report,
@@ -314,56 +313,19 @@ def test_a_training_that_is_at_its_end_is_taken_as_it_is(data, tmp_path):
     assert other["training steps"] == training.QUICK
 
 
-LEARNS = (
-    "benchmarks.papers.srvp.clips",
-    "benchmarks.papers.srvp.convlstm",
-    "benchmarks.papers.srvp.training",
-    "timelike.forecast.cells",
-    "timelike.forecast.chunks",
-    "timelike.forecast.codecs.sprites",
-    "timelike.forecast.dynamics",
-    "timelike.forecast.latent",
-    "timelike.forecast.separation.network",
-    "timelike.forecast.srvp.network",
-    "timelike.forecast.srvp.objective",
-    "timelike.forecast.unrolling",
-    "timelike.native._kernels",
-    "timelike.native.machine.processors",
-    "timelike.sequences.container",
-    "timelike.sequences.formats.arrays",
-    "timelike.sequences.generate.bouncing",
-    "timelike.sequences.generate.digits",
-    "timelike.sequences.generate.drawing",
-    "timelike.sequences.moments",
-    "timelike.train.descent",
-    "timelike.new",  # what nobody has thought of counts
-)
-ANSWERS = (
-    "benchmarks.papers.srvp.judging",
-    "benchmarks.papers.srvp.swap",
-    "timelike.forecast.baselines.analog",
-    "timelike.forecast.result",
-    "timelike.forecast.srvp.answering",
-    "timelike.align.gdtw",
-    "timelike.native.warp.twin",
-    "timelike.score.horizons",
-    "timelike.sequences.showing",
-)
+def test_a_kept_model_is_not_taken_for_one_by_other_numerics(monkeypatch):
+    words = {kind: training.numerics_word(kind) for kind in ("SRVP", "Separation", "ConvLSTM")}
+    assert len(set(words.values())) == 3
+    raised = training.Ledger().versions
 
+    def changed(system):
+        monkeypatch.setattr(training.Ledger, "versions", raised | {system: raised[system] + 1})
+        return {kind for kind, word in words.items() if training.numerics_word(kind) != word}
 
-@pytest.mark.parametrize(("module", "counts"), [*((one, True) for one in LEARNS), *((one, False) for one in ANSWERS)])
-def test_a_model_is_another_when_what_it_learns_by_has_changed(module, counts, monkeypatch):
-    texts = dict.fromkeys([*LEARNS[:-1], *ANSWERS], (["x = 1"], []))
-    monkeypatch.setattr(Sources, "texts", lambda *_: texts)
-    before = training.code()
-    texts[module] = (["x = 2"], [])
-    assert (training.code() != before) == counts
-
-
-def test_the_modules_that_are_said_to_learn_or_to_answer_are_there():
-    found = Sources().texts("srvp")
-    assert {*LEARNS[:-1], *ANSWERS} <= set(found)
-    assert len([name for name in found if training.LEARNS_NOTHING.match(name) is None]) < len(found) / 3
+    assert changed("srvp") == {"SRVP"}
+    assert changed("separation") == {"Separation"}
+    assert changed("generators") == {"SRVP", "Separation", "ConvLSTM"}  # all learn from clips that are generated
+    assert changed("rocket") == set()
 
 
 def test_the_truth_of_a_swap_has_the_digits_of_one_clip_on_the_paths_of_the_one_before(data):

@@ -14,7 +14,7 @@ one case, one method and one seed; methods are compared on the same data and see
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +40,7 @@ class Coupling(Program[Asked]):
     """Every case with both methods."""
 
     paper, table, holds, seeds = "cgru", "coupling", f"{FILE} and uea/*.npz", 6
+    subject = ("siamese", "coupled")
     title = "Does coupling help? SiameseGRU and CoupledGRU, tuned alike"
 
     @cached_property
@@ -62,6 +63,13 @@ class Coupling(Program[Asked]):
             yield from (Asked("labels", case, method, seed) for case in others for method in BOTH)
             yield from (Asked("oscillators", case, method, seed) for case in usual for method in BOTH)
         yield from (Asked("labels", case, "coupled-2", seed) for seed in seeds for case in few_users.CASES)
+
+    def systems(self, row: Asked) -> Iterable[str]:
+        if row.part == "oscillators":  # exponents are those of the coupled network, also of a siamese one's cells
+            return ("coupled", "generators", "retrieval_scores", *(["siamese"] if row.method == "siamese" else []))
+        if row.part == "gates":
+            return "siamese", "coupled", "retrieval_scores"
+        return "siamese" if row.method == "siamese" else "coupled", "retrieval_scores"
 
     def work(self, row: Asked) -> Found:
         if row.part == "labels":

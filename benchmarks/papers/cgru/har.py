@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
 from benchmarks.papers.cgru import figures, report
 from benchmarks.papers.cgru.data import FILE, FOLDS
-from benchmarks.papers.cgru.methods import CHOOSING, GROUND, NETWORKS, RAW, SAMPLE, STANDARDIZED, TEST, Part
+from benchmarks.papers.cgru.methods import CHOOSING, GROUND, METHODS, NETWORKS, RAW, SAMPLE, STANDARDIZED, TEST, Part
 from benchmarks.papers.cgru.workshop import Workshop
 from benchmarks.papers.results import Found
 from benchmarks.papers.resumable import Program
@@ -30,6 +30,7 @@ class Twins(Program[Part]):
     """Every method on every part of the data."""
 
     paper, table, holds = "cgru", "har", FILE
+    subject = ("siamese", "coupled")
     title = "Siamese and coupled GRUs on UCI HAR, beside the paper"
     draws = True
 
@@ -52,6 +53,11 @@ class Twins(Program[Part]):
         yield from (Part(method, TEST, seed) for seed in seeds for method in raw)
         if self.given.folds:
             yield from (Part(method, f"fold{n}", 0) for n in range(FOLDS) for method in ("siamese", "coupled"))
+
+    def systems(self, row: Part) -> Iterable[str]:
+        if row.method in GROUND:
+            return "ground", "elastic", "transport", "retrieval_scores"
+        return "coupled" if METHODS[row.method].kind == "CoupledGRU" else "siamese", "retrieval_scores"
 
     def work(self, row: Part) -> Found:
         return self.workshop.work(row)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
@@ -56,7 +56,7 @@ class Learning(Program[Case]):
 
     paper, table, holds = "decdtw", "alignment", FILE
     title = "Learning to align: DecDTW beside its rivals"
-    without_data = True
+    subject, without_data = ("decdtw",), True
 
     def __init__(self, given: argparse.Namespace) -> None:
         super().__init__(given)
@@ -83,6 +83,9 @@ class Learning(Program[Case]):
 
     def kind(self, row: Case) -> str:
         return row.task
+
+    def systems(self, row: Case) -> Iterable[str]:
+        return "decdtw", "elastic"  # every row is scored under both alignments
 
     def work(self, row: Case) -> Found:
         return self._open(row) if row.task.startswith("open-") else self._compared(row)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +47,7 @@ class Solver(Program[Measure]):
 
     paper, table, holds = "decdtw", "solver", FILE
     title = "DecDTW's solver: time against length, and refinement"
-    without_data = draws = True
+    subject, without_data, draws = ("decdtw",), True, True
 
     def __init__(self, given: argparse.Namespace) -> None:
         super().__init__(given)
@@ -68,6 +68,9 @@ class Solver(Program[Measure]):
 
     def kind(self, row: Measure) -> str:
         return row.part
+
+    def systems(self, row: Measure) -> Iterable[str]:
+        return "decdtw", "elastic"
 
     def work(self, row: Measure) -> Found:
         if row.part == "passes":

@@ -10,7 +10,7 @@ beside the empirical tangent kernel of random networks, whose error falls like 1
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,7 @@ class ClosedForms(Program[Check]):
     """Differences from what was found in another way."""
 
     paper, table, holds, without_data = "gantk", "closed_forms", "nothing: points are drawn", True
+    subject = ("gantk",)
     title = "GAN(TK)²: closed forms and other ways to the same numbers"
 
     def planned(self) -> Iterator[Check]:
@@ -59,6 +60,9 @@ class ClosedForms(Program[Check]):
                 yield Check("IPM", name, "time 1", seed)
                 yield from (Check("LSGAN", name, f"time {time:g}", seed) for time in (0.1, 1.0, 10.0))
             yield from (Check("networks", name, f"width {width}", seed) for width in WIDTHS for name in NETWORKS)
+
+    def systems(self, row: Check) -> Iterable[str]:
+        return ("gantk",)
 
     def work(self, row: Check) -> Found:
         return {"IPM": self._ipm, "LSGAN": self._lsgan, "neural-tangents": self._peer, "networks": self._networks}[

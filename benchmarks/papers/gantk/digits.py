@@ -10,7 +10,7 @@ many; 64 particles onto 64 digits, or 256 onto 256, go farther in the same time.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class Digits(Program[Trial]):
     """How near particles come to pictures, and to how many of them."""
 
     paper, table, holds, draws, seeds = "gantk", "digits", FILE, True, 1
+    subject = ("gantk",)
     title = "GAN(TK)²: noise that becomes digits"
 
     def planned(self) -> Iterator[Trial]:
@@ -39,6 +40,9 @@ class Digits(Program[Trial]):
 
     def lacks(self, row: Trial) -> str:
         return "" if (self.data / FILE).exists() else f"{FILE} is not in {self.data}"
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return ("gantk",)
 
     def work(self, row: Trial) -> Found:
         n, steps = (20, 3) if self.quick else (int(row.dataset.split()[0]), STEPS[row.dataset])

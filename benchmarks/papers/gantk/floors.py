@@ -11,7 +11,7 @@ is the mean of the last looks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,11 +38,15 @@ class Floors(Program[Floor]):
     """The divergence at the end of every flow."""
 
     paper, table, holds, without_data = "gantk", "floors", "nothing: points are drawn", True
+    subject = ("gantk",)
     title = "GAN(TK)²: the floor of ReLU's flow"
 
     def planned(self) -> Iterator[Floor]:
         for seed in range(self.given.seeds):
             yield from (Floor(n, step, seed) for n in SIZES for step in STEPS)
+
+    def systems(self, row: Floor) -> Iterable[str]:
+        return ("gantk",)
 
     def work(self, row: Floor) -> Found:
         n, arriving, staying = (20, 4, 4) if self.quick else (row.n, ARRIVING, STAYING)

@@ -9,7 +9,7 @@ Gaussians, 100 particles onto 100, 3 000 steps of several sizes; a rise is one b
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,11 +38,15 @@ class Monotone(Program[Falling]):
     """Rises of MMD² along the way."""
 
     paper, table, holds, without_data = "gantk", "monotone", "nothing: points are drawn", True
+    subject = ("gantk",)
     title = "GAN(TK)²: does MMD fall at every step?"
 
     def planned(self) -> Iterator[Falling]:
         for seed in range(self.given.seeds):
             yield from (Falling(name, share, seed) for share in SHARES for name in KERNELS)
+
+    def systems(self, row: Falling) -> Iterable[str]:
+        return ("gantk",)
 
     def work(self, row: Falling) -> Found:
         n, steps = (20, 5) if self.quick else (N, STEPS)

@@ -11,7 +11,7 @@ tenth of the size, then a hundredth.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ class Particles(Program[Cell]):
     """Divergences at the end, with what the flow was."""
 
     paper, table, holds, without_data = "gantk", "particles", "nothing: points are drawn", True
+    subject = ("gantk",)
     title = "GAN(TK)²: particles under discriminators"
 
     def planned(self) -> Iterator[Cell]:
@@ -60,6 +61,9 @@ class Particles(Program[Cell]):
             for problem in NAMED:
                 networks = [(loss, name) for loss in LOSSES for name in ARCHITECTURES if name != "RBF"]
                 yield from (Cell(problem, loss, name, str(WIDTH), "one step", seed) for loss, name in networks)
+
+    def systems(self, row: Cell) -> Iterable[str]:
+        return ("gantk",)
 
     def work(self, row: Cell) -> Found:
         n, steps = (30, 5) if self.quick else (N, STEPS[row.loss, row.width])

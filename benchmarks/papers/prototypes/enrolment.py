@@ -14,7 +14,7 @@ few sequences, whatever time these take.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,15 @@ FILES = {
 PER_CLASS = 60  # windows of UCI HAR on either side: of its thousands
 SECONDS = {"1-NN DTW": 5.0, "Whitened Rocket": 5.0, "Discriminant, open": 5.0}
 TRAINED = 60.0  # seconds of the others: two trainings
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "Prototypes": ("prototypes", "discriminant", "rocket"),
+    "Prototypes, network alone": ("prototypes",),
+    "Prototypes, perceptron": ("prototypes",),
+    "1-NN DTW": ("elastic",),
+    "Whitened Rocket": ("discriminant", "rocket"),
+    "Discriminant, open": ("discriminant", "rocket"),
+    "SiameseGRU": ("siamese",),
+}
 STEPS = 500  # what the defaults are for so few sequences, but two minutes of a busy machine may not suffice for
 ALONE: dict[str, Any] = {"beside": []}
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -105,12 +114,16 @@ class Enrolment(Program[Trial]):
     """Every method with classes that came later, and with all of them at once."""
 
     paper, table, holds = "prototypes", "enrolment", "uea/*.npz and uci_har.npz"
+    subject = ("prototypes",)
     title = "Classes that are enrolled after the training"
 
     def planned(self) -> Iterator[Trial]:
         """All methods on one draw, then on the next."""
         for seed in range(self.given.seeds):
             yield from (Trial(name, method, seed) for name in FILES for method in report.METHODS)
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return SYSTEMS[row.method]
 
     def work(self, row: Trial) -> Found:
         train, test = problem(self.data, row.dataset, quick=self.quick)

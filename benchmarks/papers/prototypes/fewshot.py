@@ -14,7 +14,7 @@ Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D and Cr
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from benchmarks.papers.prototypes import unseen
@@ -32,6 +32,7 @@ class FewShot(Program[Trial]):
     """Every method on every data set."""
 
     paper, table, holds = "prototypes", "fewshot", unseen.HOLDS
+    subject = ("prototypes",)
     title = "Prototypes: few-shot tasks of unseen classes"
 
     def planned(self) -> Iterator[Trial]:
@@ -43,6 +44,9 @@ class FewShot(Program[Trial]):
 
     def kind(self, row: Trial) -> str:
         return row.method
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return *unseen.SYSTEMS[row.method], "retrieval_scores"
 
     def work(self, row: Trial) -> Found:
         seen, new = unseen.parts(self.data, row.dataset, row.seed, self.quick)

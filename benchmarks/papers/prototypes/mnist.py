@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -67,6 +67,7 @@ class Mnist(Program[Network]):
     """Every network once."""
 
     paper, table, holds, seeds = "prototypes", "mnist", FILE, 1
+    subject = ("prototypes", "attacks")
     title = "Prototypes under attack: MNIST, beside the paper"
 
     @cached_property
@@ -87,6 +88,9 @@ class Mnist(Program[Network]):
 
     def kind(self, row: Network) -> str:
         return f"{row.model == 'plain'} {row.training}"
+
+    def systems(self, row: Network) -> Iterable[str]:
+        return ("attacks",) if row.model == "plain" else ("prototypes", "attacks")
 
     def work(self, row: Network) -> Found:
         train, test = self.digits

@@ -12,7 +12,7 @@ Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D is a d
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from benchmarks.papers.prototypes import unseen
@@ -30,6 +30,7 @@ class Retrieval(Program[Trial]):
     """Every method on every data set."""
 
     paper, table, holds = "prototypes", "retrieval", unseen.HOLDS
+    subject = ("prototypes",)
     title = "Prototypes: retrieval among unseen classes"
 
     def planned(self) -> Iterator[Trial]:
@@ -41,6 +42,9 @@ class Retrieval(Program[Trial]):
 
     def kind(self, row: Trial) -> str:
         return row.method
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return *unseen.SYSTEMS[row.method], "retrieval_scores", "score_intervals"
 
     def work(self, row: Trial) -> Found:
         seen, new = unseen.parts(self.data, row.dataset, row.seed, self.quick)

@@ -13,7 +13,7 @@ of the paper with the cosine; `perceptron` is the same with the paper's similari
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "network": {"beside": []},
     "perceptron": {"beside": [], "similarity": "learned"},
     "Prototypes": {},
+}
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "dense alone": ("prototypes",),
+    "network": ("prototypes",),
+    "perceptron": ("prototypes",),
+    "Prototypes": ("prototypes", "discriminant", "rocket"),
+    "Discriminant": ("discriminant", "rocket"),
+    "Rocket, ridge": ("rocket", "heads"),
 }
 SECONDS = {"Discriminant": 10.0, "Rocket, ridge": 10.0}
 
@@ -104,12 +112,16 @@ class Shift(Program[Trial]):
     """Every method on people that it has not seen."""
 
     paper, table, holds = "prototypes", "shift", FILE
+    subject = ("prototypes",)
     title, seeds = "Domain shift: activities of other people", 1
 
     def planned(self) -> Iterator[Trial]:
         """All methods on one fold, then on the next."""
         for seed in range(self.given.seeds):
             yield from (Trial(f"fold {n}", method, seed) for n in range(FOLDS) for method in report.METHODS)
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return SYSTEMS[row.method]
 
     def work(self, row: Trial) -> Found:
         every, number = windows(self.data), int(row.dataset.split()[1])

@@ -38,6 +38,17 @@ SETS = {
 NETWORK, PERCEPTRON = "Prototypes, network alone", "Prototypes, learned S"
 METHODS = ("DTW", "Rocket", "Discriminant", "Prototypes", PERCEPTRON, NETWORK, "T-Loss", "Fused", "TAP")
 SECONDS = {"DTW": 3, "Rocket": 15, "Discriminant": 20, "Fused": 90, "T-Loss": 120, "TAP": 400}
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "DTW": ("elastic",),
+    "Rocket": ("rocket",),
+    "Discriminant": ("discriminant", "rocket"),
+    "Prototypes": ("prototypes", "discriminant", "rocket"),
+    PERCEPTRON: ("prototypes", "discriminant", "rocket"),
+    NETWORK: ("prototypes",),
+    "T-Loss": ("tloss",),
+    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+    "TAP": ("tap",),
+}
 READINGS = ("SIM", "cosine", "fused")  # of a learned S: itself, the cosine of its vectors, the mean of both
 
 

@@ -12,12 +12,12 @@ was chosen on spoken digits (fsdd), CricketX, Lightning7 and NATOPS, as the opti
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 from benchmarks.papers.prototypes import verification_data as data, verification_report as report
-from benchmarks.papers.prototypes.verification_methods import METHODS, SECONDS, distances
+from benchmarks.papers.prototypes.verification_methods import METHODS, SECONDS, distances, systems
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 
@@ -33,6 +33,7 @@ class Verification(Program[Trial]):
 
     paper, table, seeds = "prototypes", "verification", 2
     holds = "uea/JapaneseVowels.npz and uci_har.npz"
+    subject = ("prototypes",)
     title = "Verification of people that were not learned"
 
     def planned(self) -> Iterator[Trial]:
@@ -41,6 +42,9 @@ class Verification(Program[Trial]):
             for name in data.PROBLEMS:
                 known = [method for method in METHODS if seed == 0 or method not in report.ALWAYS]
                 yield from (Trial(name, method, seed) for method in known if method in report.ASKED[name])
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return *systems(row.method), "retrieval_scores"
 
     def work(self, row: Trial) -> Found:
         problem = _problem(row.dataset, self.data, self.quick)

@@ -22,6 +22,30 @@ STEPS = {"SiameseGRU": 500, "TAP": 150, "Prototypes": 200, "few": 40}
 SECONDS = {"DTW": 1, "DTW per length": 1, "DTW per length, AS-norm": 1, "Rocket": 2, "Whitened": 2, "Discriminant": 3}
 SECONDS |= {"Discriminant, open": 3, "Fused": 15, "Fused, AS-norm": 15, "SiameseGRU": 20, "T-Loss": 20, "TAP": 60}
 
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "DTW": ("elastic",),
+    "DTW per length": ("elastic",),
+    "Rocket": ("rocket",),
+    "Whitened": ("discriminant", "rocket"),
+    "Discriminant": ("discriminant", "rocket"),
+    "Discriminant, open": ("discriminant", "rocket"),
+    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+    "SiameseGRU": ("siamese",),
+    "T-Loss": ("tloss",),
+    "TAP": ("tap",),
+    "Prototypes, pseudo-classes": ("prototypes", "discriminant", "rocket"),
+    "Prototypes, whitened, frozen": ("prototypes", "discriminant", "rocket"),
+    "Prototypes, pretrained": ("prototypes", "tloss"),
+    "Prototypes, pretrained, frozen": ("prototypes", "tloss"),
+}
+
+
+def systems(name: str) -> tuple[str, ...]:
+    """Systems of the library that a verifier is made of; scores are read by `Verifier` but for those of Prototypes."""
+    if name.startswith("Prototypes"):
+        return SYSTEMS.get(name, ("prototypes", "discriminant", "rocket"))
+    return *SYSTEMS[name.removesuffix(", AS-norm")], "verifier"
+
 
 def distances(name: str, given: Problem, seed: int, *, quick: bool = False) -> Distances:
     """Of all pairs of test sequences, by each way that the method has."""

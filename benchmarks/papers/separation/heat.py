@@ -11,7 +11,7 @@ the logarithm of exp(−(kπ)²t), which is −(kπ)²t, by a linear map of y al
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,16 @@ class HeatTable(Program[Trial]):
     """Errors against the exact solution, and what w and y know."""
 
     paper, table, holds, without_data = "separation", "heat", "nothing: bars are made", True
+    subject = ("separation",)
     title = "Separation of variables: the heat equation"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
             names = ("Persistence", "Ridge", "nearest past", *NETWORKS)
             yield from (Trial("heat", name, seed) for name in names)
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return "separation" if row.method in NETWORKS else "forecast_baselines", "generators"
 
     def work(self, row: Trial) -> Found:
         made = bars(row.seed)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,7 @@ class Temperatures(Program[Asked]):
     """SST."""
 
     paper, table, holds = "separation", "sst", FILE
+    subject = ("separation",)
     title = "Separation of variables: sea surface temperatures"
 
     def planned(self) -> Iterator[Asked]:
@@ -54,6 +55,11 @@ class Temperatures(Program[Asked]):
         """What is chosen needs candidates."""
         if row.method in (CHOSEN, AVERAGE):
             yield from (one for one in self.planned() if one.part == "held out")
+
+    def systems(self, row: Asked) -> Iterable[str]:
+        if row.method not in methods.SIMPLE:
+            return ("separation",)
+        return ("forecast_baselines",) if row.method in methods.TEMPERATURES | methods.ANOMALIES else ()
 
     def work(self, row: Asked) -> Found:
         world = sea(self.data, held_out=row.part == "held out")

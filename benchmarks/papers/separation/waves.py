@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ class Waves(Program[Trial]):
     """A seed draws the data and the weights: within a seed all methods stand on the same waves."""
 
     paper, holds, without_data = "separation", "nothing: waves are made", True
+    subject = ("separation",)
     preset: ClassVar[str]
     about: ClassVar[report.About]
     size: ClassVar[Size]
@@ -41,6 +42,9 @@ class Waves(Program[Trial]):
         """What is chosen needs candidates that were tried."""
         if row.method.startswith(methods.CHOSEN):
             yield from (one for one in self.planned() if one.dataset == row.dataset and _tries(one))
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return "forecast_baselines" if row.method in methods.BASELINES else "separation", "generators"
 
     def work(self, row: Trial) -> Found:
         given = _problem(row.dataset, row.seed, self._size())

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,11 +106,16 @@ class Experimental(Program[Trial]):
     """Forecasts of every form, and what its option is for."""
 
     paper, table, holds, without_data = "srvp", "experimental", "nothing: series are drawn", True
+    subject = ("srvp",)
     title = "SRVP: what is experimental"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
             yield from (Trial(world, name, seed) for world, names in PLAN.items() for name in names)
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        own = "srvp" if row.method in FORMS else "separation" if row.method == "Separation" else "forecast_baselines"
+        return own, "forecast_scores"
 
     def work(self, row: Trial) -> Found:
         learned, asked = (WORLDS[row.dataset](n, np.random.default_rng([7, row.seed, n])) for n in (N_TRAIN, N_TEST))

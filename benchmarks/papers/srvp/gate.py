@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,15 @@ class Gate(Program[Trial]):
     """Squared errors of both spans."""
 
     paper, table, holds, without_data = "srvp", "gate", "nothing: series are drawn", True
+    subject = ("srvp",)
     title = "SRVP: the first gate"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
             yield from (Trial(SERIES, name, seed) for name in (*SIMPLE, *NETWORKS))
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return {"SRVP": "srvp", "Separation": "separation"}.get(row.method, "forecast_baselines"), "forecast_scores"
 
     def work(self, row: Trial) -> Found:
         every = sines.sines(row.seed)

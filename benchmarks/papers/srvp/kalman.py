@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,16 @@ class KalmanTable(Program[Trial]):
     """Nats of sequences, by what is exact and by what is a bound."""
 
     paper, table, holds, without_data = "srvp", "kalman", "nothing: sequences are drawn", True
+    subject = ("srvp",)
     title = "SRVP: the bound beside a Kalman filter"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
             yield from (Trial(SYSTEM, name, seed) for name in (EXACT, *REGRESSIONS, "SRVP"))
         yield from (Trial(SYSTEM, name, 0) for name in list(NETWORKS)[1:])
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return ("srvp", "score_intervals") if row.method in NETWORKS else ("score_intervals",)
 
     def work(self, row: Trial) -> Found:
         rng = np.random.default_rng([row.seed, 20])

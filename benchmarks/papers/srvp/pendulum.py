@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -68,12 +68,16 @@ class Pendulums(Program[Trial]):
     """Nats of sequences of pictures."""
 
     paper, table, holds, without_data = "srvp", "pendulum", "nothing: pendulums are made", True
+    subject = ("srvp",)
     title = "SRVP: a pendulum with a hidden torque"
 
     def planned(self) -> Iterator[Trial]:
         yield from (Trial(SET, name, 0) for name in (report.KNOWN, *REGRESSIONS))
         yield from (Trial(SET, "SRVP", seed) for seed in range(self.given.seeds))
         yield from (Trial(SET, name, 0) for name in list(NETWORKS)[1:])
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return *(["srvp"] if row.method in NETWORKS else []), "generators", "score_intervals"
 
     def work(self, row: Trial) -> Found:
         train, test, clean = swings(row.seed)

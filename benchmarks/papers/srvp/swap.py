@@ -42,6 +42,7 @@ def swapped(model: Any, test: Clips, horizon: int, seed: int) -> Any:
 class Swaps(FormsProgram):
     """Predictions and swaps, one sample each."""
 
+    subject = ("srvp", "separation")
     table, title = "swap", "Contents that change places: Separation and SRVP"
     versions, forms = (VERSION,), report.THESIS
     usual_minutes, after = 12.0, 60.0

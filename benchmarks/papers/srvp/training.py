@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.code import Sources, fingerprint, state
+from benchmarks.numerics.ledger import Ledger
+from benchmarks.papers.srvp import convlstm
 from benchmarks.papers.srvp.clips import DRAWN, Part, source
 from benchmarks.papers.srvp.convlstm import ConvLSTM
 
@@ -19,22 +20,7 @@ import timelike as tl
 QUICK, FEW = 2, 64  # steps of a training that only shows that a program runs, and clips that it draws
 _ENDLESS = 10_000_000  # steps: the clock ends a training
 
-# Modules that no training of a forecaster of clips calls: what is in none of these lists counts, also what is new.
-_ROOMS = r"timelike\.(align|distributions|encode|metric|recognize|score)\b"
-_KERNELS = r"timelike\.native\.(causal|convolve|coupled|recurrent|rocket|similarity|soft|stream|transport|warp)\b"
-_FILES = (
-    r"timelike\.sequences\.(augment|files|showing|tables)\b"
-    r"|timelike\.sequences\.formats\.(arff|delimited|endings|har|jsonl|long|matlab|netcdf|sheets|ts|ucr|video|wav)$"
-)
-_ANSWERS = (
-    r"timelike\.forecast\.(backtesting|baselines|calibrating|calibration|exhibits|request|result|screening)\b"
-    r"|timelike\.forecast\.(srvp|separation)\.(answering|looking)$"
-)
-_TABLES = (  # settings are a part of the word by themselves
-    r"benchmarks\.papers\.srvp\.(ablations|digits|experimental|gate|judging|kalman|linear|methods|pendulum|rates|swap"
-    r"|workshop)$"
-)
-LEARNS_NOTHING = re.compile("|".join([_ROOMS, _KERNELS, _FILES, _ANSWERS, _TABLES]))
+SYSTEMS = {"SRVP": "srvp", "Separation": "separation"}  # others are networks of these programs
 
 
 def learned_from(data: Path, version: str, part: Part, quick: bool) -> Callable[[Any], tl.Sequences]:
@@ -54,12 +40,12 @@ def trained(
     """A model after so many minutes by the clock, with the seconds of the processor and the steps that it took.
 
     The folder keeps it: a training that was broken off goes on there, and one that is at its end is taken as it is, by
-    whatever program asks for the same, while all that decides what is learned does what it did.
+    whatever program asks for the same, while the numerics of what is learned are the same.
     """
     limits: dict[str, Any] = {"max_steps": QUICK if quick else _ENDLESS, "random_state": seed}
     if not quick:
         limits["max_time"] = 60 * minutes
-    place = folder / f"{kind}-{_word(options | limits)}-{code()}"
+    place = folder / f"{kind}-{_word(options | limits)}-{numerics_word(kind)}"
     folder.mkdir(parents=True, exist_ok=True)
     model = (ConvLSTM if kind == "ConvLSTM" else getattr(tl, kind))(**options, **limits, checkpoint=place)
     clock, processor = time.perf_counter(), time.process_time()
@@ -82,10 +68,11 @@ def _word(options: dict[str, Any]) -> str:
     return hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()[:12]
 
 
-def code() -> str:
-    """A word for the code that decides what is learned: a model of other code is not taken for one of this.
-
-    Of all modules on disk and not of those that are loaded now: rows before this one may have loaded more.
-    """
-    texts = Sources().texts("srvp").items()
-    return state({name: fingerprint(*found) for name, found in texts if LEARNS_NOTHING.match(name) is None})
+def numerics_word(kind: str) -> str:
+    """A word for what decides what is learned beside the options: a model by other numerics is not taken for one."""
+    versions = Ledger().versions
+    if kind in SYSTEMS:
+        own = f"{SYSTEMS[kind]}{versions[SYSTEMS[kind]]}"
+    else:
+        own = hashlib.sha256(inspect.getsource(convlstm).encode()).hexdigest()[:12]
+    return f"{own}-generators{versions['generators']}"

@@ -23,6 +23,7 @@ class DigitsProgram(Program[Trial]):
     """Baselines and networks on one version of the digits."""
 
     paper, holds, seeds = "srvp", FILE, 1
+    subject = ("srvp",)
     usual_minutes: ClassVar[float]
     after: ClassVar[float] = 60.0  # seconds that a network answers after its training
 
@@ -31,6 +32,12 @@ class DigitsProgram(Program[Trial]):
         parser.add_argument(
             "--minutes", type=float, default=cls.usual_minutes, help="of the training of a network, by the clock"
         )
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        own = "srvp" if row.method.startswith("SRVP") else "separation" if row.method.startswith("Separation") else ""
+        if row.method in ("persistence", "mean picture"):
+            own = "forecast_baselines"
+        return *([own] if own else []), "generators", "forecast_scores", "score_intervals"
 
     def lacks(self, row: Trial) -> str:
         return "" if (self.data / FILE).exists() else f"{self.data / FILE} is missing"

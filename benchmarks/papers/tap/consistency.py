@@ -18,7 +18,7 @@ had 120 steps, all sequences and the weight 0.25 too; it was cut for time after 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,6 +53,7 @@ class Consistency(Program[Weighing]):
     """Every weight on the held-out part of every data set."""
 
     paper, table, holds, seeds = "tap", "consistency", f"{HOLDS}, ucr/SyntheticControl.npz", 2
+    subject = ("tap",)
     title = "How much eq. 10 weighs in TAP: weights tried on held-out training data"
 
     def planned(self) -> Iterator[Weighing]:
@@ -66,6 +67,9 @@ class Consistency(Program[Weighing]):
         plan = self._plan(row)
         pairs = row.steps * BATCH**2 * LEARNING + HELD_OUT * (1 - HELD_OUT) * min(plan.n_train, 275) ** 2
         return 2 * pairs * FRAMES**2 * CELL
+
+    def systems(self, row: Weighing) -> Iterable[str]:
+        return "tap", "retrieval_scores"
 
     def work(self, row: Weighing) -> Found:
         part = task(self.data, self._plan(row), self.quick).train

@@ -19,6 +19,18 @@ CELL = 3e-7  # seconds for a cell of TAP's convolutions on one core of a busy ma
 LEARNING = 3.5  # how much more a cell takes with them
 
 
+SYSTEMS = {  # of methods that learn nothing
+    "DTW": "elastic",
+    "lDTW": "elastic",
+    "nDTW": "elastic",
+    "SoftDTW": "elastic",
+    "OPW": "transport",
+    "OT": "transport",
+    "Sinkhorn": "transport",
+    "TCOT": "transport",
+}
+
+
 @dataclass(frozen=True)
 class Plan:
     """What of a data set is used, and how long it is trained on.

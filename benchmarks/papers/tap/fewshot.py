@@ -17,7 +17,7 @@ learning rate; `Discriminant` is the closed form over Rocket's features, from th
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,14 @@ TASKS = 1000
 TRAINING = {1: 600, 5: 200}  # tasks, by shots
 UNSEEN = {"ArticularyWordRecognition": 10, "Omniglot": 36}  # classes, of 25 and 136
 METHODS = ("DTW", "OTAM", "Discriminant", "SoftDTW", "TAP", "SA-TAP")
+SYSTEMS = {
+    "DTW": ("elastic",),
+    "OTAM": ("elastic",),
+    "Discriminant": ("discriminant", "rocket"),
+    "SoftDTW": ("aligned_frames",),
+    "TAP": ("tap",),
+    "SA-TAP": ("tap",),
+}
 PAPER = {  # UCF101, 1-shot and 5-shot (%)
     "OTAM": ("79.9", "88.9"),
     "SoftDTW": ("51.4 ± 0.4", "62.1 ± 0.4"),
@@ -121,6 +129,7 @@ class FewShot(Program[Shots]):
     """Every method on tasks of unseen classes."""
 
     paper, table, holds = "tap", "fewshot", HOLDS
+    subject = ("tap",)
     title = "Few-shot classes: 5-way tasks of unseen classes"
 
     def planned(self) -> Iterator[Shots]:
@@ -136,6 +145,9 @@ class FewShot(Program[Shots]):
         training = TRAINING[n] * 2 * WAYS * QUERIES * WAYS * n * FRAMES**2 * CELL * LEARNING
         comparing = (UNSEEN[row.dataset] * 21) ** 2 * FRAMES**2 * CELL
         return (training + comparing) / (8 if method == "SoftDTW" else 1)
+
+    def systems(self, row: Shots) -> Iterable[str]:
+        return *SYSTEMS[row.method.split()[0]], "score_intervals"
 
     def work(self, row: Shots) -> Found:
         method, shots = row.method.split()

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import selfsupervised_report as report
-from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, scores, task
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, SYSTEMS, Task, labels_of, scores, task
 from benchmarks.papers.tap.methods import UNJUDGED, from_classes, tap
 from torch import Tensor
 
@@ -112,6 +112,7 @@ class Unlabelled(Program[Trial]):
     """Retrieval, alignments and times."""
 
     paper, table, holds = "tap", "selfsupervised", HOLDS
+    subject = ("tap",)
     title = "Learned alignment without labels, beside the paper (Su and Wen, ICLR 2022)"
 
     def planned(self) -> Iterator[Trial]:
@@ -137,6 +138,11 @@ class Unlabelled(Program[Trial]):
             return pairs + 10 if row.method == "align TAP" else 3.0
         usual = 5.0 if "DTW" in row.method else 60.0
         return {"TAP": pairs + plan.comparing(), "SoftDTW*": pairs / 3}.get(row.method, usual)
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        if row.method in FIXED:
+            return SYSTEMS[row.method], "retrieval_scores"
+        return "tap" if "TAP" in row.method else "aligned_frames", "retrieval_scores"
 
     def work(self, row: Trial) -> Found:
         if row.method in TIMES:

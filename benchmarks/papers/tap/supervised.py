@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap import supervised_report as report
-from benchmarks.papers.tap.data import HOLDS, PLANS, Plan, Task, labels_of, scores, spaced, task
+from benchmarks.papers.tap.data import HOLDS, PLANS, SYSTEMS, Plan, Task, labels_of, scores, spaced, task
 from benchmarks.papers.tap.methods import LOSSES, from_classes, loss_for
 from sklearn.linear_model import LogisticRegression
 
@@ -63,6 +63,7 @@ class Supervised(Program[Trial]):
     """Every method on every data set."""
 
     paper, table, holds = "tap", "supervised", HOLDS
+    subject = ("tap",)
     title = "Learned alignment with labels: TAP, SoftDTW and the others, beside the paper"
 
     def planned(self) -> Iterator[Trial]:
@@ -84,6 +85,13 @@ class Supervised(Program[Trial]):
         if row.method.endswith("+SoftDTW"):
             return plan.training() / 5 + plan.comparing() / 20
         return 60.0 if "+" in row.method or row.method == "OPW" else 5.0
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        if row.method in FIXED:
+            return SYSTEMS[row.method], "retrieval_scores"
+        if row.method in GROUND:
+            return "ground", "elastic", "transport", "retrieval_scores"
+        return "tap" if "+TAP" in row.method else "aligned_frames", "retrieval_scores"
 
     def work(self, row: Trial) -> Found:
         plan = PLANS[row.dataset]

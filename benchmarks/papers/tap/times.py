@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.papers.markdown import spread, table
 from benchmarks.papers.results import Found, Rows, Trial, told
 from benchmarks.papers.resumable import Program
-from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, Task, labels_of, spaced, task
+from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, SYSTEMS, Task, labels_of, spaced, task
 from benchmarks.papers.tap.methods import UNJUDGED, aligned_by, tap
 from benchmarks.papers.tap.supervised_report import values
 
@@ -77,6 +77,7 @@ class Times(Program[Trial]):
     """Every method on every data set, once."""
 
     paper, table, holds, seeds = "tap", "times", HOLDS, 1
+    subject = ("tap",)
     title = "How long TAP learns and compares, beside the paper"
 
     def planned(self) -> Iterator[Trial]:
@@ -99,6 +100,12 @@ class Times(Program[Trial]):
             return EPOCHS * LEARNING * BATCH * plan.n_train * plan.frames**2 * CELL / (1 if method == "TAP" else 8)
         each = {"DTW": 0.01, "OPW": 0.1, "SoftDTW": 0.02, "TAP": 1.0, "OT": 2.0}[method]
         return 5 + each * (QUERIES + 1) * plan.n_train * plan.frames**2 * CELL
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        what, method = row.method.split()
+        if method == "TAP":
+            return ("tap",)
+        return ("aligned_frames",) if what == "epoch" else (SYSTEMS[method],)
 
     def work(self, row: Trial) -> Found:
         given, (what, method) = task(self.data, PLANS[row.dataset], self.quick), row.method.split()

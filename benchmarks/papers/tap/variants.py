@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import mean
 
 from benchmarks.papers.clock import duration
@@ -54,6 +54,7 @@ class Variants(Program[Half]):
     """Every form of g with every loss."""
 
     paper, table, holds = "tap", "variants", HOLDS
+    subject = ("tap",)
     title = "What TAP's network is made of: attention, larger kernels, more layers, beside the paper"
 
     def planned(self) -> Iterator[Half]:
@@ -69,6 +70,9 @@ class Variants(Program[Half]):
 
     def kind(self, row: Half) -> str:
         return row.method.split("+")[1]
+
+    def systems(self, row: Half) -> Iterable[str]:
+        return "tap", "retrieval_scores"
 
     def work(self, row: Half) -> Found:
         plan, (loss, variant) = PLANS[row.dataset], row.method.split("+")

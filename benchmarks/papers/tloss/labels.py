@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class FewLabels(Program[Share]):
     """Both kinds of learning, the more labels there are."""
 
     paper, table, holds = "tloss", "labels", "ucr/ and uci_har.npz"
+    subject = ("tloss",)
     title = "Few labels"
     draws = True
 
@@ -75,6 +76,9 @@ class FewLabels(Program[Share]):
 
     def kind(self, row: Share) -> str:
         return row.dataset
+
+    def systems(self, row: Share) -> Iterable[str]:
+        return "tloss", "heads"
 
     def work(self, row: Share) -> Found:
         if row.dataset not in self.problems:

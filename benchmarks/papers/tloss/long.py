@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +48,7 @@ class Household(Program[Window]):
     """Both kinds of input for every size of windows."""
 
     paper, table, holds = "tloss", "long", "household_power.npz"
+    subject = ("tloss",)
     title = "One long series: a household's electricity"
     draws = True
 
@@ -56,6 +57,9 @@ class Household(Program[Window]):
 
     def seconds(self, row: Window) -> float:
         return SECONDS[row.window] + (0 if self.model.exists() else TRAINING)
+
+    def systems(self, row: Window) -> Iterable[str]:
+        return ("tloss",)
 
     def work(self, row: Window) -> Found:
         encoder, training = self.encoder()

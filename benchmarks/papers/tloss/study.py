@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ class Study(Program[Trial]):
     """Accuracies and mean average precisions by setting."""
 
     paper, table, holds = "tloss", "study", "ucr/ and uea/"
+    subject = ("tloss",)
     title = "What training adds to a causal network"
     seeds = 1
 
@@ -74,6 +75,9 @@ class Study(Program[Trial]):
 
     def kind(self, row: Trial) -> str:
         return row.dataset
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return "tloss", "retrieval_scores"
 
     def work(self, row: Trial) -> Found:
         self.sets = self.sets or {known.name: known for known in known_sets(self.data)}

@@ -28,6 +28,7 @@ class Archive(Program[Learned]):
     """Every K on every data set, and what is made from their representations."""
 
     paper, table, holds = "tloss", "ucr", "ucr/*.npz and uea/*.npz"
+    subject = ("tloss",)
     title = "The T-Loss encoder on the archive, beside the thesis"
     draws = True
 
@@ -48,6 +49,9 @@ class Archive(Program[Learned]):
                     yield Learned(one.name, COMBINED, seed)
         yield from (Learned(one.name, TRANSFER, 0) for one in sets if one.archive == "UCR" and one.name != SOURCE)
         yield from (Learned(name, LSTM, 0) for name in LSTM_SETS[: 1 if self.quick else None])
+
+    def systems(self, row: Learned) -> Iterable[str]:
+        return "tloss", "heads"
 
     def work(self, row: Learned) -> Found:
         return self.workshop.work(row)
