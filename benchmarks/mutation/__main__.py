@@ -11,16 +11,15 @@ import argparse
 import sys
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 
 from benchmarks.mutation import report
 from benchmarks.mutation.mutants import LATER, ROOMS, Mutant, per_room_of, sampled, site_of
 from benchmarks.mutation.reach import Reach
 from benchmarks.mutation.workshop import LIMIT, Workshop
-from benchmarks.papers.results import Found
+from benchmarks.papers.results import ROWS, Found
 from benchmarks.papers.resumable import Program
 
-RESULTS = Path("docs/benchmarks/mutation.json")
+RESULTS = ROWS / "mutation.json"
 
 
 class Mutation(Program[Mutant]):

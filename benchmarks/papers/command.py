@@ -11,19 +11,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmarks.papers.results import Row
+from benchmarks.papers.results import ROWS, Row
 
 if TYPE_CHECKING:
     from benchmarks.papers.resumable import Program
 
-PAGES = Path("docs/benchmarks")
 R = TypeVar("R", bound=Row)
 
 
 def parsed(program: type[Program[Any]], argv: list[str] | None) -> argparse.Namespace:
     """What was asked, complete; refuses numbers without meaning among the results, and no data."""
     given = _parser(program).parse_args(argv)
-    kept = PAGES / f"{program.file()}.json"
+    kept = ROWS / f"{program.file()}.json"
     if given.quick:
         _quick(given, kept)
     given.results = given.results or kept
@@ -48,7 +47,7 @@ def _parser(program: type[Program[Any]]) -> argparse.ArgumentParser:
     about = sys.modules[program.__module__].__doc__
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("TIMELIKE_DATA"), help=f"holds {program.holds}")
-    parser.add_argument("--results", type=Path, help="a .json; the page is written beside it")
+    parser.add_argument("--results", type=Path, help=f"a .json, with the page beside it; {ROWS} unless given")
     parser.add_argument("--scratch", type=Path, help="for what other rows, the figures or the next run can use")
     parser.add_argument(
         "--only", action="append", metavar="WORD", help="rows that have this word, key or pattern of keys"

@@ -16,6 +16,7 @@ import timelike
 from benchmarks.papers.clock import duration
 from benchmarks.papers.code import Code, state
 
+ROWS, PAGES = Path("benchmarks/results"), Path("docs/benchmarks")  # of the tree: what is published
 Found = dict[str, Any]
 Rows = dict[str, Found]
 
@@ -68,11 +69,19 @@ class ResultFile:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         _replace(self.path, json.dumps(held, indent=1, ensure_ascii=False) + "\n")
 
+    @property
+    def page(self) -> Path:
+        """Where the page is written: into the documentation for the rows of the tree, beside all others."""
+        folder = self.path.parent
+        if folder.parts[-2:] == ROWS.parts:
+            folder = folder.parents[1] / PAGES
+        return folder / f"{self.path.stem}.md"
+
     def save_page(self, text: str) -> Path:
-        """The page, beside the rows."""
-        page = self.path.with_suffix(".md")
-        _replace(page, text)
-        return page
+        """Write the page, and return its path."""
+        self.page.parent.mkdir(parents=True, exist_ok=True)
+        _replace(self.page, text)
+        return self.page
 
 
 def _replace(path: Path, text: str) -> None:

@@ -30,7 +30,7 @@ Made = tuple[Found, Code]
 class Program(abc.ABC, Generic[R]):
     """One table of one paper. A subclass says what is its own; running, keeping and telling are the same for all.
 
-    `python -m benchmarks.papers.<paper>.<table>` runs it, and its rows are in `docs/benchmarks/<paper>_<table>.json`.
+    `python -m benchmarks.papers.<paper>.<table>` runs it; rows are in `benchmarks/results/<paper>_<table>.json`.
     """
 
     place: ClassVar[str] = "benchmarks.papers"
@@ -93,7 +93,7 @@ class Program(abc.ABC, Generic[R]):
 
     @classmethod
     def file(cls) -> str:
-        """How the rows and the page are called in `docs/benchmarks`."""
+        """Name of the rows in `benchmarks/results` and of the page in `docs/benchmarks`."""
         return f"{cls.paper}_{cls.table}"
 
     @classmethod

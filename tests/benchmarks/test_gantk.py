@@ -62,7 +62,7 @@ def test_a_published_row_is_one_of_those_planned(name):
     assert len(set(planned)) == len(planned)
     assert set(made.rows) <= set(planned)
     assert all(made.seconds(row) > 0 for row in made.planned())
-    assert made.results.path.with_suffix(".md").exists()
+    assert made.results.page.exists()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

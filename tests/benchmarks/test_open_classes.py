@@ -37,5 +37,5 @@ def test_two_thirds_of_the_classes_are_known_and_draws_differ():
 
 def test_the_published_page_is_made_of_the_published_rows(program):
     assert set(program.rows) <= {row.key for row in program.planned()}
-    published = program.results.path.with_suffix(".md").read_text(encoding="utf-8")
+    published = program.results.page.read_text(encoding="utf-8")
     assert published.startswith(program.page().split(f"## {stale.TITLE}")[0])

@@ -52,7 +52,7 @@ def test_a_published_row_is_one_of_those_planned(program):
 
 def test_a_published_page_is_made_of_the_published_rows(program):
     """And marks those that are stale: a change of the library is followed by `make pages`."""
-    published = program.results.path.with_suffix(".md").read_text(encoding="utf-8")
+    published = program.results.page.read_text(encoding="utf-8")
     made, _ = program.page().split(f"## {stale.TITLE}")
     assert published.startswith(made), f"write {program.results.path.stem}.md anew: `make pages`, or --budget 0"
     assert f"## {stale.TITLE}" in published  # what it lists there as changed is as of the day it was written

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 from benchmarks.papers.code import Sources
-from benchmarks.papers.results import Trial
+from benchmarks.papers.results import ResultFile, Trial
 from benchmarks.papers.resumable import Program
 
 import timelike as tl
@@ -197,9 +197,24 @@ def test_a_quick_run_never_writes_among_the_results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(SystemExit, match="--quick would write meaningless numbers among the results"):
-        Toy.main(["--quick", "--results", "docs/benchmarks/toy_rows.json"])
+        Toy.main(["--quick", "--results", "benchmarks/results/toy_rows.json"])
     assert Toy.main(["--quick"]) == 0
     assert not (tmp_path / "docs").exists()
+    assert not (tmp_path / "benchmarks").exists()
+
+
+def test_the_page_of_the_trees_own_rows_is_written_into_the_documentation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Toy.main(["--scratch", str(tmp_path)]) == 0
+    assert list(json.loads((tmp_path / "benchmarks/results/toy_rows.json").read_text())["rows"]) == [
+        "walks/DTW/0",
+        "walks/TAP/0",
+        "walks/OPW/0",
+    ]
+    assert (tmp_path / "docs/benchmarks/toy_rows.md").read_text().startswith("# A toy\n")
+    absolute = ResultFile(tmp_path / "benchmarks/results/toy_rows.json")
+    assert absolute.page == tmp_path / "docs/benchmarks/toy_rows.md"
+    assert ResultFile(tmp_path / "results/toy_rows.json").page == tmp_path / "results/toy_rows.md"
 
 
 def test_a_program_that_needs_data_says_so(monkeypatch):

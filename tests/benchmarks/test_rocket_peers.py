@@ -38,7 +38,7 @@ def test_a_published_row_is_one_of_those_planned_and_the_page_is_made_of_rows(pr
     planned = [row.key for row in program.planned()]
     assert len(set(planned)) == len(planned)
     assert set(program.rows) <= set(planned)
-    published = program.results.path.with_suffix(".md").read_text(encoding="utf-8")
+    published = program.results.page.read_text(encoding="utf-8")
     assert program.body() in published, "write rocket_peers.md anew: `make pages`, or --budget 0"
 
 
