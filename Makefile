@@ -9,7 +9,7 @@ PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c 
 NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 WORKERS  ?= auto
 
-.PHONY: demo test test-benchmarks explore check ci bench pages docs browser clean help
+.PHONY: demo test test-benchmarks explore check guard valgrind ci bench pages docs browser clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -17,7 +17,8 @@ help:
 	@echo "make test   the tests of the library; make test-benchmarks those of the programs under benchmarks/"
 	@echo "make explore  property tests on examples nobody has seen, 20 000 hostile calls, and damaged files of every format"
 	@echo "make check  lint, types, import rules"
-	@echo "make ci     what continuous integration runs: check, test, test-benchmarks, docs"
+	@echo "make guard  instruction counts of a dozen kernel calls, compared with the recorded ones"
+	@echo "make ci     what continuous integration runs: check, test, test-benchmarks, guard, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
 	@echo "make pages  the papers' pages and the defaults' anew from their rows, with marks where the code has changed; DATA=folder"
 	@echo "make docs   the documentation into site/"
@@ -73,7 +74,17 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
 	  echo "no browser can be installed here: the page's test will be skipped"
 
-ci: check browser test test-benchmarks docs
+valgrind:
+	@command -v valgrind >/dev/null 2>&1 || \
+	  { command -v apt-get >/dev/null 2>&1 && test "$$(id -u)" = 0 && \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends valgrind >/dev/null; } || \
+	  echo "valgrind cannot be installed here: instruction counts will not be checked"
+
+# instructions, unlike seconds, are the same on a busy machine
+guard: valgrind $(VENV)/library
+	$(BIN)/python -m benchmarks.speed.guard
+
+ci: check browser test test-benchmarks guard docs
 
 bench: $(VENV)/extra-bench
 	@for program in $$(grep -rl __main__ --include=*.py benchmarks/speed | sed 's/\.py$$//; s/\/__main__$$//; s/\//./g' | sort); \
