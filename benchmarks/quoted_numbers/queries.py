@@ -12,7 +12,7 @@ from statistics import fmean, median
 from benchmarks.accuracy.defaults_report import GROUPS, numbers
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import having
-from benchmarks.quoted_numbers.sources import read_rows
+from benchmarks.quoted_numbers.sources import read_cell, read_rows, read_table_rows
 
 QUERIES: dict[str, Callable[..., str]] = {}
 
@@ -185,3 +185,27 @@ def coverage_range(dataset: str) -> str:
     for row in having(read_rows("forecast"), part="series", dataset=dataset):
         by_method.setdefault(row["method"], []).append(row["coverage"][0])
     return spanned((100 * fmean(shares) for shares in by_method.values()), unit=" %")
+
+
+# --- tables of the speed pages
+
+
+@query
+def speed(page: str, work: str, column: str, beside: str = "") -> str:
+    """A cell of the table on a speed page: "theirs", "ours" or "ratio" of the first row that begins so."""
+    return read_cell(page, work, column, beside)
+
+
+@query
+def window_selection_cost() -> str:
+    """How many times as long as one matrix of distances `DTW.select_window` takes."""
+    found = [row for row in read_table_rows("elastic") if row["work"].startswith("DTW.select_window")]
+    return spanned((1 / _factor(row["ratio"]) for row in found), ".1f")
+
+
+def _factor(cell: str) -> float:
+    """
+    >>> _factor("0.453×")
+    0.453
+    """
+    return float(cell.removesuffix("×"))

@@ -16,10 +16,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 @cache
 def read_rows(name: str) -> Rows:
     """The rows of one program, such as "defaults", by their keys."""
-    path = RESULTS / f"{name}.json"
-    if not path.exists():
-        path = PAGES / f"{name}.json"  # where rows were before they had a folder of their own
-    rows: Rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    rows: Rows = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["rows"]
     return rows
 
 
