@@ -86,4 +86,7 @@ def _run(call: str, queries: Mapping[str, Query], line: int) -> str:
     name, *arguments = shlex.split(call)
     if name not in queries:
         raise ValueError(f"line {line}: no query is called {name!r}; there are {', '.join(sorted(queries))}")
-    return queries[name](*arguments)
+    try:
+        return queries[name](*arguments)
+    except (LookupError, TypeError, ValueError, OSError) as error:
+        raise ValueError(f"line {line}: {call} cannot be computed: {type(error).__name__}: {error}") from error

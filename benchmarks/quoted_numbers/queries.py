@@ -53,9 +53,11 @@ def spanned(values: Iterable[float], form: str = ".0f", unit: str = "") -> str:
 
 @query
 def count(things: str) -> str:
-    """How many there are, in words up to twelve."""
+    """How many there are: in words up to twelve, large numbers to two digits."""
     found = _COUNTS[things]()
-    return _WORDS[found] if found < len(_WORDS) else str(found)
+    if found < len(_WORDS):
+        return _WORDS[found]
+    return f"{float(f'{found:.2g}'):,.0f}".replace(",", " ")
 
 
 def _elastic_distances() -> int:
@@ -72,10 +74,19 @@ def _losses() -> int:
     return sum(isinstance(kind, type) and issubclass(kind, losses.Loss) for kind in kinds) - 1  # without the base
 
 
+def _resnet_weights() -> int:
+    """Of an `ImageEncoder` for pictures of one channel, 28 × 28."""
+    import timelike as tl
+
+    module = tl.ImageEncoder(architecture="resnet", random_state=0).network((1, 28, 28))
+    return sum(weight.numel() for weight in module.parameters())
+
+
 _COUNTS: dict[str, Callable[[], int]] = {
     "elastic_distances": _elastic_distances,
     "elastic_distances_besides_dtw": lambda: _elastic_distances() - 1,
     "losses": _losses,
+    "resnet_weights": _resnet_weights,
 }
 
 
@@ -187,6 +198,38 @@ def coverage_range(dataset: str) -> str:
     return spanned((100 * fmean(shares) for shares in by_method.values()), unit=" %")
 
 
+@query
+def interval_coverage(n_sequences: str, n_windows: str) -> str:
+    """How many of the 95 % intervals of `backtest` hold the true error (benchmarks.accuracy.backtest_intervals)."""
+    row = read_rows("backtest_intervals")[f"{n_sequences}/{n_windows}"]
+    return f"{100 * row['covered'] / row['repetitions']:.0f} %"
+
+
+@query
+def waves_error(method: str) -> str:
+    """Mean squared error t+1…t+40 on WaveEq-100, the mean over seeds (benchmarks.papers.separation.waves100)."""
+    found = having(read_rows("separation_waves100"), dataset="thesis", method=method)
+    return f"{fmean(row['all'] for row in found):.1e}"
+
+
+@query
+def experimental_ratio(dataset: str, method: str, score: str) -> str:
+    """A score over that of plain SRVP, the mean of the ratios of all seeds that both have."""
+    rows = read_rows("srvp_experimental")
+    by_seed = [
+        {row["seed"]: row[score] for row in having(rows, dataset=dataset, method=name)} for name in (method, "SRVP")
+    ]
+    own, plain = by_seed
+    return f"{fmean(own[seed] / plain[seed] for seed in own if seed in plain):.2f}"
+
+
+@query
+def experimental_mean(dataset: str, method: str, number: str) -> str:
+    """The mean over seeds."""
+    found = having(read_rows("srvp_experimental"), dataset=dataset, method=method)
+    return f"{fmean(row[number] for row in found):.1f}"
+
+
 # --- tables of the speed pages
 
 
@@ -203,9 +246,79 @@ def window_selection_cost() -> str:
     return spanned((1 / _factor(row["ratio"]) for row in found), ".1f")
 
 
+@query
+def refit_cost() -> str:
+    """In the time of how many fits `backtest(refit=True)` refits `Ridge` at 100 origins."""
+    found = [row for row in read_table_rows("forecast_speed") if row["work"].startswith("`backtest(refit=True)`")]
+    return spanned((_factor(row["ratio"]) for row in found), ".1f")
+
+
+@query
+def mixed_precision_speedup() -> str:
+    """How many times as fast SRVP trains in mixed precision, over all sizes that were tried."""
+    times = {row["work"]: _seconds(row["ours"]) for row in read_table_rows("forecast_speed") if "SRVP" in row["work"]}
+    single, mixed = "single precision", "mixed precision"
+    pairs = [(time, times[work.replace(single, mixed)]) for work, time in times.items() if work.endswith(single)]
+    return spanned((before / after for before, after in pairs), ".1f")
+
+
+def _seconds(cell: str) -> float:
+    """The time of one step, from a cell that has it or how many there are in a second.
+
+    >>> _seconds("63.3 ms"), _seconds("1.5 s"), _seconds("20 steps/s")
+    (0.0633, 1.5, 0.05)
+    """
+    number, _, unit = cell.partition(" ")
+    if unit not in ("s", "ms", "steps/s"):
+        return float("nan")
+    return 1 / float(number) if unit == "steps/s" else float(number) / (1000 if unit == "ms" else 1)
+
+
 def _factor(cell: str) -> float:
     """
     >>> _factor("0.453×")
     0.453
     """
     return float(cell.removesuffix("×"))
+
+
+@query
+def rocket_speed() -> str:
+    """Features a second of `Rocket` on series of 500 steps, which stand in the first column of its page."""
+    work = next(row["work"] for row in read_table_rows("rocket") if row["work"].startswith("500 series"))
+    return work.partition(": ")[2]
+
+
+# --- digits by pixels and by vectors (benchmarks.accuracy.image_vectors)
+
+
+@query
+def digit_accuracy(method: str) -> str:
+    """1-NN accuracy, the mean over seeds."""
+    return f"{fmean(row['accuracy'] for row in having(read_rows('image_vectors'), method=method)):.3f}"
+
+
+# --- two-sample tests (benchmarks.accuracy.two_sample)
+
+
+def _powers(*methods: str) -> dict[str, list[float]]:
+    """{change: share of draws with p ≤ 0.05 of each method}, of the changes that all of them were asked about."""
+    known: dict[str, dict[str, float]] = {}
+    for row in having(read_rows("two_sample"), part="power", design="50"):
+        if not row["subject"].endswith(("nothing changed", "other subjects")):  # where nothing is to be seen
+            known.setdefault(row["subject"], {})[row["method"]] = row["below"]["0.05"] / row["repetitions"]
+    return {name: [by[one] for one in methods] for name, by in known.items() if all(one in by for one in methods)}
+
+
+_KERNELS = ("default", "Rocket", "statistics")
+
+
+@query
+def mean_power(method: str) -> str:
+    """How often a test sees a change at level 0.05, in the mean over changes."""
+    return f"{100 * fmean(of[_KERNELS.index(method)] for of in _powers(*_KERNELS).values()):.0f} %"
+
+
+@query
+def n_changes_tested() -> str:
+    return str(len(_powers(*_KERNELS)))
