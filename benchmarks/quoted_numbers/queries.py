@@ -14,6 +14,8 @@ from benchmarks.papers.markdown import table
 from benchmarks.papers.results import having
 from benchmarks.quoted_numbers.sources import read_cell, read_rows, read_table_rows
 
+from timelike.score import interval
+
 QUERIES: dict[str, Callable[..., str]] = {}
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
@@ -174,6 +176,47 @@ def method_means(group: str) -> str:
     return table(["method", "accuracy", "MAP", "fit, CPU s (median)"], lines)
 
 
+# --- what coupling is worth (benchmarks.papers.cgru.coupling)
+
+
+def _with_interval(differences: list[float]) -> str:
+    """A mean difference and its 95 % interval, over pairs of rows."""
+    found = interval(differences)
+    return f"{signed(found.mean)} [{signed(found.low)}, {signed(found.high)}]"
+
+
+def _coupling_gains(part: str, ending: str) -> list[float]:
+    """MAP of CoupledGRU minus that of SiameseGRU, on the cases that end so, for the same case and seed."""
+    by_method = [
+        {(row["case"], row["seed"]): row["map"] for row in having(read_rows("cgru_coupling"), part=part, method=method)}
+        for method in ("siamese", "coupled")
+    ]
+    plain, coupled = by_method
+    return [coupled[key] - plain[key] for key in plain if key in coupled and key[0].endswith(ending)]
+
+
+@query
+def coupling_differences() -> str:
+    """A table of what coupling adds to MAP."""
+    titles = {
+        ("labels", ""): "UCI HAR, few users and labels",
+        ("oscillators", "chaotic"): "oscillators with shared parameters, networks that start chaotic",
+        ("oscillators", "usual"): "the same, usual starts",
+    }
+    lines = []
+    for asked, title in titles.items():
+        found = _coupling_gains(*asked)
+        lines.append([title, _with_interval(found), str(len(found))])
+    return table(["task", "difference in MAP", "pairs of rows"], lines)
+
+
+@query
+def gate_change(network: str, gate: str, queries: str) -> str:
+    """How MAP changes when a trained CoupledGRU answers with another gate: "zero", "mean" or "shuffled"."""
+    scores = [row["scores"] for row in having(read_rows("cgru_coupling"), part="gates", method=network)]
+    return _with_interval([one[gate][queries]["map"] - one["own"][queries]["map"] for one in scores])
+
+
 # --- classes that were not learned (benchmarks.accuracy.open_classes)
 
 
@@ -184,6 +227,36 @@ def open_class_error(method: str) -> str:
     for row in having(read_rows("open_classes"), method=method):
         by_set.setdefault(row["dataset"], []).append(row["eer"])
     return f"{fmean(map(fmean, by_set.values())):.3f}"
+
+
+# --- verification of people that were not learned (benchmarks.papers.prototypes.verification)
+
+
+def _verification_errors(dataset: str) -> dict[str, list[tuple[float, float, float]]]:
+    """{method: equal error rate with its interval, for every seed}: by its distance, or its similarity."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for row in having(read_rows("prototypes_verification"), dataset=dataset):
+        scores = row["distance"] if "distance" in row else row["SIM"]
+        found.setdefault(row["method"], []).append((scores["eer"], scores["low"], scores["high"]))
+    return found
+
+
+@query
+def verification_error(dataset: str, method: str) -> str:
+    """The equal error rate, the mean over seeds."""
+    return f"{fmean(error for error, _, _ in _verification_errors(dataset)[method]):.3f}"
+
+
+@query
+def lowest_verification_error(dataset: str) -> str:
+    """The method with the lowest equal error rate, with that rate and its interval."""
+    means = {
+        method: [fmean(column) for column in zip(*seeds, strict=True)]
+        for method, seeds in _verification_errors(dataset).items()
+    }
+    best = min(means, key=lambda method: means[method][0])
+    error, low, high = means[best]
+    return f"`{best}` ({error:.3f}, 95 % interval {low:.3f} to {high:.3f})"
 
 
 # --- forecasts (benchmarks.accuracy.forecast)
@@ -236,7 +309,10 @@ def experimental_mean(dataset: str, method: str, number: str) -> str:
 @query
 def speed(page: str, work: str, column: str, beside: str = "") -> str:
     """A cell of the table on a speed page: "theirs", "ours" or "ratio" of the first row that begins so."""
-    return read_cell(page, work, column, beside)
+    cell = read_cell(page, work, column, beside)
+    if cell.endswith(" ms") and _seconds(cell) >= 1:  # a page has one unit for a column: 1.33e+03 ms
+        return f"{_seconds(cell):.3g} s"
+    return cell
 
 
 @query
