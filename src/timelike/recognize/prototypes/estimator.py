@@ -30,7 +30,7 @@ class Prototypes(Training):
     removes one, and `novelty` says what is like no class.
 
     Use it where classes come and go, where strangers must be refused, or where one model is to serve several of these
-    tasks. To tell apart a fixed set of classes, `EmbeddingClassifier` is faster and often better; to compare sequences
+    tasks. To tell apart a fixed set of classes, try `EmbeddingClassifier` first, which is faster; to compare sequences
     of classes that nobody has seen, an elastic distance or `Discriminant(classes="open")` asks for less: a network
     that is trained on few classes knows little but these.
 
