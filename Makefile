@@ -20,7 +20,8 @@ help:
 	@echo "make guard  instruction counts of a dozen kernel calls, compared with the recorded ones"
 	@echo "make ci     what continuous integration runs: check, test, test-benchmarks, guard, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
-	@echo "make pages  the papers' pages and the defaults' anew from their rows, with marks where the code has changed; DATA=folder"
+	@echo "make pages  the papers' pages and the defaults' anew from their rows, with marks where the code has changed, and the numbers"
+	@echo "            that README.md and docs/*.md quote; DATA=folder"
 	@echo "make docs   the documentation into site/"
 
 $(VENV)/made:
@@ -92,8 +93,9 @@ bench: $(VENV)/extra-bench
 
 # nothing is worked out: a change of the library makes rows stale, and their pages say so
 pages: $(VENV)/library
-	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/rocket_peers.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
+	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/backtest_intervals.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/image_vectors.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/rocket_peers.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
 		do echo "== $$program"; $(BIN)/python -m $$program --budget 0 $(if $(DATA),--data $(DATA)) || exit 1; done
+	$(BIN)/python -m benchmarks.quoted_numbers
 
 docs: $(VENV)/extra-docs $(VENV)/data
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

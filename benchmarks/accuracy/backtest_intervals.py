@@ -57,7 +57,7 @@ def covers(design: Design, seed: int) -> bool:
 class BacktestIntervals(Program[Design]):
     """Coverage of intervals."""
 
-    place, paper, table, holds = "benchmarks", "accuracy", "backtest_intervals", "no data"
+    place, paper, table, holds = "benchmarks", "accuracy", "backtest_intervals", "nothing: walks are drawn"
     title, without_data = "Intervals of backtests", True
 
     @classmethod
@@ -81,17 +81,28 @@ class BacktestIntervals(Program[Design]):
     def said(self, found: Found) -> str:
         return f"{100 * found['covered'] / found['repetitions']:.1f} %"
 
+    def headline(self) -> str:
+        """The result, in one sentence."""
+        if not self.rows:
+            return "No row is finished yet."
+        ordered = sorted(self.rows.values(), key=lambda row: row["covered"] / row["repetitions"])
+        least, most = (100 * row["covered"] / row["repetitions"] for row in (ordered[0], ordered[-1]))
+        walks = "one walk" if ordered[0]["n_sequences"] == 1 else f"{ordered[0]['n_sequences']} walks"
+        return (
+            f"The 95 % intervals of `backtest` held the true error in {least:.0f} to {most:.0f} % of backtests, least "
+            f"often with {walks} and {ordered[0]['n_windows']} windows."
+        )
+
     def body(self) -> str:
         if not self.rows:
             return "No row is finished yet."
         lines = [_line(found) for row in self.planned() for found in having(self.rows, **vars(row))]
-        return f"""{told(self.rows)}
+        return f"""\
+{table(["walks", "windows of each", "drawn anew", "interval holds the true error, %"], lines)}
 
 Random walks, forecast by `Persistence`: the expected squared error {HORIZON} steps ahead is {HORIZON}. Shares of
 backtests whose 95 % interval holds it, with Wilson's intervals of the shares. Windows begin one step apart, so that
-neighbours share most of their future.
-
-{table(["walks", "windows of each", "drawn anew", "interval holds the true error, %"], lines)}"""
+neighbours share most of their future. {told(self.rows)}"""
 
 
 def _line(found: Found) -> list[str]:

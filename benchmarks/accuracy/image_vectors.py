@@ -95,18 +95,28 @@ class ImageVectors(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"accuracy {found['accuracy']:.3f}"
 
+    def headline(self) -> str:
+        """The result, in one sentence."""
+        pixels, untrained, trained = (spread(self._accuracies(one)) for one in ("pixels", "untrained", "trained"))
+        return (
+            f"The nearest neighbour of a digit has its class in {pixels} of cases by pixels, {untrained} by the vectors of "
+            f"a LeNet as it is drawn and {trained} by those of one that learned without labels."
+        )
+
+    def _accuracies(self, method: str) -> list[float]:
+        return [row["accuracy"] for row in having(self.rows, method=method)]
+
     def body(self) -> str:
         if not self.rows:
             return "No row is finished yet."
-        found = {method: [row["accuracy"] for row in having(self.rows, method=method)] for method in METHODS}
+        found = {method: self._accuracies(method) for method in METHODS}
         lines = [[METHODS[method], spread(scores), str(len(scores))] for method, scores in found.items()]
-        return f"""{told(self.rows)}
+        return f"""\
+{table(["representation", "1-NN accuracy", "seeds"], lines)}
 
 Share of {N_QUERIES:,} digits of MNIST's training part whose nearest neighbour among {N_SEARCHED:,} others has the same
 class. Encoders learn from the {N_SEARCHED:,} without labels. ± is the deviation over seeds, each of which draws other
-digits and other weights.
-
-{table(["representation", "1-NN accuracy", "seeds"], lines)}"""
+digits and other weights. {told(self.rows)}"""
 
 
 if __name__ == "__main__":
