@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Row, having, told
+from benchmarks.accuracy import backtest_intervals_report as report
+from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 
 import timelike as tl
 from timelike import forecast
-from timelike.score import wilson
 
 HORIZON, WINDOWS, LEAD = 10, 20, 20  # steps ahead, windows of each of several walks, steps before the first origin
 REPETITIONS = 1000
@@ -82,34 +81,10 @@ class BacktestIntervals(Program[Design]):
         return f"{100 * found['covered'] / found['repetitions']:.1f} %"
 
     def headline(self) -> str:
-        """The result, in one sentence."""
-        if not self.rows:
-            return "No row is finished yet."
-        ordered = sorted(self.rows.values(), key=lambda row: row["covered"] / row["repetitions"])
-        least, most = (100 * row["covered"] / row["repetitions"] for row in (ordered[0], ordered[-1]))
-        walks = "one walk" if ordered[0]["n_sequences"] == 1 else f"{ordered[0]['n_sequences']} walks"
-        return (
-            f"The 95 % intervals of `backtest` held the true error in {least:.0f} to {most:.0f} % of backtests, least "
-            f"often with {walks} and {ordered[0]['n_windows']} windows."
-        )
+        return report.headline(self.rows)
 
     def body(self) -> str:
-        if not self.rows:
-            return "No row is finished yet."
-        lines = [_line(found) for row in self.planned() for found in having(self.rows, **vars(row))]
-        return f"""\
-{table(["walks", "windows of each", "drawn anew", "interval holds the true error, %"], lines)}
-
-Random walks, forecast by `Persistence`: the expected squared error {HORIZON} steps ahead is {HORIZON}. Shares of
-backtests whose 95 % interval holds it, with Wilson's intervals of the shares. Windows begin one step apart, so that
-neighbours share most of their future. {told(self.rows)}"""
-
-
-def _line(found: Found) -> list[str]:
-    share = wilson(found["covered"] / found["repetitions"], found["repetitions"])
-    unit = "whole walks" if found["n_sequences"] > 1 else "blocks of windows"
-    shown = f"{100 * share.mean:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]"
-    return [str(found["n_sequences"]), str(found["n_windows"]), unit, shown]
+        return report.body(self.rows, [row.key for row in self.planned()], HORIZON)
 
 
 if __name__ == "__main__":

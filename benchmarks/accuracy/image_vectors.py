@@ -15,20 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.markdown import spread, table
-from benchmarks.papers.results import Found, Row, having, told
+from benchmarks.accuracy import image_vectors_report as report
+from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 
 import timelike as tl
 
 FILE = "mnist.npz"
 N_SEARCHED, N_QUERIES = 3000, 1000
-METHODS = {
-    "pixels": "the pixels themselves",
-    "untrained": "LeNet as it is drawn (`max_steps=0`)",
-    "trained": "LeNet trained without labels (the default)",
-    "trained with dropout": 'the same with `dropout=0.5`, the default where `network(frame)` is trained with labels',
-}
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class ImageVectors(Program[Trial]):
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
-            yield from (Trial(method, seed) for method in METHODS)
+            yield from (Trial(method, seed) for method in report.METHODS)
 
     def work(self, row: Trial) -> Found:
         searched, queries, classes, truth = self._digits(row.seed)
@@ -96,27 +90,10 @@ class ImageVectors(Program[Trial]):
         return f"accuracy {found['accuracy']:.3f}"
 
     def headline(self) -> str:
-        """The result, in one sentence."""
-        pixels, untrained, trained = (spread(self._accuracies(one)) for one in ("pixels", "untrained", "trained"))
-        return (
-            f"The nearest neighbour of a digit has its class in {pixels} of cases by pixels, {untrained} by the vectors of "
-            f"a LeNet as it is drawn and {trained} by those of one that learned without labels."
-        )
-
-    def _accuracies(self, method: str) -> list[float]:
-        return [row["accuracy"] for row in having(self.rows, method=method)]
+        return report.headline(self.rows)
 
     def body(self) -> str:
-        if not self.rows:
-            return "No row is finished yet."
-        found = {method: self._accuracies(method) for method in METHODS}
-        lines = [[METHODS[method], spread(scores), str(len(scores))] for method, scores in found.items()]
-        return f"""\
-{table(["representation", "1-NN accuracy", "seeds"], lines)}
-
-Share of {N_QUERIES:,} digits of MNIST's training part whose nearest neighbour among {N_SEARCHED:,} others has the same
-class. Encoders learn from the {N_SEARCHED:,} without labels. ± is the deviation over seeds, each of which draws other
-digits and other weights. {told(self.rows)}"""
+        return report.body(self.rows, N_SEARCHED, N_QUERIES)
 
 
 if __name__ == "__main__":

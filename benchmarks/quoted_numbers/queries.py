@@ -13,12 +13,11 @@ from benchmarks.accuracy.defaults_report import GROUPS, numbers
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import having
 from benchmarks.quoted_numbers.sources import read_cell, read_rows, read_table_rows
-
 from timelike.score import interval
 
 QUERIES: dict[str, Callable[..., str]] = {}
 
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
 def query(function: Callable[..., str]) -> Callable[..., str]:

@@ -36,9 +36,10 @@ def read_table_rows(page: str) -> tuple[dict[str, str], ...]:
 
 
 def read_cell(page: str, work: str, column: str, beside: str = "") -> str:
-    """The cell of the first row whose work, and whose rival, begin with these words."""
+    """The cell of the first row whose work, and whose rival, begin with these words; backticks do not count."""
+    wanted = {"work": work, "beside": beside}
     for row in read_table_rows(page):
-        if row.get("work", "").startswith(work) and row.get("beside", "").startswith(beside):
+        if all(row.get(name, "").replace("`", "").startswith(words) for name, words in wanted.items()):
             return row[column]
     raise ValueError(f"docs/benchmarks/{page}.md has no row whose work begins with {work!r} beside {beside!r}")
 

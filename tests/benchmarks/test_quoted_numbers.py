@@ -98,7 +98,9 @@ def test_a_mean_over_a_group_needs_every_set_of_it(tmp_path, monkeypatch):
         (tmp_path / "defaults.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
         with pytest.raises(KeyError):
             queries.mean_score("accuracy", "x", "two")
-        rows |= {f"B/x/{seed}": {"dataset": "B", "method": "x", "seed": seed, "accuracy": 0.6 + seed} for seed in (0, 1)}
+        rows |= {
+            f"B/x/{seed}": {"dataset": "B", "method": "x", "seed": seed, "accuracy": 0.6 + seed} for seed in (0, 1)
+        }
         (tmp_path / "defaults.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
         sources.read_rows.cache_clear()
         assert queries.mean_score("accuracy", "x", "two") == "0.800"  # seeds first: (0.5 + 1.1) / 2
@@ -111,7 +113,7 @@ def test_losses_and_distances_are_counted_in_the_library():
 
     named = [tl.DTW, tl.DDTW, tl.WDTW, tl.ADTW, tl.ERP, tl.EDR, tl.LCSS, tl.MSM, tl.TWE]
     assert queries.count("elastic_distances") == queries._WORDS[len(named)]
-    words = "triplet lifted binomial structural supervised-contrastive contrastive multi-similarity".split()
+    words = ["triplet", "lifted", "binomial", "structural", "supervised-contrastive", "contrastive", "multi-similarity"]
     assert {type(tl.metric.losses.find(word)).__name__ for word in words} | {"Loss"} == {
         name for name in tl.metric.losses.__all__ if name[0].isupper()
     }

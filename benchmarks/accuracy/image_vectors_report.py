@@ -1,0 +1,41 @@
+"""The page about vectors of images: 1-NN accuracy by pixels and by encoders."""
+
+from __future__ import annotations
+
+from benchmarks.papers.markdown import spread, table
+from benchmarks.papers.results import Rows, having, told
+
+METHODS = {
+    "pixels": "the pixels themselves",
+    "untrained": "LeNet as it is drawn (`max_steps=0`)",
+    "trained": "LeNet trained without labels (the default)",
+    "trained with dropout": "the same with `dropout=0.5`, the default where `network(frame)` is trained with labels",
+}
+
+
+def accuracies(rows: Rows, method: str) -> list[float]:
+    """Of every finished seed."""
+    return [row["accuracy"] for row in having(rows, method=method)]
+
+
+def headline(rows: Rows) -> str:
+    """The result, in one sentence."""
+    pixels, untrained, trained = (spread(accuracies(rows, one)) for one in ("pixels", "untrained", "trained"))
+    return (
+        f"The nearest neighbour of a digit has its class in {pixels} of cases by pixels, {untrained} by the vectors of "
+        f"a LeNet as it is drawn and {trained} by those of one that learned without labels."
+    )
+
+
+def body(rows: Rows, n_searched: int, n_queries: int) -> str:
+    """The table, and how it was made."""
+    if not rows:
+        return "No row is finished yet."
+    found = {method: accuracies(rows, method) for method in METHODS}
+    lines = [[METHODS[method], spread(scores), str(len(scores))] for method, scores in found.items()]
+    return f"""\
+{table(["representation", "1-NN accuracy", "seeds"], lines)}
+
+Share of {n_queries:,} digits of MNIST's training part whose nearest neighbour among {n_searched:,} others has the same
+class. Encoders learn from the {n_searched:,} without labels. ± is the deviation over seeds, each of which draws other
+digits and other weights. {told(rows)}"""
