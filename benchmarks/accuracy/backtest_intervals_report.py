@@ -17,8 +17,8 @@ def headline(rows: Rows) -> str:
     least, most = (end(rows.values(), key=_share) for end in (min, max))
     walks = "one walk" if least["n_sequences"] == 1 else f"{least['n_sequences']} walks"
     return (
-        f"The 95 % intervals of `backtest` held the true error in {100 * _share(least):.0f} to {100 * _share(most):.0f} % "
-        f"of backtests, least often with {walks} and {least['n_windows']} windows."
+        f"The 95 % intervals of `backtest` held the true error in {100 * _share(least):.0f} to "
+        f"{100 * _share(most):.0f} % of backtests, least often with {walks} and {least['n_windows']} windows."
     )
 
 

@@ -7,12 +7,14 @@ there: a page never quotes a number that nobody has measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from statistics import fmean, median
 
 from benchmarks.accuracy.defaults_report import GROUPS, numbers
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import having
 from benchmarks.quoted_numbers.sources import read_cell, read_rows, read_table_rows
+from timelike import _contents
 from timelike.score import interval
 
 QUERIES: dict[str, Callable[..., str]] = {}
@@ -61,18 +63,23 @@ def count(things: str) -> str:
     return f"{float(f'{found:.2g}'):,.0f}".replace(",", " ")
 
 
-def _elastic_distances() -> int:
-    from timelike import align
+def _count_subclasses(package: str, base: type) -> int:
+    """How many public classes of a package derive from a base, which is not counted itself."""
+    module = import_module(package)
+    kinds = [getattr(module, name) for name in _contents.names(package)]
+    return sum(isinstance(kind, type) and issubclass(kind, base) and kind is not base for kind in kinds)
 
-    kinds = [getattr(align, name) for name in align.__all__]
-    return sum(isinstance(kind, type) and issubclass(kind, align.Elastic) for kind in kinds) - 1  # without the base
+
+def _elastic_distances() -> int:
+    from timelike.align import Elastic
+
+    return _count_subclasses("timelike.align", Elastic)
 
 
 def _losses() -> int:
-    from timelike.metric import losses
+    from timelike.metric.losses import Loss
 
-    kinds = [getattr(losses, name) for name in losses.__all__]
-    return sum(isinstance(kind, type) and issubclass(kind, losses.Loss) for kind in kinds) - 1  # without the base
+    return _count_subclasses("timelike.metric.losses", Loss)
 
 
 def _resnet_weights() -> int:
