@@ -226,7 +226,8 @@ def main() -> int:
     answers = {key: np.asarray(value) for key, value in all_answers().items()}
     texts = {key: value.astype(str) if value.dtype == object else value for key, value in answers.items()}
     if given.action == "write":
-        np.savez(given.file, **texts)
+        arrays: dict[str, Any] = texts  # savez takes other options by keyword too, of other types
+        np.savez(given.file, **arrays)
         print(f"{len(texts)} answers of {len(MODELS)} models written to {given.file}")
         return 0
     with np.load(given.file) as stored:

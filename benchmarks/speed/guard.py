@@ -245,7 +245,9 @@ def main(argv: list[str] | None = None) -> int:
     if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
         print("valgrind is not installed: instruction counts were not checked")
         return 0
-    held = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"compiler": "", "counts": {}, "notes": []}
+    held: dict[str, Any] = {"compiler": "", "counts": {}, "notes": []}
+    if RESULTS.exists():
+        held = json.loads(RESULTS.read_text())
     same_compiler = held["compiler"] == compiler()
     if not same_compiler and given.record is None:
         print(f"counts are those of {held['compiler']!r}, here is {compiler()!r}: instruction counts were not checked")
