@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.papers.resumable import Program
 
@@ -29,7 +29,7 @@ def load_program(module: str) -> type[Program[Any]]:
     known = program_modules()
     if module not in known:
         raise ValueError(f"{module} is no program: {', '.join(known)}")
-    program = getattr(import_module(module), known[module])
+    program: Any = getattr(import_module(module), known[module])
     if not issubclass(program, Program):
         raise TypeError(f"{module}.{known[module]} is no Program")
-    return program
+    return cast(type[Program[Any]], program)

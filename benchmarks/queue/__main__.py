@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from benchmarks.queue.clone import Clone, lower_priority
 from benchmarks.queue.folders import Folders, default_base
@@ -35,8 +36,12 @@ def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     given = _parser().parse_args(words)
     folders = Folders(given.clone.expanduser().resolve())
+    if given.action == "run" and given.budget is None:
+        raise SystemExit("--budget MINUTES is needed: how long may the queue run?")
+    if given.action == "run" and given.background:
+        return _detach(folders, [word for word in words if word != "--background"])
     if given.action == "run":
-        return _run(folders, given, words)
+        _run(folders, given)
     if given.action == "stop":
         return _stop(folders)
     if given.action == "status":
@@ -67,11 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(folders: Folders, given: argparse.Namespace, words: list[str]) -> int:
-    if given.budget is None:
-        raise SystemExit("--budget MINUTES is needed: how long may the queue run?")
-    if given.background:
-        return _detach(folders, [word for word in words if word != "--background"])
+def _run(folders: Folders, given: argparse.Namespace) -> NoReturn:
     try:
         lock = Lock.acquire(folders.lock)
     except QueueRunningError as error:

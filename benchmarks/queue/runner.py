@@ -54,7 +54,7 @@ class Runner:
         return False
 
     def make(self, group: list[PlannedRow], schedule: Schedule) -> None:
-        """Have a worker make some rows of one program; rows that do not get finished are not tried again in this run."""
+        """Have a worker make some rows of one program; what does not get finished is not tried again in this run."""
         self._lay_out(group)
         start = self.journal.position()
         code = self._work(group, schedule.left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
 from benchmarks.queue.planned import PlannedRow
@@ -53,7 +53,7 @@ class Schedule:
             return []
         alike = list(takewhile(lambda row: _process(row) == _process(todo[first]), todo[first:]))
         total, group = 0.0, alike[:1]
-        for before, row in zip(alike, alike[1:], strict=False):
+        for before, row in pairwise(alike):
             total += before.seconds
             if total + row.seconds > min(left, TOGETHER):
                 break
