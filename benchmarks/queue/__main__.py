@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--renew", action="store_true", help="follow HEAD between rows")
     parser.add_argument("--background", action="store_true", help="detach; output goes to queue.log")
     parser.add_argument("--retry-failed", action="store_true", help="also rows that have failed twice")
+    parser.add_argument("--nice", type=int, default=19, help="0 where nothing else runs; 19, the lowest, unless given")
     parser.add_argument("--into", type=Path, default=ROOT, metavar="TREE", help="the tree that receives rows")
     parser.add_argument("--again", action="store_true", help="merge: also rows that were merged before")
     parser.add_argument("--pages", action="store_true", help="merge: write the pages of the changed files anew")
@@ -79,7 +80,7 @@ def _run(folders: Folders, given: argparse.Namespace) -> NoReturn:
         raise SystemExit(str(error)) from None
     from benchmarks.queue.runner import execute
 
-    lower_priority()
+    lower_priority(given.nice)
     began, clone = time.monotonic(), Clone(folders, given.into.resolve())
     if given.retry_failed:
         Journal(folders.journal).write("failures forgotten")

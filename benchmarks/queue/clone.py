@@ -79,8 +79,8 @@ def run_git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def lower_priority() -> None:
-    """The lowest priority for the processor and, where the system can, for the disk; children inherit both."""
-    os.nice(19)
-    if shutil.which("ionice"):
+def lower_priority(nice: int = 19) -> None:
+    """A low priority for the processor and, where the system can, for the disk; children inherit both."""
+    os.nice(nice)
+    if nice and shutil.which("ionice"):
         subprocess.run(["ionice", "-c", "3", "-p", str(os.getpid())], capture_output=True, check=False)

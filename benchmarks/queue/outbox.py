@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.queue.folders import Table, write_json
@@ -21,10 +22,13 @@ def waiting_files(folder: Path) -> list[str]:
 
 
 def waiting_rows(folder: Path, file: str) -> tuple[Table, list[Path]]:
-    """Rows of one result file as one table, and the paths that they were read from."""
-    paths = sorted((folder / file).glob("*.json"))
+    """Rows of one result file as one table, the oldest first, and the paths that they were read from."""
+    held = []
+    for path in (folder / file).glob("*.json"):
+        with suppress(FileNotFoundError):  # another process merges it now
+            held.append((path.stat().st_mtime_ns, path, json.loads(path.read_text(encoding="utf-8"))))
     table: Table = {"rows": {}}
-    for path in paths:
-        for name, part in json.loads(path.read_text(encoding="utf-8")).items():
-            table.setdefault(name, {}).update(part)
-    return table, paths
+    for _, _, part in sorted(held, key=lambda one: one[:2]):
+        for name, value in part.items():
+            table.setdefault(name, {}).update(value)
+    return table, [path for _, path, _ in held]

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.queue.folders import Folders, Table, read_table
+from benchmarks.queue.folders import RESULTS, Folders, Table, read_table
 from benchmarks.queue.merge import merge_tables
 from benchmarks.queue.outbox import waiting_rows
+
+LEDGER = Path("benchmarks/numerics/ledger.json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,22 +27,34 @@ class PlannedRow:
     lacks: str = ""  # why it cannot be made here
     after: str = ""  # what it waits for
     stale: bool = False  # whether it is made again where its numerics are outdated
-    numerics: dict[str, int] | None = None  # the versions of today
 
     @property
     def name(self) -> tuple[str, str]:
         return self.program, self.key
 
-    def is_missing(self, rows: dict[str, Any]) -> bool:
-        """Whether these finished rows lack it, or have it by older numerics and it is to be made again."""
+    def is_missing(self, rows: dict[str, Any], versions: dict[str, int]) -> bool:
+        """Whether these finished rows lack it, or have it by numerics older than these and it is to be made again."""
         if self.key not in rows:
             return True
-        return self.stale and is_outdated(rows[self.key], self.numerics)
+        return self.stale and is_outdated(rows[self.key], versions)
 
 
-def is_outdated(row: dict[str, Any], numerics: dict[str, int] | None) -> bool:
-    """Whether a row was made by other numerics than those of today."""
-    return numerics is not None and row.get("numerics") != numerics
+def is_outdated(row: dict[str, Any], versions: dict[str, int]) -> bool:
+    """Whether a system that a row was made by has a newer version of its numerics.
+
+    >>> is_outdated({"numerics": {"rocket": 1}}, {"rocket": 2, "tap": 5})
+    True
+    >>> is_outdated({"numerics": {"rocket": 2}}, {"rocket": 2, "tap": 5})
+    False
+    """
+    return any(versions.get(system, 0) > version for system, version in (row.get("numerics") or {}).items())
+
+
+def current_versions(tree: Path) -> dict[str, int]:
+    """The version of every system's numerics in a tree."""
+    path = tree / LEDGER
+    held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {system: entry["history"][-1]["version"] for system, entry in held.items()}
 
 
 def read_plan(path: Path) -> tuple[list[PlannedRow], list[str]]:
@@ -53,8 +67,9 @@ def read_plan(path: Path) -> tuple[list[PlannedRow], list[str]]:
 
 def finished_rows(folders: Folders, results: Path, file: str) -> Table:
     """A result file of a tree with the rows that the queue has made since; the clone's where the tree's is broken."""
+    waiting, _ = waiting_rows(folders.rows, file)  # before the tree's: what is merged meanwhile is then in both
     try:
         tree = read_table(results / f"{file}.json")
     except ValueError:
-        tree = read_table(folders.tree / "benchmarks/results" / f"{file}.json")
-    return merge_tables(tree, waiting_rows(folders.rows, file)[0])[0]
+        tree = read_table(folders.tree / RESULTS / f"{file}.json")
+    return merge_tables(tree, waiting)[0]

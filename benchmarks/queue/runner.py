@@ -16,7 +16,7 @@ from benchmarks.queue.clone import Clone
 from benchmarks.queue.folders import RESULTS, Folders, write_json
 from benchmarks.queue.journal import Journal, failures
 from benchmarks.queue.merge import merge_rows
-from benchmarks.queue.planned import PlannedRow, finished_rows, read_plan
+from benchmarks.queue.planned import PlannedRow, current_versions, finished_rows, read_plan
 from benchmarks.queue.schedule import Schedule
 
 GRACE = 20.0  # seconds that a worker has to end after an interrupt
@@ -39,7 +39,8 @@ class Runner:
         for problem in problems:
             print(problem, flush=True)
         left = budget - (time.monotonic() - began)
-        return Schedule(rows, self.finished_rows, left, time.monotonic, failures(self.journal.read()))
+        versions = current_versions(self.folders.tree)
+        return Schedule(rows, self.finished_rows, left, time.monotonic, versions, failures(self.journal.read()))
 
     def finished_rows(self, file: str) -> dict[str, Any]:
         """By the working tree and by the queue, as they are on disk now."""

@@ -23,6 +23,7 @@ class Schedule:
     finished_rows: Callable[[str], dict[str, Any]]  # those of a result file
     budget: float
     clock: Callable[[], float]
+    versions: dict[str, int] = field(default_factory=dict)  # of the numerics of today
     failed: Counter[Name] = field(default_factory=Counter)  # in earlier runs
     tried: set[Name] = field(default_factory=set)  # in this run, without success
 
@@ -43,7 +44,7 @@ class Schedule:
     def todo(self) -> list[PlannedRow]:
         """What is still to be made, in order."""
         finished = {file: self.finished_rows(file) for file in {row.file for row in self.rows}}
-        return [row for row in self.rows if self.is_possible(row) and row.is_missing(finished[row.file])]
+        return [row for row in self.rows if self.is_possible(row) and row.is_missing(finished[row.file], self.versions)]
 
     def next_group(self) -> list[PlannedRow]:
         """The first row that the budget allows, and those after it that the same process can make."""

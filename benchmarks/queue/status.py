@@ -11,7 +11,7 @@ from benchmarks.queue.folders import RESULTS, Folders
 from benchmarks.queue.journal import Journal, failures, last_run, running_row, slowness
 from benchmarks.queue.lock import running_process
 from benchmarks.queue.outbox import waiting_files, waiting_rows
-from benchmarks.queue.planned import PlannedRow, finished_rows, read_plan
+from benchmarks.queue.planned import PlannedRow, current_versions, finished_rows, read_plan
 from benchmarks.queue.schedule import ATTEMPTS
 
 SHOWN = 8
@@ -41,7 +41,8 @@ def _describe_rest(folders: Folders, root: Path, slow: float) -> list[str]:
     rows, problems = read_plan(folders.plan)
     tables = {row.file: finished_rows(folders, root / RESULTS, row.file)["rows"] for row in rows}
     failed = failures(Journal(folders.journal).read())
-    missing = [row for row in rows if row.is_missing(tables[row.file])]
+    versions = current_versions(folders.tree)
+    missing = _once([row for row in rows if row.is_missing(tables[row.file], versions)])
     ready = [row for row in missing if not (row.lacks or row.after) and failed[row.name] < ATTEMPTS]
     total = slow * sum(row.seconds for row in ready)
     lines = [f"missing: {len(missing)} rows, of which {len(ready)} can be made here in about {duration(total)}"]
@@ -51,6 +52,14 @@ def _describe_rest(folders: Folders, root: Path, slow: float) -> list[str]:
     given_up = [row for row in missing if failed[row.name] >= ATTEMPTS]
     lines += [f"  given up after {ATTEMPTS} failures: {_short(row.program)} {row.key}" for row in given_up]
     return lines + [f"  {problem}" for problem in problems]
+
+
+def _once(rows: list[PlannedRow]) -> list[PlannedRow]:
+    """Rows where they come first: two entries may have the same."""
+    first: dict[tuple[str, str], PlannedRow] = {}
+    for row in rows:
+        first.setdefault(row.name, row)
+    return list(first.values())
 
 
 def _by_entry(rows: list[PlannedRow], slow: float) -> list[str]:
