@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.queue.clone import HOOK
+
 ROOT = Path(__file__).parents[1]
 PATIENCE = 300  # seconds: only a failure waits that long
 
@@ -98,6 +100,7 @@ class ToyRepository:
     def __init__(self, folder):
         self.root, self.base, self.place = folder / "tree", folder / "queue", folder / "place"
         self.place.mkdir()
+        (self.place / "sitecustomize.py").write_text(HOOK)  # an editable install comes before the path
         ignored = shutil.ignore_patterns("__pycache__", "results", "order.toml", "ledger.json")
         for name in ("queue", "numerics", "evidence"):
             if (ROOT / "benchmarks" / name).exists():
@@ -133,13 +136,24 @@ class ToyRepository:
 
     def start(self, *words, **toy):
         """A process of the queue, or of one of its commands."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("TOY_", "TIMELIKE_"))}
-        environment |= {"PYTHONPATH": f"{self.root}", "TOY_PLACE": str(self.place), "TOY_NICE": str(os.nice(0))}
-        environment |= {f"TOY_{name.upper()}": value for name, value in toy.items()}
         how = ["--clone", str(self.base), "--nice", "1"]  # on a busy machine the lowest priority would never end
-        command = [sys.executable, "-m", "benchmarks.queue", *how, *words]
+        return self.start_module("benchmarks.queue", *how, *words, **toy)
+
+    def start_module(self, module, *words, **toy):
+        """A process that runs a module of the toy, with the toy's library."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("TOY_", "TIMELIKE_"))}
+        path = [self.place, self.root, self.root / "src"]
+        environment |= {"PYTHONPATH": os.pathsep.join(map(str, path)), "TOY_PLACE": str(self.place)}
+        environment |= {"TOY_NICE": str(os.nice(0)), "OMP_NUM_THREADS": "1"}
+        environment |= {f"TOY_{name.upper()}": value for name, value in toy.items()}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen(command, cwd=self.root, env=environment, **pipes)
+        return subprocess.Popen([sys.executable, "-m", module, *words], cwd=self.root, env=environment, **pipes)
+
+    def run_module(self, module, *words, **toy):
+        """A module to its end: exit code and output."""
+        process = self.start_module(module, *words, **toy)
+        output, _ = process.communicate(timeout=PATIENCE)
+        return process.returncode, output
 
     def run(self, *words, **toy):
         """The queue or one of its commands to its end: exit code and output."""

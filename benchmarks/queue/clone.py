@@ -13,7 +13,7 @@ from benchmarks.queue.kernels import install_kernels
 
 _CODE = ("src", "benchmarks", "pyproject.toml", ":!benchmarks/results", ":!benchmarks/queue", ":!*.md")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS")
-_HOOK = '''"""An editable install finds the working tree before the path does: here the clone is meant."""
+HOOK = '''"""An editable install finds the working tree before the path does: here the clone is meant."""
 import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
 '''
@@ -51,7 +51,7 @@ class Clone:
         install_kernels(tree, self.folders.kernels)
         self._drop_old_scratch()
         hook.parent.mkdir(parents=True, exist_ok=True)
-        hook.write_text(_HOOK, encoding="utf-8")
+        hook.write_text(HOOK, encoding="utf-8")
 
     @property
     def scratch(self) -> Path:

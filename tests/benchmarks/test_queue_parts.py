@@ -73,7 +73,7 @@ def test_one_process_makes_rows_of_one_entry_for_a_quarter_of_an_hour():
 
 
 def test_rows_that_wait_or_lack_something_are_left_out():
-    rows = planned(1) + [PlannedRow(entry=1, program="toy", file="toy", key="x", seconds=1, after="issue 36")]
+    rows = [*planned(1), PlannedRow(entry=1, program="toy", file="toy", key="x", seconds=1, after="issue 36")]
     rows += [PlannedRow(entry=1, program="toy", file="toy", key="y", seconds=1, lacks="no data")]
     assert Machine(rows, 10).run() == ["a"]
 
