@@ -8,8 +8,9 @@ BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 WORKERS  ?= auto
+BUDGET   ?= 600
 
-.PHONY: demo test test-benchmarks explore check guard valgrind ci bench pages docs browser clean help
+.PHONY: demo test test-benchmarks explore check guard valgrind ci bench pages queue evidence docs browser clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +23,8 @@ help:
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
 	@echo "make pages  the papers' pages and the defaults' anew from their rows, with marks where the code has changed, and the numbers"
 	@echo "            that README.md and docs/*.md quote; DATA=folder"
+	@echo "make queue  missing rows of all comparisons in the background; BUDGET=minutes (600), DATA=folder"
+	@echo "make evidence  a cheap row of every comparison again: do the numbers still hold? DATA=folder"
 	@echo "make docs   the documentation into site/"
 
 $(VENV)/made:
@@ -96,6 +99,13 @@ pages: $(VENV)/library
 	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/backtest_intervals.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/image_vectors.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/rocket_peers.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
 		do echo "== $$program"; $(BIN)/python -m $$program --budget 0 $(if $(DATA),--data $(DATA)) || exit 1; done
 	$(BIN)/python -m benchmarks.quoted_numbers
+
+# from a clone of HEAD, at the lowest priority: `python -m benchmarks.queue status`, `stop` and `merge` do the rest
+queue: $(VENV)/library
+	$(BIN)/python -m benchmarks.queue --background --budget $(BUDGET) $(if $(DATA),--data $(DATA))
+
+evidence: $(VENV)/library
+	$(BIN)/python -m benchmarks.evidence $(if $(DATA),--data $(DATA))
 
 docs: $(VENV)/extra-docs $(VENV)/data
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

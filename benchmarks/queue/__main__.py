@@ -74,17 +74,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(folders: Folders, given: argparse.Namespace) -> NoReturn:
+    """Prepare the clone, and become its runner; ends with 130 where it was stopped before."""
     try:
         lock = Lock.acquire(folders.lock)
     except QueueRunningError as error:
         raise SystemExit(str(error)) from None
-    from benchmarks.queue.runner import execute
+    from benchmarks.queue.runner import execute, interrupt
 
+    for number in (signal.SIGINT, signal.SIGTERM):  # kernels may be built for minutes
+        signal.signal(number, interrupt)
     lower_priority(given.nice)
     began, clone = time.monotonic(), Clone(folders, given.into.resolve())
     if given.retry_failed:
         Journal(folders.journal).write("failures forgotten")
-    _place(clone, given)
+    try:
+        _place(clone, given)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     data = None if given.data is None else str(given.data.expanduser().resolve())
     minutes = given.budget - (time.monotonic() - began) / 60
     execute(clone, folders.base, given.into.resolve(), minutes, lock.descriptor, data, renew=given.renew)

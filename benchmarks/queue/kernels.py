@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -42,9 +44,12 @@ def install_kernels(tree: Path, cache: Path) -> None:
         return
     cached = cache / digest / f"_kernels{_suffix()}"
     if not cached.exists():
-        found = installed_kernels(digest) or _build(tree, cache)
         cached.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(found, cached)
+        found = installed_kernels(digest)
+        if found is not None:
+            _copy(found, cached)
+        else:
+            _build(tree, cached)
     shutil.copy2(cached, tree / NATIVE)
 
 
@@ -66,19 +71,38 @@ def installed_kernels(digest: str) -> Path | None:
     return built if newest <= built.stat().st_mtime else None
 
 
-def _build(tree: Path, cache: Path) -> Path:
-    """Build a tree with pip into a folder of its own."""
-    cache.mkdir(parents=True, exist_ok=True)
-    target = Path(tempfile.mkdtemp(prefix="build-", dir=cache))
+def _build(tree: Path, cached: Path) -> None:
+    """Build a tree with pip into a folder of its own, and keep the kernels only."""
     tools_are_here = all(find_spec(name) is not None for name in ("scikit_build_core", "nanobind"))
     isolation = ["--no-build-isolation"] if tools_are_here else []
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     print(f"building the kernels of {tree}", flush=True)
-    subprocess.run([*command, *isolation, "--target", str(target), str(tree)], check=True)
-    built = next((target / "timelike/native").glob(f"_kernels*{_suffix()}"), None)
-    if built is None:  # the build falls back to a library without kernels, whose times and digits are others
-        raise RuntimeError(f"the kernels of {tree} could not be built: is there a C++ compiler?")
-    return built
+    with tempfile.TemporaryDirectory(prefix="timelike-build-") as target:
+        _run([*command, *isolation, "--target", target, str(tree)])
+        built = next((Path(target) / "timelike/native").glob(f"_kernels*{_suffix()}"), None)
+        if built is None:  # the build falls back to a library without kernels, whose times and digits are others
+            raise RuntimeError(f"the kernels of {tree} could not be built: is there a C++ compiler?")
+        _copy(built, cached)
+
+
+def _run(command: list[str]) -> None:
+    """Run a command; its compilers end with it where this process is interrupted."""
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        code = process.wait()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if code:
+        raise RuntimeError(f"{' '.join(command)} ended with {code}")
+
+
+def _copy(built: Path, cached: Path) -> None:
+    """A half-written file never counts as cached."""
+    part = cached.with_suffix(".part")
+    shutil.copy2(built, part)
+    part.replace(cached)
 
 
 def _suffix() -> str:

@@ -123,7 +123,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--renew", action="store_true")
     given = parser.parse_args(argv)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+        signal.signal(number, interrupt)
     runner = Runner(Folders(given.base), given.source, given.data, given.lock)
     began = time.monotonic()
     try:
@@ -163,7 +163,7 @@ def execute(
     os.execve(sys.executable, [sys.executable, "-m", "benchmarks.queue.runner", *words], clone.environment())
 
 
-def _interrupt(number: int, frame: Any) -> NoReturn:
+def interrupt(number: int, frame: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 

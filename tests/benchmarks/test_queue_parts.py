@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -14,13 +15,15 @@ from benchmarks.queue import kernels
 from benchmarks.queue.clone import lower_priority
 from benchmarks.queue.folders import Folders
 from benchmarks.queue.journal import Journal, failures, slowness
-from benchmarks.queue.lock import Lock, QueueRunningError, running_process
+from benchmarks.queue.lock import Lock, QueueRunningError, is_alive, running_process
 from benchmarks.queue.merge import merge_rows, merge_tables
 from benchmarks.queue.order import EVERY, read_order
 from benchmarks.queue.outbox import put_row, waiting_rows
 from benchmarks.queue.plan import open_program, plan_rows
 from benchmarks.queue.planned import PlannedRow, current_versions, finished_rows
 from benchmarks.queue.schedule import TOGETHER, Schedule
+
+from toy_repository import wait_until
 
 # --- which rows come next
 
@@ -343,7 +346,7 @@ def installed(tmp_path, monkeypatch):
     origin = {"url": tree.as_uri(), "dir_info": {"editable": True}}
     package = SimpleNamespace(read_text=lambda name: json.dumps(origin), locate_file=lambda name: place / name)
     monkeypatch.setattr(kernels, "distribution", lambda name: package)
-    monkeypatch.setattr(kernels, "_build", lambda tree, cache: pytest.fail("nothing is to be built"))
+    monkeypatch.setattr(kernels, "_build", lambda tree, cached: pytest.fail("nothing is to be built"))
     return SimpleNamespace(tree=tree, built=built)
 
 
@@ -366,9 +369,7 @@ def test_kernels_are_built_where_the_installed_ones_may_be_others(installed, tmp
         os.utime(installed.tree / "src/timelike/native/module.cpp", (later, later))
     if what == "not editable":
         monkeypatch.setattr(kernels.distribution("timelike"), "read_text", lambda name: None)
-    new = tmp_path / "new.so"
-    new.write_bytes(b"new machine code")
-    monkeypatch.setattr(kernels, "_build", lambda tree, cache: new)
+    monkeypatch.setattr(kernels, "_build", lambda tree, cached: cached.write_bytes(b"new machine code"))
     kernels.install_kernels(clone, tmp_path / "cache")
     copied = clone / f"src/timelike/native/_kernels{kernels._suffix()}"
     assert copied.read_bytes() == b"new machine code"
@@ -378,3 +379,22 @@ def test_a_tree_without_kernels_needs_none(tmp_path):
     (tmp_path / "src/timelike").mkdir(parents=True)
     kernels.install_kernels(tmp_path, tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
+
+
+def test_an_interrupted_build_takes_its_compilers_along(tmp_path):
+    """They are children of pip, which a signal to pip alone would leave behind."""
+    note = tmp_path / "compiler"
+    compiler = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
+    pip = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {compiler!r}])"
+    queue = f"""
+import signal, sys
+from benchmarks.queue import kernels
+from benchmarks.queue.runner import interrupt
+signal.signal(signal.SIGTERM, interrupt)
+kernels._run([sys.executable, "-c", {pip!r}])
+"""
+    process = subprocess.Popen([sys.executable, "-c", queue], stderr=subprocess.PIPE)
+    wait_until(lambda: note.exists() and note.read_text())
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    wait_until(lambda: not is_alive(int(note.read_text())))
