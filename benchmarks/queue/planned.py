@@ -27,6 +27,7 @@ class PlannedRow:
     lacks: str = ""  # why it cannot be made here
     after: str = ""  # what it waits for
     stale: bool = False  # whether it is made again where its numerics are outdated
+    protocol: int = 1  # the version of what its program measures
 
     @property
     def name(self) -> tuple[str, str]:
@@ -36,11 +37,11 @@ class PlannedRow:
         """Whether these finished rows lack it, or have it by numerics older than these and it is to be made again."""
         if self.key not in rows:
             return True
-        return self.stale and is_outdated(rows[self.key], versions)
+        return self.stale and is_outdated(rows[self.key], versions | {"protocol": self.protocol})
 
 
 def is_outdated(row: dict[str, Any], versions: dict[str, int]) -> bool:
-    """Whether a system that a row was made by has a newer version of its numerics.
+    """Whether a system that a row was made by computes something else now.
 
     >>> is_outdated({"numerics": {"rocket": 1}}, {"rocket": 2, "tap": 5})
     True
@@ -51,10 +52,11 @@ def is_outdated(row: dict[str, Any], versions: dict[str, int]) -> bool:
 
 
 def current_versions(tree: Path) -> dict[str, int]:
-    """The version of every system's numerics in a tree."""
+    """For every system of a tree, the last version that changed its numerics and not only its random draws."""
     path = tree / LEDGER
     held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {system: entry["history"][-1]["version"] for system, entry in held.items()}
+    changes = {system: [one for one in entry["history"] if not one.get("draws")] for system, entry in held.items()}
+    return {system: history[-1]["version"] for system, history in changes.items() if history}
 
 
 def read_plan(path: Path) -> tuple[list[PlannedRow], list[str]]:

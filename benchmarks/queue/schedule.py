@@ -12,6 +12,7 @@ from benchmarks.queue.planned import PlannedRow
 
 ATTEMPTS = 2  # of a row that fails, each in another run
 TOGETHER = 900.0  # seconds that rows of one worker may take: a process is started for each group
+MOST = 100  # rows of one worker, whose keys are on its command line
 Name = tuple[str, str]
 
 
@@ -54,7 +55,7 @@ class Schedule:
             return []
         alike = list(takewhile(lambda row: _process(row) == _process(todo[first]), todo[first:]))
         total, group = 0.0, alike[:1]
-        for before, row in pairwise(alike):
+        for before, row in pairwise(alike[:MOST]):
             total += before.seconds
             if total + row.seconds > min(left, TOGETHER):
                 break

@@ -23,7 +23,7 @@ def describe(folders: Folders, root: Path) -> str:
     run = last_run(events)
     lines = ["no queue runs" if process is None else f"a queue runs, process {process}, log {folders.log}"]
     if run:
-        lines.append(f"started {run[0]['at']} at commit {run[0]['commit'][:10]}, {run[0]['budget']:g} minutes")
+        lines.append(f"started {run[0]['at']} at commit {run[0]['commit'][:10]}, {run[0]['budget']:.0f} minutes")
     row = running_row(run) if process is not None else None
     if row is not None:
         lines.append(f"makes {_short(row['program'])} {row['key']} since {row['at']}, about {duration(row['guess'])}")

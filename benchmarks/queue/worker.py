@@ -32,8 +32,8 @@ class SharedResults(ResultFile):
     def add(self, key: str, *more: Any) -> None:
         super().add(key, *more)
         row = self.rows[key] = self.rows[key] | {"background": True}  # its seconds are those of a busy machine
-        codes = {name: code for name, code in self.codes.items() if name == row.get("code")}
-        put_row(self.outbox, self.path.stem, key, {"rows": {key: row}, "code": codes})
+        codes = {name: code for name, code in getattr(self, "codes", {}).items() if name == row.get("code")}
+        put_row(self.outbox, self.path.stem, key, {"rows": {key: row}} | ({"code": codes} if codes else {}))
 
 
 def make_rows(program: Program[Any], keys: list[str], journal: Journal, module: str) -> None:
@@ -42,13 +42,12 @@ def make_rows(program: Program[Any], keys: list[str], journal: Journal, module: 
     for key in keys:
         about = {"program": module, "key": key, "guess": float(program.seconds(rows[key]))}
         journal.write("begun", **about)
-        began, failed_before = time.perf_counter(), len(program.failed)
+        began, postponed = time.perf_counter(), []
         try:
             postponed = program.run([rows[key]])
         except SystemExit as error:
             print(f"    {key}: FAILED, {error}", file=sys.stderr, flush=True)
-            postponed, failed_before = [], -1
-        event = "postponed" if postponed else "finished" if len(program.failed) == failed_before else "failed"
+        event = "finished" if key in program.rows else "postponed" if postponed else "failed"
         journal.write(event, seconds=time.perf_counter() - began, commit=program.commit, **about)
 
 

@@ -75,6 +75,11 @@ def test_one_process_makes_rows_of_one_entry_for_a_quarter_of_an_hour():
     assert Machine(planned(400, 400, 400, 2000, 10), 10_000).run() == ["ab", "c", "d", "e"]
 
 
+def test_one_process_makes_a_hundred_rows_at_most():
+    rows = [PlannedRow(entry=0, program="toy", file="toy", key=f"{n} ", seconds=0.01) for n in range(250)]
+    assert [len(group.split()) for group in Machine(rows, 1000).run()] == [100, 100, 50]
+
+
 def test_rows_that_wait_or_lack_something_are_left_out():
     rows = [*planned(1), PlannedRow(entry=1, program="toy", file="toy", key="x", seconds=1, after="issue 36")]
     rows += [PlannedRow(entry=1, program="toy", file="toy", key="y", seconds=1, lacks="no data")]
@@ -95,10 +100,17 @@ def test_rows_of_outdated_numerics_are_made_again_where_an_entry_wants_it():
         assert "".join(row.key for row in schedule.todo()) == keys
 
 
+def test_rows_of_a_program_that_measures_something_else_now_are_made_again():
+    finished = {"a": {"numerics": {"protocol": 1}}, "b": {"numerics": {"protocol": 2}}}
+    schedule = Schedule(planned(1, 1, stale=True, protocol=2), lambda file: finished, 10, lambda: 0.0)
+    assert [row.key for row in schedule.todo()] == ["a"]
+
+
 def test_the_versions_of_numerics_are_read_from_the_ledger(tmp_path):
     assert current_versions(tmp_path) == {}
     (tmp_path / "benchmarks/numerics").mkdir(parents=True)
-    ledger = {"rocket": {"history": [{"version": 1}, {"version": 2}], "outputs": {}}}
+    history = [{"version": 1}, {"version": 2}, {"version": 3, "draws": True}]  # the last draws other random numbers
+    ledger = {"rocket": {"history": history, "outputs": {}}}
     (tmp_path / "benchmarks/numerics/ledger.json").write_text(json.dumps(ledger))
     assert current_versions(tmp_path) == {"rocket": 2}
 
