@@ -45,6 +45,7 @@ class Training(Streaming):
     encoder = options.Option(reading.checked)
     beside = options.maybe(options.Option(reading.checked_companions))
     freeze = options.flag("training")
+    n_prototypes = options.whole(1)
     hidden = options.width(1)
     dropout = options.real(0, 0.99, role="training")
     symmetrize = options.flag()

@@ -41,10 +41,10 @@ def _axes(value: Any) -> int:
     return int(getattr(value, "ndim", 0))
 
 
-def checked_identity(value: Any, enrolled: dict[Identity, Any]) -> Identity:
+def checked_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> Identity:
     """A name or a number, of the kind that the others are: 1 and "1" would be two."""
     if value is None:
-        raise TypeError("identity is missing: expected a name such as 'anna', or a whole number")
+        raise TypeError(f"{call}: identity is missing; expected a name such as 'anna', or a whole number")
     if isinstance(value, list | tuple) or np.ndim(value) > 0:
         raise TypeError(
             f"identity holds {len(value)} entries: expected one name or whole number a call; enroll several in a loop, "
