@@ -676,7 +676,9 @@ def test_no_examples_are_said_to_be_none():
 def test_enrolling_needs_one_identity_a_call():
     X = tl.Sequences([[0.0, 1.0, i] for i in range(6)], labels=["anna", "ben"] * 3)
     gate = tl.Verifier("dtw").fit(X)
-    with pytest.raises(TypeError, match=r"^Verifier.enroll\(X, identity\): identity is missing; expected a name such as"):
+    with pytest.raises(
+        TypeError, match=r"^Verifier.enroll\(X, identity\): identity is missing; expected a name such as"
+    ):
         gate.enroll(X[:3])
     with pytest.raises(TypeError, match=r"identity holds 6 entries: expected one .* a call; enroll several in a loop"):
         gate.enroll(X, X.labels)
@@ -685,7 +687,9 @@ def test_enrolling_needs_one_identity_a_call():
 def test_a_call_without_its_arguments_names_the_verifier_and_what_to_pass():
     X = np.random.default_rng(0).standard_normal((20, 9))
     gate = tl.Verifier("dtw").calibrate(X, np.arange(20) % 5, false_accept=0.4).enroll(X[:2], "anna")
-    with pytest.raises(TypeError, match=r"^Verifier\.accepts\(x, identity\): identity is missing; expected a name such as"):
+    with pytest.raises(
+        TypeError, match=r"^Verifier\.accepts\(x, identity\): identity is missing; expected a name such as"
+    ):
         gate.accepts(X[0])
     for verb, argument in {"accepts": "x", "enroll": "X", "identify": "x", "verify": "x", "forget": "identity",
                            "stream": "identity", "scores": "X", "calibrate": "X", "calibrate_stream": "X"}.items():  # fmt: skip

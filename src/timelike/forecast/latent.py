@@ -16,7 +16,7 @@ from ..sequences.arguments import counted
 from ..sequences.doors import computed_dtype
 from ..sequences.moments import Moments
 from ..train import Linear, Objective, OneCycle, Trained
-from ..train.trained import FORWARD
+from ..train.objective import FORWARD
 from .base import Forecaster
 from .chunks import Chunks, Material, spans_of
 from .codecs.convolutional import SMALLEST
