@@ -697,6 +697,28 @@ def test_a_call_without_its_arguments_names_the_verifier_and_what_to_pass():
             getattr(gate, verb)()
 
 
+def test_the_rate_is_promised_over_all_people_and_for_one_kind_of_them_by_that_kind_alone():
+    """As `calibrate` says. Three in four people lie far apart and one in four near each other; 400 new ones of each."""
+    rng = np.random.default_rng(0)
+
+    def sequences(n, spread):
+        return rng.normal(scale=spread, size=(n, 1, 1)).repeat(2, 1) + 0.1 * rng.standard_normal((n, 2, 1))
+
+    def accepted(gate, people):
+        found = gate.verify(people, people).accepted
+        return found[~np.eye(len(people), dtype=bool)].mean()
+
+    wide, close, alone = sequences(75, 20.0), sequences(25, 1.0), sequences(75, 1.0)
+    together = np.concatenate([wide, close]).repeat(2, 0)  # nothing is genuine without two of each
+    everybody = tl.Verifier(tl.Euclidean()).calibrate(together, np.arange(100).repeat(2), false_accept=0.1)
+    own = tl.Verifier(tl.Euclidean()).calibrate(alone.repeat(2, 0), np.arange(75).repeat(2), false_accept=0.1)
+    new_close = sequences(400, 1.0)
+    mixture = np.concatenate([sequences(300, 20.0), new_close[:100]])
+    assert accepted(everybody, mixture) <= 0.1
+    assert accepted(everybody, new_close) > 0.5
+    assert accepted(own, new_close) <= 0.1
+
+
 def test_labels_in_the_place_of_sequences_look_swapped():
     X = tl.Sequences([[0.0, 1.0, i] for i in range(6)], labels=["anna", "ben"] * 3)
     gate = tl.Verifier("dtw").fit(X)

@@ -169,6 +169,11 @@ class Verifier(Model):
         keep: `false_accept` / 0.6 is proven of it, and simulations keep `false_accept`. Impostors with the same score
         are accepted all or none.
 
+        The promise is over all pairs that count, of identities drawn as those of X were. It is not one for each
+        identity, for each kind of identities or for each entry of `within`: where some kinds are more alike, more than
+        `false_accept` of their impostors are accepted, and fewer of the others. For a promise of one kind, calibrate
+        another `Verifier` with identities of that kind alone.
+
         Fewer than 2 / `false_accept` − 2 identities, 198 for 0.01, cannot promise it: the threshold then keeps the rate
         for every two identities of X by themselves, and a `CalibrationWarning` says what is promised instead, as
         `promised_` does.
@@ -188,7 +193,7 @@ class Verifier(Model):
             it has three identities or more: here and for who is enrolled, those of the cohort whose labels say that
             they are one of the two are left out; but who asks is not known, and must not be one of them.
         within : array (item,), optional
-            Only pairs with the same entry count: a password, an activity.
+            Only pairs with the same entry count: a password, an activity. The rate is that of all of them together.
         apart : array (item,), optional
             Only pairs with different entries count: a recording, from which several sequences were cut.
         """
