@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.train import Diverged, Linear, OneCycle
+from timelike.train import Diverged, Linear, Milestones, OneCycle
 
 RNG = np.random.default_rng(0)
 TINY = {
@@ -340,6 +340,20 @@ def test_a_schedule_is_what_its_word_says(schedule, kind):
     model = tiny(schedule=schedule)
     found = model._limits(objective_of(model, RNG.standard_normal((4, 9, 1)))).get("schedule")
     assert found is None if kind is None else type(found) is kind
+
+
+@pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
+def test_a_schedule_may_be_a_value_and_is_saved(kind, tmp_path):
+    schedule = Milestones(at=(0.5, 0.75), by=0.1)
+    model = kind(conditioning=2, hidden=4, n_state=3, n_content=2, max_steps=8, schedule=schedule, random_state=0)
+    rates = model.fit(RNG.standard_normal((6, 9, 1))).history_["rate"]
+    np.testing.assert_allclose(rates / rates[0], [1, 1, 1, 1, 0.1, 0.1, 0.01, 0.01])
+    model.set_params(schedule=Linear(share=0.25)).save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").schedule == Linear(share=0.25)
+    assert model.set_params(schedule__share=0.5).schedule == Linear(share=0.5)
+    for wrong, error in ((3, TypeError), ("cosine", ValueError)):
+        with pytest.raises(error, match=f"schedule={wrong!r}: expected .*'cycle', 'constant', 'linear'"):
+            model.set_params(schedule=wrong).fit(RNG.standard_normal((6, 9, 1)))
 
 
 def test_what_is_held_out_is_looked_at_twenty_times_and_patience_counts_steps():

@@ -807,6 +807,17 @@ def test_one_name_enrolls_all_and_comes_second():
     assert model.classes_.tolist() == ["Lee", "a", "b"]
 
 
+def test_enrolling_without_arguments_names_prototypes_and_what_to_pass():
+    X = np.random.default_rng(0).standard_normal((8, 9)) + 3 * (np.arange(8) % 2)[:, None]
+    model = tl.Prototypes(max_steps=1, random_state=0).fit(X, ["a", "b"] * 4)
+    with pytest.raises(TypeError, match=r"^Prototypes\.enroll\(\) missing 1 required positional argument: 'X'"):
+        model.enroll()
+    with pytest.raises(TypeError, match=r"^Prototypes\.forget\(\) missing 1 required positional argument: 'label'"):
+        model.forget()
+    with pytest.raises(ValueError, match="^Prototypes requires y to be passed, .* give the class of every sequence"):
+        model.enroll(X[:2])
+
+
 def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components():
     """As the docstring says; with up to 512 features as it is."""
     X = waves(n_each=50)

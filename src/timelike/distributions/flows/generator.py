@@ -18,6 +18,7 @@ from ...train.descent import Diverged, NotFinite
 from ...train.loop import Run, evaluating
 from ...train.randomness import drawn_seed
 from ..discriminators.base import as_discriminator
+from ..samples import read_sample
 from .reading import Cloud, kernel_of, read_cloud, settled
 from .record import Journey
 from .scoring import Score, read_scores
@@ -148,7 +149,7 @@ def refuse_no_items(found: Any, n: int) -> None:
 def _cloud(draw: _Draw, real: Any, discriminator: Any, seed: int) -> tuple[Cloud, Tensor]:
     """The sample and what is generated at first, of codes that are followed from then on."""
     real = list(real) if hasattr(real, "__next__") else real
-    codes = draw.codes(min(_SHOWN, max(2, len(real))), np.random.default_rng(seed))
+    codes = draw.codes(min(_SHOWN, max(2, len(read_sample(real, "real")))), np.random.default_rng(seed))
     kernel = kernel_of(discriminator)
     try:
         start = draw.generated(codes)

@@ -84,7 +84,7 @@ class SRVP(Answering, LatentForecaster):
         give a frame again. 1 is a good beginning for both.
     output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, \
 patience, standardize, checkpoint, progress, accelerator, devices, random_state
-        As in `Separation`; schedule="linear" is constant and falls to 0 over the last tenth.
+        As in `Separation`.
 
     precision : {"auto", "32-true", "64-true", "bf16-mixed", "bf16-true"}
         In which the network learns. "auto" mixes in bfloat16 for pictures where the processor multiplies such numbers,
