@@ -12,7 +12,7 @@ from benchmarks.mutation.workshop import FEW, Workshop
 
 CONTRACT = "contract"  # stands where a package does: tests that every package has to pass
 _FOLDERS = {CONTRACT: ("contract", "models")}  # in `tests/`; a package has one of its own name
-_NEVER = 2
+_NEVER = 2  # how far a test is from a mutant that it cannot reach
 _STARTED = 0.2  # seconds of other processes in a test that starts any
 Tests = dict[str, dict[str, Any]]  # lines by file, and seconds
 
@@ -53,14 +53,19 @@ class Reach:
         """The tests that may notice a mutant, as many as there is time for, and their time.
 
         Those that reach its line come first, then those that reach its function (the tracer does not follow every
-        call) or start processes, whose lines are not seen from here; among these, those that take least.
+        call) or start processes, whose lines are not seen from here; among these, those that take least. What an import
+        executes is reached by no test in particular: there is as much time again for tests that do not use the file,
+        such as those that compare defaults with a table.
         """
-        chosen, total = [], 0.0
-        for test in sorted(self.tests, key=lambda test: (self._distance(test, site), self._seconds(test))):
-            if self._distance(test, site) == _NEVER or total + self._seconds(test) > seconds:
-                break
-            total += self._seconds(test)
-            chosen.append(test)
+        chosen, total, left = [], 0.0, seconds
+        for distance in (0, 1):
+            left = seconds if site.function is None else left
+            for test in sorted((t for t in self.tests if self._distance(t, site) == distance), key=self._seconds):
+                left -= self._seconds(test)
+                if left < 0:
+                    break
+                total += self._seconds(test)
+                chosen.append(test)
         return chosen, total
 
     def _distance(self, test: str, site: Site) -> int:
