@@ -90,14 +90,8 @@ class Mutation(Program[Mutant]):
             found = judge(self.workshop, self.reaches[CONTRACT], site, seconds)
             found |= {name: found.get(name, 0) + own.get(name, 0) for name in ("passed", "seconds", "work")}
         before = self.earlier.get(row.key, {}).get("outcome", found["outcome"])
-        return {
-            "room": row.room,
-            "line": site.node.lineno,
-            "at_first": before,
-            "by": "",
-            "how": "",
-            "seconds": 0.0,
-        } | found
+        place = {"room": row.room, "line": site.node.lineno, "text": site.text}
+        return place | {"at_first": before, "by": "", "how": "", "seconds": 0.0} | found
 
     def seconds(self, row: Mutant) -> float:
         return 3.0

@@ -65,6 +65,12 @@ class Site:
         """The file, changed."""
         return _replaced((SOURCES / self.mutant.file).read_text(encoding="utf-8"), self.node, self.becomes)
 
+    @property
+    def text(self) -> str:
+        """The line of the library that is changed, or on which the change begins."""
+        lines = (SOURCES / self.mutant.file).read_text(encoding="utf-8").splitlines()
+        return lines[self.node.lineno - 1].strip()
+
 
 def sampled(sample: int, per_room: int) -> list[Mutant]:
     """So many of each room, the same ones as long as the code is the same; none that an earlier sample has.

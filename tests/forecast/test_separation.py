@@ -162,6 +162,18 @@ def test_a_forecast_with_known_channels_and_an_uneven_clock_is_that_roll_out_too
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_known", [1, 2])
+def test_frames_between_steps_change_none_at_the_steps_with_known_channels_either(n_known):
+    """What is known holds for a whole step: of two frames for each, the second is that of the step."""
+    X = RNG.standard_normal((3, 12, 1 + n_known))
+    model = tiny(known=list(range(1, 1 + n_known)), blocks=2).fit(X)
+    ahead = RNG.standard_normal((3, 4, n_known))
+    whole = model.predict(X, 4, known=ahead, substeps=4).mean
+    finer = model.predict(X, 4, known=ahead, substeps=4, frames_per_step=2).mean
+    assert finer.shape == (3, 8, 1)
+    np.testing.assert_allclose(finer[:, 1::2], whole, rtol=1e-6)
+
+
 def test_what_is_known_acts_from_its_step_on():
     X = RNG.standard_normal((4, 12, 3))
     for options in ({}, {"offset": True}, {"solver": "gru"}):
