@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import timelike as tl
 from naive import separation as naive
-from timelike.forecast.separation import answering
+from timelike.forecast.separation import answering, renewing
 from timelike.sequences import generate
 
 RNG = np.random.default_rng(0)
@@ -264,6 +264,21 @@ def test_states_are_renewed_where_that_is_better_on_what_is_learned_from():
     assert close or model.renewed_ == (errors[0] <= errors[1])
     assert tiny(chunk=8).fit(X[:, :8]).renewed_  # too short to tell
     assert not tiny(chunk=8, renewed=False).fit(X).renewed_
+
+
+@pytest.mark.parametrize("n_windows", [20, 64, 65, 100])
+def test_whether_to_renew_is_tried_on_64_windows_at_most(n_windows, monkeypatch):
+    """A sequence has as many windows as steps after the first three; both ways are tried on the same ones."""
+    X = fields("plain", n=1, length=3 + n_windows)
+    model, tried = tiny(chunk=8, renewed=False).fit(X), []
+    predict = model.predict
+    monkeypatch.setattr(
+        model, "predict", lambda past, *given, **more: tried.append(past) or predict(past, *given, **more)
+    )
+    renewing.better_renewed(model, tl.Sequences(X))
+    assert len(tried) == 2
+    assert len(tried[0]) == n_windows if n_windows <= 64 else 48 <= len(tried[0]) <= 64
+    np.testing.assert_array_equal(tried[0].values, tried[1].values)
 
 
 @pytest.mark.parametrize(("frames", "substeps"), [(2, None), (4, None), (2, 8), (8, 8)])
