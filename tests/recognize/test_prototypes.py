@@ -911,3 +911,22 @@ def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components(
         model = tl.Prototypes(encoder=tl.Rocket(n_features=n_features, random_state=0), max_steps=1, random_state=0)
         size = model.fit(X).n_vector_
         assert size == expected if expected else size <= 512
+
+
+RANGES = {  # the last value that is taken and the first that is refused
+    **dict.fromkeys(["hidden", "n_prototypes", "max_steps", "max_epochs"], [(1, 0)]),
+    **dict.fromkeys(["per_class", "batch_size"], [(2, 1)]),
+    **dict.fromkeys(["dropout", "smoothing"], [(0, -1), (0.99, 1)]),
+    **dict.fromkeys(["learning_rate", "max_time"], [(1e-300, 0)]),
+    "momentum": [(0, -1), (1, 2)],
+    "weight_decay": [(0, -1)],
+}
+
+
+@pytest.mark.parametrize(("name", "ends"), RANGES.items())
+def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(name, ends):
+    check = tl.Prototypes.options()[name].check
+    for last, beyond in ends:
+        assert check(last, name) == last
+        with pytest.raises(ValueError, match=rf"{name}={beyond}\b.*: expected"):
+            check(beyond, name)
