@@ -914,12 +914,12 @@ def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components(
 
 
 RANGES = {  # the last value that is taken and the first that is refused
-    **dict.fromkeys(["hidden", "n_prototypes", "max_steps", "max_epochs"], [(1, 0)]),
-    **dict.fromkeys(["per_class", "batch_size"], [(2, 1)]),
-    **dict.fromkeys(["dropout", "smoothing"], [(0, -1), (0.99, 1)]),
-    **dict.fromkeys(["learning_rate", "max_time"], [(1e-300, 0)]),
-    "momentum": [(0, -1), (1, 2)],
-    "weight_decay": [(0, -1)],
+    **dict.fromkeys(["hidden", "n_prototypes", "max_steps", "max_epochs"], ((1, 0),)),
+    **dict.fromkeys(["per_class", "batch_size"], ((2, 1),)),
+    **dict.fromkeys(["dropout", "smoothing"], ((0, -1), (0.99, 1))),
+    **dict.fromkeys(["learning_rate", "max_time"], ((1e-300, 0),)),
+    "momentum": ((0, -1), (1, 2)),
+    "weight_decay": ((0, -1),),
 }
 
 
