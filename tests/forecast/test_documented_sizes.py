@@ -72,3 +72,31 @@ def test_the_bound_is_its_parts_in_the_units_of_the_data():
     found = model.elbo(X, random_state=0)
     np.testing.assert_allclose(found.elbo, found.likelihood - found.first - found.random, rtol=1e-9)
     torch.testing.assert_close(torch.tensor(found.first >= 0), torch.ones(6, dtype=torch.bool))
+
+
+# the last value that is taken and the first that is refused, of every option with bounds of its own
+RANGES = {
+    tl.SRVP: {
+        **dict.fromkeys(["n_state", "n_code", "n_seen", "hidden", "filters", "n_sprites", "motion_hidden"], (1, 0)),
+        **dict.fromkeys(["n_random", "n_content", "layers", "beta", "stillness", "drift", "decay"], (0, -1)),
+        **dict.fromkeys(["invariance", "autoencoding"], (0, -1)),
+        **dict.fromkeys(["gain", "observed", "learning_rate", "max_time"], (1e-300, 0)),
+        **dict.fromkeys(["conditioning", "batch_size", "max_steps", "patience"], (1, 0)),
+        "chunk": (2, 1), "substeps": (2**10, 2**10 + 1), "scale": (1e6, 1.1e6), "validation": (0.9, 0.91),
+    },
+    tl.Separation: {
+        **dict.fromkeys(["n_content", "n_state", "hidden", "decoder_hidden", "filters", "dynamics_hidden"], (1, 0)),
+        **dict.fromkeys(["layers", "decoder_layers", "autoencoding", "invariance", "smallness", "jitter"], (0, -1)),
+        **dict.fromkeys(["gain", "prediction"], (1e-300, 0)),
+        "blocks": (1, 0), "intervals": (2**20, 2**20 + 1), "scale": (1e6, 1.1e6),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in RANGES.items() for name in names])
+def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(kind, name):
+    last, beyond = RANGES[kind][name]
+    check = kind.options()[name].check
+    assert check(last, name) == last
+    with pytest.raises(ValueError, match=rf"{name}={beyond}\b.*: expected"):
+        check(beyond, name)

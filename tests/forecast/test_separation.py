@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import timelike as tl
 from naive import separation as naive
-from timelike.forecast.separation import answering
+from timelike.forecast.separation import answering, renewing
 from timelike.sequences import generate
 
 RNG = np.random.default_rng(0)
@@ -162,6 +162,18 @@ def test_a_forecast_with_known_channels_and_an_uneven_clock_is_that_roll_out_too
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_known", [1, 2])
+def test_frames_between_steps_change_none_at_the_steps_with_known_channels_either(n_known):
+    """What is known holds for a whole step: of two frames for each, the second is that of the step."""
+    X = RNG.standard_normal((3, 12, 1 + n_known))
+    model = tiny(known=list(range(1, 1 + n_known)), blocks=2).fit(X)
+    ahead = RNG.standard_normal((3, 4, n_known))
+    whole = model.predict(X, 4, known=ahead, substeps=4).mean
+    finer = model.predict(X, 4, known=ahead, substeps=4, frames_per_step=2).mean
+    assert finer.shape == (3, 8, 1)
+    np.testing.assert_allclose(finer[:, 1::2], whole, rtol=1e-6)
+
+
 def test_what_is_known_acts_from_its_step_on():
     X = RNG.standard_normal((4, 12, 3))
     for options in ({}, {"offset": True}, {"solver": "gru"}):
@@ -252,6 +264,21 @@ def test_states_are_renewed_where_that_is_better_on_what_is_learned_from():
     assert close or model.renewed_ == (errors[0] <= errors[1])
     assert tiny(chunk=8).fit(X[:, :8]).renewed_  # too short to tell
     assert not tiny(chunk=8, renewed=False).fit(X).renewed_
+
+
+@pytest.mark.parametrize("n_windows", [20, 64, 65, 100])
+def test_whether_to_renew_is_tried_on_64_windows_at_most(n_windows, monkeypatch):
+    """A sequence has as many windows as steps after the first three; both ways are tried on the same ones."""
+    X = fields("plain", n=1, length=3 + n_windows)
+    model, tried = tiny(chunk=8, renewed=False).fit(X), []
+    predict = model.predict
+    monkeypatch.setattr(
+        model, "predict", lambda past, *given, **more: tried.append(past) or predict(past, *given, **more)
+    )
+    renewing.better_renewed(model, tl.Sequences(X))
+    assert len(tried) == 2
+    assert len(tried[0]) == n_windows if n_windows <= 64 else 48 <= len(tried[0]) <= 64
+    np.testing.assert_array_equal(tried[0].values, tried[1].values)
 
 
 @pytest.mark.parametrize(("frames", "substeps"), [(2, None), (4, None), (2, 8), (8, 8)])

@@ -247,7 +247,9 @@ class Generator(Journey):
     def sample(self, n: int, *, random_state: RandomState = None) -> Any:
         """So many new items: `Sequences` where it was trained on them, otherwise an array."""
         found = self._draw.generated(self._draw.codes(whole(n, "n", 1), source(random_state)))
-        return Sequences(found) if isinstance(self._like, Sequences) else found
+        if not isinstance(self._like, Sequences):
+            return found
+        return Sequences(found.reshape(len(found), -1, *self._like.frame))  # a module may give plain vectors
 
     def __repr__(self) -> str:
         said = [f"{type(self.module).__name__} of {self.latent} numbers", f"{self.discriminator!r:.80}", *self._said()]

@@ -82,7 +82,8 @@ class Separation(Answering, LatentForecaster):
     renewed : bool, optional
         Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
         an equation says nothing about where no state has been, and longer forecasts may soon leave the data. Unless
-        given, whichever is better on what is learned from, and True where sequences are too short to tell.
+        given, whichever is better on up to 64 windows of what is learned from, and True where sequences are too short
+        to tell.
     offset : bool
         Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
