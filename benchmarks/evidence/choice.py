@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.evidence.comparison import numeric_fields
-from benchmarks.papers.results import Found
 from benchmarks.papers.resumable import Program
 
 # rows whose number of training steps depends on how fast the machine was
@@ -39,7 +38,7 @@ def choose_row(program: Program[Any], limit: float) -> Choice:
     cheap = sorted((row for row in possible if costs[row.key] <= limit), key=lambda row: costs[row.key])
     if not cheap:
         return Choice(reason=f"the cheapest row takes about {min(costs.values()):.0f} s, more than {limit:.0f}")
-    return Choice(next((row for row in cheap if is_about_subject(program, program.rows[row.key])), cheap[0]))
+    return Choice(next((row for row in cheap if is_about_subject(program, row)), cheap[0]))
 
 
 def why_not(program: Program[Any], row: Any) -> str:
@@ -55,9 +54,10 @@ def why_not(program: Program[Any], row: Any) -> str:
     return program.lacks(row)
 
 
-def is_about_subject(program: Program[Any], then: Found) -> bool:
-    """Whether a row stands on the numerics of a method that the page is about."""
-    return bool(set(then.get("numerics") or {}) & set(getattr(program, "subject", ())))
+def is_about_subject(program: Program[Any], row: Any) -> bool:
+    """Whether a row stands on a method that the page is about."""
+    systems = getattr(program, "systems", None)  # programs name them when rows carry versions of numerics
+    return systems is not None and not set(getattr(program, "subject", ())).isdisjoint(systems(row))
 
 
 def _asked(row: Any) -> set[str]:
