@@ -14,6 +14,7 @@ from timelike.forecast.codecs.sprites import Sprites
 from timelike.forecast.separation.network import SeparationNetwork
 from timelike.forecast.separation.objective import Weights
 from timelike.forecast.srvp.experimental import ExperimentalNetwork
+from timelike.models import Model
 
 # the modules have the thesis's sizes (appendix B.1 and C.2, w as in the authors' program), the estimators smaller ones
 # that a laptop trains (decision 0045): a change of either is a decision, not an accident
@@ -25,17 +26,26 @@ SIZES = {
     Weights: {"prediction": 45.0, "autoencoding": 1.0, "invariance": 45.0, "smallness": 1e-3},
     tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "n_code": 64, "n_seen": 5, "hidden": 128,
               "motion_hidden": 128, "filters": 16, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 0.2,
-              "beta": 1.0, "stillness": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3},
+              "beta": 1.0, "stillness": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3, "n_sprites": 2,
+              "haste": (1.0, 1.0), "invariance": 0.0, "autoencoding": 0.0, "scale": 1.0, "decay": 0.0,
+              "betas": (0.9, 0.999), "validation": 0.0, "skips": False, "shortcut": True, "delays": False,
+              "standardize": True, "devices": 1},
     tl.Separation: {"n_content": 32, "n_state": 32, "hidden": 128, "dynamics_hidden": 128, "filters": 16, "layers": 2,
                     "conditioning": 5, "blocks": 1, "gain": 0.71, "prediction": 45.0, "autoencoding": 1.0,
-                    "invariance": 45.0, "smallness": 1e-3, "intervals": 1, "batch_size": 64, "learning_rate": 3e-3},
+                    "invariance": 45.0, "smallness": 1e-3, "intervals": 1, "batch_size": 64, "learning_rate": 3e-3,
+                    "scale": 1.0, "decay": 0.0, "betas": (0.9, 0.99), "validation": 0.0, "content": True,
+                    "skips": False, "maps": False, "shortcut": True, "tied": False, "offset": False,
+                    "standardize": True, "devices": 1},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", SIZES, ids=lambda kind: kind.__name__)
 def test_defaults_are_the_documented_ones(kind):
-    known = inspect.signature(kind).parameters
-    assert {name: known[name].default for name in SIZES[kind]} == SIZES[kind]
+    known = {name: one.default for name, one in inspect.signature(kind).parameters.items()}
+    assert {name: known[name] for name in SIZES[kind]} == SIZES[kind]
+    if issubclass(kind, Model):  # of an estimator every one
+        numbers = {name for name, value in known.items() if isinstance(value, int | float | tuple)}
+        assert numbers == SIZES[kind].keys()
 
 
 def test_networks_of_delays_are_as_wide_as_the_motion_they_go_with():
