@@ -84,29 +84,36 @@ def test_the_bound_is_its_parts_in_the_units_of_the_data():
     torch.testing.assert_close(torch.tensor(found.first >= 0), torch.ones(6, dtype=torch.bool))
 
 
-# the last value that is taken and the first that is refused, of every option with bounds of its own
+# the last value that is taken and the first that is refused, at the ends of every range that an option has
+WHOLE, COUNT, WEIGHT, ABOVE_0 = ((1, 0),), ((0, -1),), ((0, -1),), ((1e-300, 0),)
 RANGES = {
     tl.SRVP: {
-        **dict.fromkeys(["n_state", "n_code", "n_seen", "hidden", "filters", "n_sprites", "motion_hidden"], (1, 0)),
-        **dict.fromkeys(["n_random", "n_content", "layers", "beta", "stillness", "drift", "decay"], (0, -1)),
-        **dict.fromkeys(["invariance", "autoencoding"], (0, -1)),
-        **dict.fromkeys(["gain", "observed", "learning_rate", "max_time"], (1e-300, 0)),
-        **dict.fromkeys(["conditioning", "batch_size", "max_steps", "patience"], (1, 0)),
-        "chunk": (2, 1), "substeps": (2**10, 2**10 + 1), "scale": (1e6, 1.1e6), "validation": (0.9, 0.91),
+        **dict.fromkeys(["n_state", "n_code", "n_seen", "hidden", "filters", "n_sprites", "motion_hidden"], WHOLE),
+        **dict.fromkeys(["conditioning", "batch_size", "max_steps", "patience"], WHOLE),
+        **dict.fromkeys(["n_random", "n_content", "layers"], COUNT),
+        **dict.fromkeys(["beta", "stillness", "drift", "decay", "invariance", "autoencoding"], WEIGHT),
+        **dict.fromkeys(["gain", "observed", "learning_rate", "max_time"], ABOVE_0),
+        "chunk": ((2, 1),),
+        "substeps": ((1, 0), (2**10, 2**10 + 1)),
+        "scale": ((1e-300, 0), (1e6, 1.1e6)),
+        "validation": ((0, -1), (0.9, 0.91)),
     },
     tl.Separation: {
-        **dict.fromkeys(["n_content", "n_state", "hidden", "decoder_hidden", "filters", "dynamics_hidden"], (1, 0)),
-        **dict.fromkeys(["layers", "decoder_layers", "autoencoding", "invariance", "smallness", "jitter"], (0, -1)),
-        **dict.fromkeys(["gain", "prediction"], (1e-300, 0)),
-        "blocks": (1, 0), "intervals": (2**20, 2**20 + 1), "scale": (1e6, 1.1e6),
+        **dict.fromkeys(["n_content", "n_state", "hidden", "decoder_hidden", "filters", "dynamics_hidden"], WHOLE),
+        **dict.fromkeys(["layers", "decoder_layers"], COUNT),
+        **dict.fromkeys(["autoencoding", "invariance", "smallness", "jitter"], WEIGHT),
+        **dict.fromkeys(["gain", "prediction"], ABOVE_0),
+        "blocks": ((1, 0),),
+        "intervals": ((1, 0), (2**20, 2**20 + 1)),
+        "scale": ((1e-300, 0), (1e6, 1.1e6)),
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in RANGES.items() for name in names])
 def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(kind, name):
-    last, beyond = RANGES[kind][name]
     check = kind.options()[name].check
-    assert check(last, name) == last
-    with pytest.raises(ValueError, match=rf"{name}={beyond}\b.*: expected"):
-        check(beyond, name)
+    for last, beyond in RANGES[kind][name]:
+        assert check(last, name) == last
+        with pytest.raises(ValueError, match=rf"{name}={beyond}\b.*: expected"):
+            check(beyond, name)
