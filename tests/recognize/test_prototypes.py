@@ -1,6 +1,7 @@
 """Prototypes: answers beside naive twins, classes that come and go exactly, and what is refused."""
 
 import copy
+import inspect
 
 import numpy as np
 import pytest
@@ -941,3 +942,14 @@ def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(name, ends)
         assert check(last, name) == last
         with pytest.raises(ValueError, match=rf"{name}={beyond}\b.*: expected"):
             check(beyond, name)
+
+
+DEFAULTS = {"n_prototypes": 1, "hidden": 512, "dropout": 0.25, "momentum": 0.9, "smoothing": 0.0, "per_class": 6,
+            "batch_size": 64, "learning_rate": 3e-3, "weight_decay": 1e-3, "devices": 1, "freeze": False,
+            "symmetrize": True, "soft_pairs": False, "perturb": True, "standardize": True}  # fmt: skip
+
+
+def test_defaults_are_those_of_the_decisions():
+    """Typed once more, as every comparison of the pages is made with them: a change is a decision, not an accident."""
+    known = {name: one.default for name, one in inspect.signature(tl.Prototypes).parameters.items()}
+    assert {name: value for name, value in known.items() if isinstance(value, int | float)} == DEFAULTS
