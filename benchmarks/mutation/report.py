@@ -16,7 +16,8 @@ _ABOUT = """\
 A mutant is the library with one small change: a comparison, a sign, a number, a statement left out. It is caught when a
 test fails that passes without it. Each mutant is put into a copy of the tree and run against the tests of its package:
 its folder in `tests/` and the examples in its docstrings, of these what reaches the changed line (of a test with many
-parameters thirty cases at most), for at most 30 seconds of processor time. Mutants of the last two samples that survive
+parameters thirty cases at most), for at most 30 seconds of processor time (for defaults and constants, which an import
+executes, 30 seconds of tests that use the file and 30 of others). Mutants of the last two samples that survive
 these are run against `tests/contract/` and `tests/models/` in the same way, which every package has to pass, in the
 fifth sample from its first run on. Tests of other packages are not run: the shares are lower bounds.
 
