@@ -21,6 +21,7 @@ from timelike import score
 from timelike.distributions import IPM, RBF
 from timelike.recognize.attacks import FGSM, robustness
 from timelike.sequences.augment import Blur, Jitter
+from timelike.sequences.doors import count_axes
 from timelike.sequences.generate import draw_digits
 
 # verbs that are not about what comes in: options, files, figures, streams (which have calls of their own below)
@@ -165,7 +166,7 @@ def _spring(query, examples, stream, sample):
 
 def _encoder_stream(samples):
     stream = fitted(tl.CausalEncoder).stream()
-    return [stream.push(sample) for sample in samples] if np.ndim(samples) else stream.push(samples)
+    return [stream.push(sample) for sample in samples] if count_axes(samples) else stream.push(samples)
 
 
 def _forecast_methods(past):
@@ -228,7 +229,7 @@ def _gate():
 
 def _verified(samples):
     stream = _gate().stream("anna")
-    decisions = [stream.push(sample) for sample in samples] if np.ndim(samples) else [stream.push(samples)]
+    decisions = [stream.push(sample) for sample in samples] if count_axes(samples) else [stream.push(samples)]
     return [decision.score for decision in decisions]
 
 
@@ -244,12 +245,12 @@ def _streaming():
 
 def _recognized(samples):
     stream = _streaming().stream()
-    return [stream.push(sample) for sample in samples] if np.ndim(samples) else stream.push(samples)
+    return [stream.push(sample) for sample in samples] if count_axes(samples) else stream.push(samples)
 
 
 def _drifting(samples):
     stream = copy.deepcopy(fitted(tl.distributions.Drift)).stream(window=3, batch=2)
-    return [stream.push(sample) for sample in samples] if np.ndim(samples) else stream.push(samples)
+    return [stream.push(sample) for sample in samples] if count_axes(samples) else stream.push(samples)
 
 
 def _digits():

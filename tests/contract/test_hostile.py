@@ -433,6 +433,10 @@ META = torch.empty(4, 2, device="meta")
         (lambda: _named().tensor(LONG), "device='x.*expected a torch device"),
         (lambda: _named().tensor(-1), "device=-1: expected a torch device"),
         (lambda: fitted(tl.SRVP).interpolate(np.ones((14, 2)), [1.0, [2.0]]), "cannot be read as an array of numbers"),
+        (
+            lambda: fitted(tl.distributions.Drift).stream(3).push([1.0, [2.0]]),
+            "sample cannot be read as an array of num",
+        ),
         (lambda: tl.nn.Similarity(2).scores(np.ones((3, 2)) * 1j, np.ones((3, 2))), "u has dtype complex"),
     ],
 )
