@@ -49,6 +49,8 @@ def main(argv: list[str] | None = None) -> int:
     broken = [outcome for outcome in compared if not outcome.holds]
     hold, none = len(compared) - len(broken), len(checked) - len(compared)
     print(f"{hold} of {len(compared)} rows hold; {none} programs have no row to make again")
+    if any(outcome.baseline for outcome in compared):
+        print(f"* a baseline's row: those of the method itself take more than {given.seconds:.0f} s")
     return 1 if broken else 0
 
 
@@ -76,7 +78,7 @@ def check_program(module: str, given: argparse.Namespace) -> Outcome:
         return Outcome(**about, reason=f"it cannot be planned here: {error}")
     if choice.row is None:
         return Outcome(**about, reason=choice.reason)
-    return _compare(program, choice.row.key, module, given, about)
+    return _compare(program, choice.row.key, module, given, about | {"baseline": choice.baseline})
 
 
 def _compare(program: Program[Any], key: str, module: str, given: argparse.Namespace, about: dict[str, Any]) -> Outcome:
@@ -117,7 +119,7 @@ def describe(outcome: Outcome) -> str:
     name = outcome.program.removeprefix("benchmarks.")
     if outcome.holds is None:
         return f"{name:32} -      {outcome.reason}"
-    word = "holds" if outcome.holds else "BROKEN"
+    word = "BROKEN" if not outcome.holds else "holds*" if outcome.baseline else "holds"
     much = outcome.reason or "identical"
     if outcome.difference:
         much = f"{outcome.field} differs by {outcome.difference:.1e} of its size"

@@ -18,6 +18,7 @@ class Choice:
 
     row: Any = None
     reason: str = ""
+    baseline: bool = False  # whether rows of the page's own method take too long
 
 
 def choose_row(program: Program[Any], limit: float) -> Choice:
@@ -38,7 +39,8 @@ def choose_row(program: Program[Any], limit: float) -> Choice:
     cheap = sorted((row for row in possible if costs[row.key] <= limit), key=lambda row: costs[row.key])
     if not cheap:
         return Choice(reason=f"the cheapest row takes about {min(costs.values()):.0f} s, more than {limit:.0f}")
-    return Choice(next((row for row in cheap if is_about_subject(program, row)), cheap[0]))
+    about = [row for row in cheap if is_about_subject(program, row)]
+    return Choice(about[0]) if about else Choice(cheap[0], baseline=bool(getattr(program, "subject", ())))
 
 
 def why_not(program: Program[Any], row: Any) -> str:

@@ -27,6 +27,7 @@ class Outcome:
     difference: float | None = None  # the largest one; None where there is none, or no number now
     field: str = ""  # that differs most
     holds: bool | None = None  # None where no row was compared
+    baseline: bool = False  # whether the row is not of the page's own method, whose rows take too long
     reason: str = ""  # why not, or what went wrong
     seconds: float = 0.0
     tolerance: float = TOLERANCE
@@ -55,13 +56,18 @@ def evidence_line(file: str, path: Path = FILE) -> str:
     if outcome.holds is None:
         return f"No row was made again to check the others ({outcome.date}): {outcome.reason}."
     made = f"Row `{outcome.key}` of commit {outcome.commit_then} was made again on {outcome.date} at {outcome.commit}"
+    more = " It is a baseline's: rows of the method itself take too long to be made again." if outcome.baseline else ""
+    return f"{made} and {_verdict(outcome)}.{more}"
+
+
+def _verdict(outcome: Outcome) -> str:
     if outcome.difference is None:
-        return f"{made} and **does not hold**: {outcome.reason}."
-    if outcome.holds and not outcome.difference:
-        return f"{made} and holds: its numbers, times aside, are the same to the last digit."
-    if outcome.holds:
-        return f"{made} and holds: no number, times aside, differs by more than {outcome.difference:.1g} of its size."
-    return f"{made} and **does not hold**: `{outcome.field}` differs by {outcome.difference:.2g} of its size."
+        return f"**does not hold**: {outcome.reason}"
+    if not outcome.holds:
+        return f"**does not hold**: `{outcome.field}` differs by {outcome.difference:.2g} of its size"
+    if outcome.difference == 0:
+        return "holds: its numbers, times aside, are the same to the last digit"
+    return f"holds: no number, times aside, differs by more than {outcome.difference:.1g} of its size"
 
 
 def _stored(outcome: Outcome) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from benchmarks.papers.programs import load_program, program_modules
 from benchmarks.papers.resumable import Program
 from benchmarks.queue.folders import write_json
 from benchmarks.queue.order import EVERY, Entry, read_order
-from benchmarks.queue.planned import PlannedRow
+from benchmarks.queue.planned_row import PlannedRow
 
 
 def plan_rows(entries: list[Entry], data: Path | None) -> tuple[list[PlannedRow], list[str]]:

@@ -16,7 +16,7 @@ from benchmarks.queue.clone import Clone
 from benchmarks.queue.folders import RESULTS, Folders, write_json
 from benchmarks.queue.journal import Journal, failures
 from benchmarks.queue.merge import merge_rows
-from benchmarks.queue.planned import PlannedRow, current_versions, finished_rows, read_plan
+from benchmarks.queue.planned_row import PlannedRow, current_versions, finished_rows, read_plan
 from benchmarks.queue.schedule import Schedule
 
 GRACE = 20.0  # seconds that a worker has to end after an interrupt

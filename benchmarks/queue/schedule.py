@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import Any
 
-from benchmarks.queue.planned import PlannedRow
+from benchmarks.queue.planned_row import PlannedRow
 
 ATTEMPTS = 2  # of a row that fails, each in another run
 TOGETHER = 900.0  # seconds that rows of one worker may take: a process is started for each group

@@ -11,7 +11,7 @@ from benchmarks.queue.folders import RESULTS, Folders
 from benchmarks.queue.journal import Journal, failures, last_run, running_row, slowness
 from benchmarks.queue.lock import running_process
 from benchmarks.queue.outbox import waiting_files, waiting_rows
-from benchmarks.queue.planned import PlannedRow, current_versions, finished_rows, read_plan
+from benchmarks.queue.planned_row import PlannedRow, current_versions, finished_rows, read_plan
 from benchmarks.queue.schedule import ATTEMPTS
 
 SHOWN = 8

@@ -111,7 +111,7 @@ def choose(tmp_path, monkeypatch):
         held = {f"walks/{method}/0": {"map": 0.5, "seconds": 1.0} | row for method, row in rows.items()}
         path.write_text(json.dumps({"rows": held}))
         choice = choose_row(Toy(command.parsed(Toy, ["--results", str(path)])), limit)
-        return choice.reason if choice.row is None else choice.row.method
+        return choice.reason if choice.row is None else choice.row.method + ", a baseline" * choice.baseline
 
     return choose
 
@@ -127,7 +127,7 @@ def test_a_row_that_was_made_from_what_others_left_is_not_cheap(choose):
 def test_a_row_of_the_pages_own_subject_comes_before_a_cheaper_baseline(choose):
     rows = {"DTW": {"seconds": 1}, "TAP": {"seconds": 50}}
     assert choose(rows) == "TAP"
-    assert choose(rows, limit=10) == "DTW"
+    assert choose(rows, limit=10) == "DTW, a baseline"
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,10 @@ def outcome(**more):
             "**does not hold**: map is missing or not finite now.",
         ),
         (outcome(holds=False, reason="it fails now: ValueError"), "**does not hold**: it fails now: ValueError."),
+        (
+            outcome(holds=True, difference=0.0, baseline=True),
+            "last digit. It is a baseline's: rows of the method itself",
+        ),
         (outcome(reason="no row is finished"), "No row was made again to check the others (2026-11-18): no row is"),
     ],
 )

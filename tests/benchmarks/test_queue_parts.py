@@ -20,7 +20,7 @@ from benchmarks.queue.merge import merge_rows, merge_tables
 from benchmarks.queue.order import EVERY, read_order
 from benchmarks.queue.outbox import put_row, waiting_rows
 from benchmarks.queue.plan import open_program, plan_rows
-from benchmarks.queue.planned import PlannedRow, current_versions, finished_rows
+from benchmarks.queue.planned_row import PlannedRow, current_versions, finished_rows
 from benchmarks.queue.schedule import TOGETHER, Schedule
 
 from toy_repository import wait_until
