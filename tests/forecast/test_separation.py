@@ -218,6 +218,20 @@ def test_pieces_are_small_whatever_the_horizon(monkeypatch):
     assert max(sizes) <= 200
 
 
+def test_a_long_sequence_is_reconstructed_in_small_pieces(monkeypatch):
+    X = fields("plain", n=1, length=300)
+    model = tiny().fit(X)
+    whole = model.reconstruct(X).values
+    monkeypatch.setattr(answering, "_DRAWN", 200)
+    network, sizes = answering.exact(model.network_), []
+    drawn, state_of = network.drawn, network.state_of
+    monkeypatch.setattr(network, "drawn", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
+    monkeypatch.setattr(network, "state_of", lambda *given: sizes.append(given[0].numel()) or state_of(*given))
+    np.testing.assert_array_equal(model.reconstruct(X).values, whole)
+    assert max(sizes) <= 200
+    assert len(sizes) < 20  # and no smaller than that
+
+
 def test_the_work_is_that_of_the_horizon():
     model, calls = tiny(blocks=2, renewed=False).fit(fields("plain")), []
     for block in answering.exact(model.network_).move.blocks:
