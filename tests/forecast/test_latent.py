@@ -308,6 +308,22 @@ def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():
     torch.testing.assert_close(first.running_mean, torch.stack(means).mean(0))
 
 
+@pytest.mark.parametrize(("observed", "expected"), [(1.0, [0.8]), (None, [0.4, 0.8])])
+def test_statistics_take_four_fifths_of_the_time_left_and_half_of_it_where_a_deviation_comes_after_them(
+    observed, expected, monkeypatch
+):
+    X = np.random.default_rng(0).random((4, 9, 1, 8, 8))
+    model = tl.SRVP(
+        observed=observed, codec="dcgan", max_steps=1, filters=3, hidden=6, batch_size=4, progress=False, random_state=0
+    )
+    model.fit(X)
+    objective = model._chunks(9, model._material(tl.Sequences(X)), None, None)
+    settling, shares = objective.settling_batches, []
+    monkeypatch.setattr(objective, "settling_batches", lambda share: shares.append(share) or settling(share))
+    objective.settle()
+    assert shares == expected
+
+
 # --- settings of training ----------------------------------------------------------------------------------------------
 
 
