@@ -430,6 +430,14 @@ META = torch.empty(4, 2, device="meta")
         (lambda: studies.dirac_moves(tl.distributions.RBF(width=1.0), META), "points is a tensor on the meta device"),
         (lambda: tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), np.ones((2, 2)) * 1j), "x has dtype complex"),
         (lambda: train_generator(sparse.csr_matrix(np.eye(3))), "real is a sparse csr_matrix"),
+        (
+            lambda: tl.GDTW().select_regularization(X, X, values=(0.1,), truth=torch.tensor(1.0)),
+            "truth is a Tensor: expected",
+        ),
+        (
+            lambda: tl.GDTW().select_regularization(X, X, values=(0.1,), truth=3),
+            "truth is a int: expected a list of warps",
+        ),
         (lambda: _named().tensor(LONG), "device='x.*expected a torch device"),
         (lambda: _named().tensor(-1), "device=-1: expected a torch device"),
         (lambda: fitted(tl.SRVP).interpolate(np.ones((14, 2)), [1.0, [2.0]]), "cannot be read as an array of numbers"),
