@@ -61,6 +61,9 @@ class Toy(Program[Trial]):
     def said(self, found):
         return str(found["accuracy"])
 
+    def headline(self):
+        return "A toy."
+
     def body(self):
         return "\\n".join(self.rows)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Rows, told
+from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.results import Found, Rows
 
 from timelike.score import wilson
 
@@ -13,7 +14,7 @@ from timelike.score import wilson
 def headline(rows: Rows) -> str:
     """The result, in one sentence."""
     if not rows:
-        return "No row is finished yet."
+        return no_rows_yet(rows, "how often intervals of backtests hold the true error")
     least, most = (end(rows.values(), key=_share) for end in (min, max))
     walks = "one walk" if least["n_sequences"] == 1 else f"{least['n_sequences']} walks"
     return (
@@ -25,14 +26,14 @@ def headline(rows: Rows) -> str:
 def body(rows: Rows, keys: Iterable[str], horizon: int) -> str:
     """The table, and how it was made."""
     if not rows:
-        return "No row is finished yet."
+        return ""
     lines = [_line(rows[key]) for key in keys if key in rows]
     return f"""\
-{table(["walks", "windows of each", "drawn anew", "interval holds the true error, %"], lines)}
+{table(["walks", "windows of each", "resampled", "interval holds the true error, %"], lines)}
 
 Random walks, forecast by `Persistence`: the expected squared error {horizon} steps ahead is {horizon}. Shares of
 backtests whose 95 % interval holds it, with Wilson's intervals of the shares. Windows begin one step apart, so that
-neighbours share most of their future. {told(rows)}"""
+neighbours share most of their future."""
 
 
 def _share(found: Found) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.papers.markdown import spread, table
-from benchmarks.papers.results import Rows, having, told
+from benchmarks.papers.markdown import format_mean, table
+from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.results import Rows, having
 
 METHODS = {
     "pixels": "the pixels themselves",
@@ -20,7 +21,9 @@ def accuracies(rows: Rows, method: str) -> list[float]:
 
 def headline(rows: Rows) -> str:
     """The result, in one sentence."""
-    pixels, untrained, trained = (spread(accuracies(rows, one)) for one in ("pixels", "untrained", "trained"))
+    if not accuracies(rows, "trained"):
+        return no_rows_yet(rows, "what training without labels adds to an image encoder")
+    pixels, untrained, trained = (format_mean(accuracies(rows, one)) for one in ("pixels", "untrained", "trained"))
     return (
         f"The nearest neighbour of a digit has its class in {pixels} of cases by pixels, {untrained} by the vectors of "
         f"a LeNet as it is drawn and {trained} by those of one that learned without labels."
@@ -30,12 +33,13 @@ def headline(rows: Rows) -> str:
 def body(rows: Rows, n_searched: int, n_queries: int) -> str:
     """The table, and how it was made."""
     if not rows:
-        return "No row is finished yet."
+        return ""
     found = {method: accuracies(rows, method) for method in METHODS}
-    lines = [[METHODS[method], spread(scores), str(len(scores))] for method, scores in found.items()]
+    lines = [[METHODS[method], format_mean(scores), str(len(scores))] for method, scores in found.items()]
     return f"""\
 {table(["representation", "1-NN accuracy", "seeds"], lines)}
 
 Share of {n_queries:,} digits of MNIST's training part whose nearest neighbour among {n_searched:,} others has the same
-class. Encoders learn from the {n_searched:,} without labels. ± is the deviation over seeds, each of which draws other
-digits and other weights. {told(rows)}"""
+class. Encoders learn from the {n_searched:,} without labels. ± is the standard deviation over seeds, each of which
+draws other
+digits and other weights."""

@@ -18,6 +18,7 @@ from benchmarks.mutation.mutants import LATER, ROOMS, Mutant, per_room_of, sampl
 from benchmarks.mutation.reach import CONTRACT, Reach
 from benchmarks.mutation.verdict import judge
 from benchmarks.mutation.workshop import LIMIT, Workshop
+from benchmarks.papers import page
 from benchmarks.papers.results import ROWS, Found
 from benchmarks.papers.resumable import Program
 
@@ -102,7 +103,12 @@ class Mutation(Program[Mutant]):
         return f"{found['outcome']} {found['by']}"
 
     def page(self) -> str:
-        return f"# {self.title}\n\n```console\npython -m benchmarks.mutation\n```\n\n{self.body()}"
+        """Without the origin of rows: a mutant is a change of the code, and has its own."""
+        repeat = page.how_to_repeat("python -m benchmarks.mutation", "No data is needed.", self.rows)
+        return page.assemble_page(self.title, self.headline(), self.body(), repeat, self.caveats(), "")
+
+    def headline(self) -> str:
+        return report.headline(self.rows)
 
     def body(self) -> str:
         return report.body(self.rows)

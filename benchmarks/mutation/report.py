@@ -10,7 +10,8 @@ from pathlib import Path
 from benchmarks.mutation.excluded import BLOCKS
 from benchmarks.mutation.mutants import LATER, ROOMS, Site, sites
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Rows, having, told
+from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.results import Found, Rows, having
 
 _ABOUT = """\
 A mutant is the library with one small change: a comparison, a sign, a number, a statement left out. It is caught when a
@@ -43,11 +44,29 @@ _SAMPLES = [
 _EVERY = (*ROOMS, *LATER)
 
 
+def headline(rows: Rows) -> str:
+    """How many mutants are caught now, and how many were before tests were written for them."""
+    counted = [mutant for mutant in rows.values() if _caught(mutant) or not reason(mutant)]
+    if not counted:
+        return no_rows_yet(rows, "which small changes of the library the tests notice")
+    caught = sum(map(_caught, counted))
+    first = sum(mutant["at_first"] != "survived" for mutant in counted)
+    return (
+        f"The tests notice {_share_of(caught, len(counted))} of {len(counted)} small changes of the library "
+        f"(equivalent ones do not count), and noticed {_share_of(first, len(counted))} of them before tests were "
+        f"written for those that survived; {len(counted) - caught} survive today."
+    )
+
+
+def _share_of(some: int, of: int) -> str:
+    return f"{100 * some / of:.1f} %"
+
+
 def body(rows: Rows) -> str:
-    """The page below its command."""
+    """Shares by package and operator, survivors, and mutants that cannot be caught."""
     samples = sorted({row["sample"] for row in rows.values()})
-    parts = [_ABOUT, *(_sample(rows, sample) for sample in samples)]
-    parts += [_equivalents(rows), _blocks(), told(rows)]
+    tables = [_sample(rows, sample) for sample in samples]
+    parts = [*tables[:1], _ABOUT, *tables[1:], _equivalents(rows), _blocks()]
     return "\n\n".join(part.rstrip() for part in parts if part) + "\n"
 
 

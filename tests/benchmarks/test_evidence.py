@@ -98,6 +98,9 @@ class Toy(Program[Trial]):
     def said(self, found):
         return ""
 
+    def headline(self):
+        return "A toy."
+
     def body(self):
         return ""
 
