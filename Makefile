@@ -8,8 +8,9 @@ BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 NATIVE   := $(foreach end,cpp hpp,$(wildcard src/timelike/native/*.$(end) src/timelike/native/*/*.$(end))) src/timelike/native/CMakeLists.txt
 WORKERS  ?= auto
+BUDGET   ?= 600
 
-.PHONY: demo test test-benchmarks explore check ci bench pages docs browser clean help
+.PHONY: demo test test-benchmarks explore check guard valgrind ci bench pages queue evidence docs browser clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -17,9 +18,12 @@ help:
 	@echo "make test   the tests of the library; make test-benchmarks those of the programs under benchmarks/"
 	@echo "make explore  property tests on examples nobody has seen, 20 000 hostile calls, and damaged files of every format"
 	@echo "make check  lint, types, import rules"
-	@echo "make ci     what continuous integration runs: check, test, test-benchmarks, docs"
+	@echo "make guard  instruction counts of a dozen kernel calls, compared with the recorded ones"
+	@echo "make ci     what continuous integration runs: check, test, test-benchmarks, guard, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
-	@echo "make pages  the papers' pages and the defaults' anew from their rows, with marks where the code has changed; DATA=folder"
+	@echo "make pages  write all benchmark pages, the scorecard and the numbers that README.md and docs/*.md quote again from rows"
+	@echo "make queue  missing rows of all comparisons in the background; BUDGET=minutes (600), DATA=folder"
+	@echo "make evidence  a cheap row of every comparison again: do the numbers still hold? DATA=folder"
 	@echo "make docs   the documentation into site/"
 
 $(VENV)/made:
@@ -73,7 +77,17 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
 	  echo "no browser can be installed here: the page's test will be skipped"
 
-ci: check browser test test-benchmarks docs
+valgrind:
+	@command -v valgrind >/dev/null 2>&1 || \
+	  { command -v apt-get >/dev/null 2>&1 && test "$$(id -u)" = 0 && \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends valgrind >/dev/null; } || \
+	  echo "valgrind cannot be installed here: instruction counts will not be checked"
+
+# instructions, unlike seconds, are the same on a busy machine
+guard: valgrind $(VENV)/library
+	$(BIN)/python -m benchmarks.speed.guard
+
+ci: check browser test test-benchmarks guard docs
 
 bench: $(VENV)/extra-bench
 	@for program in $$(grep -rl __main__ --include=*.py benchmarks/speed | sed 's/\.py$$//; s/\/__main__$$//; s/\//./g' | sort); \
@@ -81,8 +95,17 @@ bench: $(VENV)/extra-bench
 
 # nothing is worked out: a change of the library makes rows stale, and their pages say so
 pages: $(VENV)/library
-	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/rocket_peers.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
+	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/backtest_intervals.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/image_vectors.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/rocket_peers.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
 		do echo "== $$program"; $(BIN)/python -m $$program --budget 0 $(if $(DATA),--data $(DATA)) || exit 1; done
+	$(BIN)/python -m benchmarks.quoted_numbers
+	$(BIN)/python -m benchmarks.scorecard
+
+# from a clone of HEAD, at the lowest priority: `python -m benchmarks.queue status`, `stop` and `merge` do the rest
+queue: $(VENV)/library
+	$(BIN)/python -m benchmarks.queue --background --budget $(BUDGET) $(if $(DATA),--data $(DATA))
+
+evidence: $(VENV)/library
+	$(BIN)/python -m benchmarks.evidence $(if $(DATA),--data $(DATA))
 
 docs: $(VENV)/extra-docs $(VENV)/data
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -4,8 +4,8 @@
 
 A walk is everything of ours that one call enters, counted after it has been made once, so that nothing is imported on
 the way: how many files and functions it goes through, how deep our functions stand on each other, and how often a
-function of one file calls into another file. `--files` lists the files with what was entered in each. The table of
-docs/architecture.md was printed by this program; it uses public names only, so it runs on older commits too.
+function of one file calls into another file. `--files` lists the files with what was entered in each. It uses public
+names only, so it runs on older commits too.
 """
 
 from __future__ import annotations

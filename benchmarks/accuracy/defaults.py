@@ -144,8 +144,14 @@ class Defaults(Program[Trial]):
     def said(self, found: Found) -> str:
         return found["why"] or f"accuracy {found['accuracy']:.3f}, MAP {found['map']:.3f}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows, methods())
+
     def body(self) -> str:
         return report.body(self.rows, methods())
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
     def draw(self, folder: Path) -> None:
         report.draw(self.rows, methods(), folder)

@@ -132,8 +132,14 @@ class Forecasts(Program[Asked]):
             return ", ".join(f"{span} {found[span]['ratio']:.2f} of the better simple forecast" for span in gate.SPANS)
         return f"CRPS {found['crps']:.4g}, MSE {found['mse'][0]:.4g}, covers {found['coverage'][0]:.1%}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

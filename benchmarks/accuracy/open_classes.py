@@ -112,8 +112,14 @@ class OpenClasses(Program[Split]):
     def said(self, found: Found) -> str:
         return f"equal error rate {found['eer']:.3f}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows, tuple(SETS))
+
     def body(self) -> str:
         return report.body(self.rows, tuple(SETS))
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 def known_classes(classes: NDArray[Any], draw: int) -> NDArray[Any]:

@@ -115,8 +115,14 @@ class RocketPeers(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"accuracy {found['accuracy']:.3f}, features in {found['encoding']:.2g} s"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows, list(METHODS))
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

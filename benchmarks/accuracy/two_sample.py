@@ -204,8 +204,14 @@ class TwoSample(Program[Asked]):
     def said(self, found: Found) -> str:
         return report.said(found)
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 def _trained(row: Asked) -> tuple[str, str] | None:

@@ -101,8 +101,14 @@ class Coverage(Program[Crowd]):
     def said(self, found: Found) -> str:
         return ", ".join(f"{one['mean']:.4f} at {rate:g}" for one, rate in zip(found["accepted"], RATES, strict=True))
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 def _told(values: list[float]) -> dict[str, float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Rows, told
+from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.results import Found, Rows
 
 
 def needed(rate: float) -> int:
@@ -11,30 +12,49 @@ def needed(rate: float) -> int:
     return 2 * round(1 / rate) - 2
 
 
-def body(rows: Rows) -> str:
-    """The whole page."""
+def headline(rows: Rows) -> str:
+    """How many promised rates of false accepts are kept, beside the simpler rule."""
     if not rows:
-        return "No row is finished yet."
-    return f"""{told(rows)}
+        return no_rows_yet(rows, "how many impostors a calibrated verifier accepts")
+    cells = [(row, i, rate) for row in rows.values() for i, rate in enumerate(row["rates"])]
+    promised = [(row, i, rate) for row, i, rate in cells if row["people"] >= needed(rate)]
+    kept = sum(keeps(row["accepted"][i], rate) for row, i, rate in promised)
+    simple = sum(keeps(row["accepted by pairs"][i], rate) for row, i, rate in promised)
+    ours, before = (
+        sum(keeps(row[name][i], rate) for row, i, rate in cells) for name in ("accepted", "accepted by pairs")
+    )
+    return (
+        f"Of {len(promised)} rates of false accepts that a calibrated `Verifier` promises it keeps {kept}; a rank over "
+        f"all pairs, the simpler rule, keeps {simple}. Of all {len(cells)} rates, including those that so few people "
+        f"cannot promise, {ours} are kept, and {before} by the simpler rule."
+    )
 
-Shares of impostors that are accepted, of people who were not there when the threshold was set, in the mean over many
-calibrations. **Bold** is what was promised and kept; plain are rates that so few people cannot promise, of which
-`calibrate` warns; ✗ would be a promise that was broken by more than two standard errors. In brackets is what the rank
-over all pairs accepts, which came before. `near` are people of whom nobody is special, of `wolves` one in ten is like
-many others, `families` are four groups of people who are alike.
+
+def body(rows: Rows) -> str:
+    """Impostors accepted, then genuine claims rejected."""
+    if not rows:
+        return ""
+    return f"""## Impostors accepted
 
 {_table(rows, False)}
 
-{_kept(rows)}
+Shares of impostors accepted among people who were not there when the threshold was set, averaged over many
+calibrations. **Bold** rates were promised and kept; plain ones are rates that so few people cannot promise, about
+which `calibrate` warns; ✗ marks a promise broken by more than two standard errors. In brackets is what the rank over
+all pairs accepts, the earlier rule. `near` are people of whom nobody is special, of `wolves` one in ten resembles many
+others, `families` are four groups of people who resemble each other.
 
-What that costs: genuine claims that are rejected, and in brackets by the rank over pairs.
+## What it costs: genuine claims rejected
 
 {_table(rows, True)}
 
-The people overlap, so that a rank over pairs rejects genuine claims too. Where a rate cannot be promised the threshold
-keeps it for every two people of calibration by themselves, and rejects many; where it can, the price of the promise
-falls with the number of people.
-"""
+In brackets: rejected by the rank over pairs. The people overlap, so a rank over pairs rejects genuine claims too.
+Where a rate cannot be promised, the threshold keeps it for every two people of the calibration set and rejects many
+claims; where it can, the price falls with the number of people. """
+
+
+def caveats() -> list[str]:
+    return ["The people are simulated; rates are judged up to two standard errors of the simulation."]
 
 
 def _table(rows: Rows, rejected: bool) -> str:
@@ -60,15 +80,3 @@ def _cell(row: Found, i: int, rate: float, rejected: bool) -> str:
 def keeps(found: dict[str, float], rate: float) -> bool:
     """Whether a rate is kept, up to two standard errors of the simulation."""
     return found["mean"] <= rate + 2 * found["error"]
-
-
-def _kept(rows: Rows) -> str:
-    cells = [(row, i, rate) for row in rows.values() for i, rate in enumerate(row["rates"])]
-    promised = [(row, i, rate) for row, i, rate in cells if row["people"] >= needed(rate)]
-    kept = sum(keeps(row["accepted"][i], rate) for row, i, rate in promised)
-    before = sum(keeps(row["accepted by pairs"][i], rate) for row, i, rate in cells)
-    ours = sum(keeps(row["accepted"][i], rate) for row, i, rate in cells)
-    return (
-        f"Of {len(promised)} rates that were promised {kept} were kept. Of all {len(cells)}, those that were not "
-        f"promised included, {ours} were, and {before} by the rank over pairs."
-    )

@@ -1,8 +1,9 @@
-"""How many small changes to the library the tests notice: a sample of mutants, each against the tests of its room.
+"""How many small changes to the library the tests notice: samples of mutants, each against the tests that reach it.
 
 python -m benchmarks.mutation                    all samples
 python -m benchmarks.mutation --only "sample 1"  the second one
-python -m benchmarks.mutation --again            those that survived, after tests were added
+python -m benchmarks.mutation --again            only those that survived, after tests were added
+python -m benchmarks.mutation --control          no mutants: the tests that have caught one must pass without it
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from functools import cached_property
 
 from benchmarks.mutation import report
 from benchmarks.mutation.mutants import LATER, ROOMS, Mutant, per_room_of, sampled, site_of
-from benchmarks.mutation.reach import Reach
+from benchmarks.mutation.reach import CONTRACT, Reach
+from benchmarks.mutation.verdict import judge
 from benchmarks.mutation.workshop import LIMIT, Workshop
+from benchmarks.papers import page
 from benchmarks.papers.results import ROWS, Found
 from benchmarks.papers.resumable import Program
 
@@ -27,7 +30,7 @@ class Mutation(Program[Mutant]):
 
     paper, table, title, holds = "mutation", "rooms", "What the tests notice", "nothing"
     without_data = True
-    seeds = 4  # samples: to read what survives and write tests for it, and a last one that judges; then other packages
+    seeds = 5  # samples: three of the first packages, two of the others
 
     def __init__(self, given: argparse.Namespace) -> None:
         if given.quick and given.results == RESULTS:
@@ -39,17 +42,36 @@ class Mutation(Program[Mutant]):
     def options(cls, parser: argparse.ArgumentParser) -> None:
         parser.set_defaults(results=RESULTS)
         parser.add_argument("--seconds", type=float, default=LIMIT, help="of tests for a mutant, at most")
-        parser.add_argument("--again", action="store_true", help="run those once more that survived")
+        parser.add_argument("--again", action="store_true", help="run only those once more that survived")
+        parser.add_argument("--control", action="store_true", help="run the tests that caught mutants without any")
 
     def planned(self) -> Iterable[Mutant]:
         return [mutant for sample in range(self.given.seeds) for mutant in sampled(sample, per_room_of(sample))]
 
     def run(self, rows: Iterable[Mutant], jobs: int = 1) -> list[Mutant]:
-        """Those that survived although they could be caught are forgotten, if that is wished."""
+        """Run all rows that are not finished, or only those that survived although they could be caught."""
+        if self.given.control:
+            self.check_catching_tests()
+            return []
         if self.given.again:
-            kept = {key: row for key, row in self.rows.items() if row["outcome"] != "survived" or report.reason(row)}
-            self.results.rows = kept
+            survivors = {
+                key for key, row in self.rows.items() if row["outcome"] == "survived" and not report.reason(row)
+            }
+            self.results.rows = {key: row for key, row in self.rows.items() if key not in survivors}
+            rows = [row for row in rows if row.key in survivors]
         return super().run(rows, jobs)
+
+    def check_catching_tests(self) -> None:
+        """Run every test that has caught a mutant on the unchanged copy, and print those that fail or are gone."""
+        tests = sorted({row["by"] for row in self.rows.values() if row["outcome"] == "caught"})
+        files = sorted(
+            {test.split("::", 1)[0] for test in tests if (self.workshop.folder / test.split("::")[0]).exists()}
+        )
+        found = self.workshop.recorded(files, only=tests)
+        failed = [test for test in tests if test in found["failed"]]
+        gone = [test for test in tests if test not in found["tests"] and test not in failed]
+        print(f"{len(tests)} tests have caught mutants: {len(failed)} fail without one, {len(gone)} are gone")
+        print("\n".join([*(f"    fails: {test}" for test in failed), *(f"    gone: {test}" for test in gone)]))
 
     @cached_property
     def workshop(self) -> Workshop:
@@ -57,19 +79,22 @@ class Mutation(Program[Mutant]):
 
     @cached_property
     def reaches(self) -> dict[str, Reach]:
-        return {room: Reach(room, self.scratch) for room in (*ROOMS, *LATER)}
+        return {name: Reach(name, self.scratch) for name in (*ROOMS, *LATER, CONTRACT)}
 
     def systems(self, row: Mutant) -> Iterable[str]:
         return ()
 
     def work(self, row: Mutant) -> Found:
-        site, reach = site_of(row), self.reaches[row.room]
-        if not reach.tests:
-            reach.record(self.workshop)
-        tests, expected = reach.cheapest(site, self.given.seconds)
-        found = self.workshop.tested(site, tests, expected) if tests else {"outcome": "survived", "passed": 0}
+        """Ask the tests of the package, and where they notice nothing those that every package has to pass."""
+        site, seconds = site_of(row), self.given.seconds
+        found = judge(self.workshop, self.reaches[row.room], site, seconds)
+        if found["outcome"] == "survived" and row.room in LATER:
+            own = found
+            found = judge(self.workshop, self.reaches[CONTRACT], site, seconds)
+            found |= {name: found.get(name, 0) + own.get(name, 0) for name in ("passed", "seconds", "work")}
         before = self.earlier.get(row.key, {}).get("outcome", found["outcome"])
-        return {"room": row.room, "line": site.node.lineno, "at_first": before, "by": "", "how": ""} | found
+        place = {"room": row.room, "line": site.node.lineno, "text": site.text}
+        return place | {"at_first": before, "by": "", "how": "", "seconds": 0.0} | found
 
     def seconds(self, row: Mutant) -> float:
         return 3.0
@@ -81,7 +106,12 @@ class Mutation(Program[Mutant]):
         return f"{found['outcome']} {found['by']}"
 
     def page(self) -> str:
-        return f"# {self.title}\n\n```console\npython -m benchmarks.mutation\n```\n\n{self.body()}"
+        """Without the origin of rows: a mutant is a change of the code, and has its own."""
+        repeat = page.how_to_repeat("python -m benchmarks.mutation", "No data is needed.", self.rows)
+        return page.assemble_page(self.title, self.headline(), self.body(), repeat, self.caveats(), "")
+
+    def headline(self) -> str:
+        return report.headline(self.rows)
 
     def body(self) -> str:
         return report.body(self.rows)

@@ -17,7 +17,7 @@ from benchmarks.papers.results import Row
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "timelike"
 ROOMS = ("train", "encode", "sequences", "align", "metric")
-LATER = {  # packages of the fourth sample, and which of their folders are changed
+LATER = {  # packages of the fourth and the fifth sample, and which of their folders are changed
     "recognize": ("prototypes", "attacks"),
     "forecast": ("srvp", "separation"),
     "distributions": ("",),
@@ -65,6 +65,12 @@ class Site:
         """The file, changed."""
         return _replaced((SOURCES / self.mutant.file).read_text(encoding="utf-8"), self.node, self.becomes)
 
+    @property
+    def text(self) -> str:
+        """The line of the library that is changed, or on which the change begins."""
+        lines = (SOURCES / self.mutant.file).read_text(encoding="utf-8").splitlines()
+        return lines[self.node.lineno - 1].strip()
+
 
 def sampled(sample: int, per_room: int) -> list[Mutant]:
     """So many of each room, the same ones as long as the code is the same; none that an earlier sample has.
@@ -81,7 +87,7 @@ def sampled(sample: int, per_room: int) -> list[Mutant]:
 
 def per_room_of(sample: int) -> int:
     """How many mutants of a package a sample has: the first is to be read, later ones only judge."""
-    return {0: 64, _FOURTH: 54}.get(sample, 24)
+    return 64 if sample == 0 else 54 if sample >= _FOURTH else 24
 
 
 @cache

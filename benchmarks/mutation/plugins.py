@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NoReturn
@@ -19,9 +20,24 @@ _LOOKED = 30  # calls of a function in one test; later ones hardly reach other l
 Tell = Callable[[dict[str, Any]], NoReturn]
 
 
+class SetupError(Exception):
+    """The copy cannot be used; says nothing about a mutant."""
+
+
 def run(asked: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """One answer of the server; told before the end where there is nothing more to learn."""
-    return _recorded(asked["files"], asked["few"]) if "files" in asked else _tested(asked["tests"], tell)
+    _refuse_another_library()
+    if "files" in asked:
+        return _recorded(asked["files"], asked["few"], asked["only"])
+    return _tested(asked["tests"], tell)
+
+
+def _refuse_another_library() -> None:
+    """A mutant of the copy cannot be caught, or missed, by tests that import the library from somewhere else."""
+    library = find_spec("timelike")
+    copy = Path("src/timelike").resolve()
+    if library is None or library.origin is None or Path(library.origin).resolve().parent != copy:
+        raise SetupError(f"tests would import timelike from {library and library.origin}, not from {copy}")
 
 
 # --- until one fails
@@ -68,17 +84,21 @@ def _tested(tests: list[str], tell: Tell) -> dict[str, Any]:
 class Reach:
     """The lines of the library that each test executes, and the processor time it takes."""
 
-    def __init__(self, few: int) -> None:
-        self.few = few
+    def __init__(self, few: int, only: list[str] | None) -> None:
+        self.few, self.only = few, only
         self.folder = str(Path("src/timelike").resolve()) + os.sep
         self.seen: set[tuple[str, int]] = set()
         self.calls: Counter[CodeType] = Counter()
         self.shared: dict[str, tuple[set[tuple[str, int]], tuple[float, float]]] = {}  # by fixture: lines and work
         self.tests: dict[str, dict[str, Any]] = {}
+        self.failed: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Of a test with many parameters, some from the first to the last."""
+        """Of a test with many parameters, some from the first to the last; or exactly the tests that were named."""
+        if self.only is not None:
+            items[:] = [item for item in items if item.nodeid in self.only]
+            return
         alike: dict[str, list[pytest.Item]] = {}
         for item in items:
             alike.setdefault(item.nodeid.split("[", 1)[0], []).append(item)
@@ -114,6 +134,12 @@ class Reach:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         known = self.tests.setdefault(report.nodeid, {"passed": True})
         known["passed"] = known["passed"] and report.passed
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.failed.add(report.nodeid)
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
@@ -159,8 +185,8 @@ def _since(began: tuple[float, float]) -> tuple[float, float]:
     return now[0] - began[0], now[1] - began[1]
 
 
-def _recorded(files: list[str], few: int) -> dict[str, Any]:
-    reach, began = Reach(few), time.perf_counter()
+def _recorded(files: list[str], few: int, only: list[str] | None) -> dict[str, Any]:
+    reach, began = Reach(few, only), time.perf_counter()
     pytest.main([*_ALWAYS, *files], plugins=[reach])
     passed = {test: found for test, found in reach.tests.items() if found.pop("passed") and "lines" in found}
-    return {"tests": passed, "failed": sorted(reach.tests.keys() - passed.keys()), "clock": time.perf_counter() - began}
+    return {"tests": passed, "failed": sorted(reach.failed), "clock": time.perf_counter() - began}

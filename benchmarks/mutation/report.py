@@ -1,4 +1,4 @@
-"""The mutants as Markdown: shares by room and by operator, who survived, and who cannot be caught."""
+"""The mutants as Markdown: shares by package and by operator, who survived, and who cannot be caught."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.mutation.excluded import BLOCKS
-from benchmarks.mutation.mutants import LATER, ROOMS
+from benchmarks.mutation.mutants import LATER, ROOMS, Site, sites
 from benchmarks.papers.markdown import table
-from benchmarks.papers.results import Found, Rows, having, told
+from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.results import Found, Rows, having
 
 _ABOUT = """\
 A mutant is the library with one small change: a comparison, a sign, a number, a statement left out. It is caught when a
-test fails. Each mutant is put into a copy of the tree and run against the tests of its room only: its folder in
-`tests/` and the examples in its docstrings, of these what reaches the changed line (of a test with many parameters
-thirty cases at most), for at most 30 seconds of processor time. Tests of other rooms and the contract of
-`tests/contract/`, which would catch more, are not asked. A mutant that makes a test run for ever counts as caught.
+test fails that passes without it. Each mutant is put into a copy of the tree and run against the tests of its package:
+its folder in `tests/` and the examples in its docstrings, of these what reaches the changed line (of a test with many
+parameters thirty cases at most), for at most 30 seconds of processor time (for defaults and constants, which an import
+executes, 30 seconds of tests that use the file and 30 of others). Mutants of the last two samples that survive
+these are run against `tests/contract/` and `tests/models/` in the same way, which every package has to pass, in the
+fifth sample from its first run on. Tests of other packages are not run: the shares are lower bounds.
+
+When a test fails, the same tests up to that one are run in the same order without the mutant (since the fifth sample;
+for the samples before it, `--control` has run every test that had caught a mutant without any: all that still exist
+pass). A test that fails without a mutant is excluded, a mutant that the copy cannot be run with is not counted, and a
+mutant that makes a test run for ever counts as caught if the tests end without it.
+
 *Equivalent* are those that change nothing anybody could see, each with its reason below. *At first* is before tests
 were written for those that had survived: of the first sample, what tests caught that were there before (a lower bound:
-where a new test was quicker, dearer old ones were not asked). Not changed at all are strings, what an error or a `repr`
-says, annotations, decorators, assertions, what only the contract asks for (`_small`), and how much is done at a time
+where a new test was quicker, slower old ones were not run). Not changed at all are strings, the text of an error or a
+`repr`, annotations, decorators, assertions, what only the contract tests use (`_small`), and how much is done at a time
 (last list).
 """
 _SAMPLES = [
@@ -29,26 +38,56 @@ _SAMPLES = [
     "Second sample, drawn when tests for the first were written",
     "Third sample, drawn when tests for the second were written: its *at first* is the share to believe",
     "Prototypes, attacks, SRVP, Separation and distributions: a sample of their own, drawn when its tests were written",
+    "Fifth sample, of the same packages, drawn when tests for the fourth were written: its *at first* is the share to "
+    "believe for them",
 ]
 _EVERY = (*ROOMS, *LATER)
 
 
+def headline(rows: Rows) -> str:
+    """How many mutants are caught now, and how many were before tests were written for them."""
+    counted = [mutant for mutant in rows.values() if _caught(mutant) or not reason(mutant)]
+    if not counted:
+        return no_rows_yet(rows, "which small changes of the library the tests notice")
+    caught = sum(map(_caught, counted))
+    first = sum(mutant["at_first"] != "survived" for mutant in counted)
+    return (
+        f"The tests notice {_share_of(caught, len(counted))} of {len(counted)} small changes of the library "
+        f"(equivalent ones do not count), and noticed {_share_of(first, len(counted))} of them before tests were "
+        f"written for those that survived; {len(counted) - caught} survive today."
+    )
+
+
+def _share_of(some: int, of: int) -> str:
+    return f"{100 * some / of:.1f} %"
+
+
 def body(rows: Rows) -> str:
-    """The page below its command."""
+    """Shares by package and operator, survivors, and mutants that cannot be caught."""
     samples = sorted({row["sample"] for row in rows.values()})
-    parts = [_ABOUT, *(_sample(rows, sample) for sample in samples)]
-    parts += [_equivalents(rows), _blocks(), told(rows)]
+    tables = [_sample(rows, sample) for sample in samples]
+    parts = [*tables[:1], _ABOUT, *tables[1:], _equivalents(rows), _blocks()]
     return "\n\n".join(part.rstrip() for part in parts if part) + "\n"
 
 
 def _sample(rows: Rows, sample: int) -> str:
     mutants = having(rows, sample=sample)
-    heading = f"## {_SAMPLES[min(sample, 3)]}"
+    heading = f"## {_SAMPLES[sample]}"
     rooms = [(room, [m for m in mutants if m["room"] == room]) for room in _EVERY]
     operators = [
         (name, [m for m in mutants if m["operator"] == name]) for name in sorted({m["operator"] for m in mutants})
     ]
-    return "\n\n".join([heading, _shares("room", rooms), _shares("operator", operators), _survivors(mutants)])
+    parts = [heading, _shares("package", rooms), _contract(mutants), _shares("operator", operators)]
+    return "\n\n".join(part for part in [*parts, _survivors(mutants)] if part)
+
+
+def _contract(mutants: list[Found]) -> str:
+    """How many were caught only by tests of all packages."""
+    theirs = [m for m in mutants if m["outcome"] == "caught" and m["by"].startswith(("tests/contract", "tests/models"))]
+    first = [m for m in theirs if m["at_first"] != "survived"]
+    if not theirs:
+        return ""
+    return f"Of those caught, {len(theirs)} ({len(first)} at first) are caught by `tests/contract/` or `tests/models/`."
 
 
 def _shares(what: str, groups: list[tuple[str, list[Found]]]) -> str:
@@ -117,7 +156,19 @@ def _blocks() -> str:
 
 def _told(mutant: Found) -> str:
     place = f"`{mutant['file']}` {mutant['line']}" + (f", `{mutant['function']}`" if mutant["function"] else "")
-    return f"- {place}: {_code(mutant['was'])} → {_code(mutant['becomes'])}"
+    change = f"- {place}: {_code(mutant['was'])} → {_code(mutant['becomes'])}"
+    site = _sites(mutant["room"]).get(name(mutant))
+    if site is None:
+        return f"{change} (since edited or removed)"
+    # another one has its name by now where its function was edited: its line tells
+    line = mutant.get("text") or (site.text if site.node.lineno == mutant["line"] else "")
+    return f"{change} in {_code(line)}" if line and line != mutant["was"] else change
+
+
+@cache
+def _sites(package: str) -> dict[str, Site]:
+    """Every mutant of the code as it is, by name."""
+    return {site.mutant.name: site for site in sites(package)}
 
 
 def _code(text: str) -> str:

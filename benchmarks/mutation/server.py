@@ -81,6 +81,8 @@ def _run(asked: dict[str, Any], pipe: int) -> None:
 
     try:
         tell(plugins.run(asked, tell))
+    except plugins.SetupError as error:
+        tell({"outcome": "impossible", "by": "setup", "how": str(error)})
     except BaseException as error:
         tell({"outcome": "caught", "by": "collection", "how": f"{type(error).__name__}: {error}"[:200]})
 

@@ -34,6 +34,11 @@ def parsed(program: type[Program[Any]], argv: list[str] | None) -> argparse.Name
     return given
 
 
+def default_options(program: type[Program[Any]]) -> argparse.Namespace:
+    """What the options are when none is given."""
+    return _parser(program).parse_args([])
+
+
 def _quick(given: argparse.Namespace, kept: Path) -> None:
     if given.results is not None and given.results.resolve() == kept.resolve():
         raise SystemExit("--quick would write meaningless numbers among the results: give another --results FILE.json")

@@ -12,12 +12,14 @@ import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from benchmarks.evidence.record import evidence_line
 from benchmarks.numerics.ledger import Ledger
-from benchmarks.papers import command
+from benchmarks.papers import command, page
 from benchmarks.papers.clock import Clock, at, duration
 from benchmarks.papers.results import Found, ResultFile, Row, Rows, commit, made
 from benchmarks.papers.stale import PROTOCOL, end_section, top_mark
@@ -75,8 +77,20 @@ class Program(abc.ABC, Generic[R]):
         """A finished row in a few words."""
 
     @abc.abstractmethod
+    def headline(self) -> str:
+        """The result in one to three plain sentences, made of the rows: the page begins with it.
+
+        It says what was measured, ours beside the paper's number and the cheap rival's, and whether this agrees with
+        the paper, falls short of it or contradicts it.
+        """
+
+    @abc.abstractmethod
     def body(self) -> str:
-        """The finished rows as Markdown, below the title and the command."""
+        """The finished rows as Markdown: the main table first, then details and further tables."""
+
+    def caveats(self) -> list[str]:
+        """What a reader must know before believing the page; missing rows and single seeds are added to it."""
+        return []
 
     def draw(self, folder: Path) -> None:
         """Figures of the finished rows, where a program `draws`."""
@@ -123,7 +137,9 @@ class Program(abc.ABC, Generic[R]):
         given = command.parsed(cls, argv)
         command.set_threads(given.threads)
         program = cls(given)
-        wanted = command.chosen(program.planned(), given.only)
+        # a page is made without data, on which a plan may depend
+        plan = program.planned() if given.budget else program.default_plan()
+        wanted = command.chosen(plan, given.only)
         with _interrupted_at_once():
             try:
                 left = program.run(command.fewest(wanted) if given.quick else wanted, given.jobs)
@@ -154,11 +170,30 @@ class Program(abc.ABC, Generic[R]):
 
     def page(self) -> str:
         """The finished rows as they are published."""
-        name = f"{self.place}.{self.paper}.{self.table}"
-        shown = [f"# {self.title}", f"```console\npython -m {name} --data DIR\n```"]
-        mark = top_mark(self.rows, self.ledger, self.protocol, self.subject)
-        shown += [mark] if mark else []
-        return "\n\n".join([*shown, self.body().rstrip("\n"), end_section(self.rows, self.ledger, self.protocol)])
+        name, data = f"{self.place}.{self.paper}.{self.table}", f"`DIR` holds {self.holds}."
+        if self.holds.startswith("nothing"):
+            command_line, data = f"python -m {name}", "No data is needed: everything is generated."
+        else:
+            command_line = f"python -m {name} --data DIR"
+        caveats = [
+            *self.caveats(),
+            page.describe_seeds(self.rows),
+            page.describe_missing((row.key for row in self.default_plan()), self.rows),
+        ]
+        return page.assemble_page(
+            self.title,
+            "\n\n".join(filter(None, [self.headline(), top_mark(self.rows, self.ledger, self.protocol, self.subject)])),
+            self.body(),
+            page.how_to_repeat(command_line, data, self.rows),
+            caveats,
+            f"{end_section(self.rows, self.ledger, self.protocol)}\n{evidence_line(self.file())}",
+        )
+
+    def default_plan(self) -> list[R]:
+        """The rows that are planned when no option is given, whatever this run was asked for."""
+        standard = copy(self)
+        standard.given, standard.quick = command.default_options(type(self)), False
+        return list(standard.planned())
 
     def numerics(self, row: R) -> dict[str, int]:
         """The versions by which a row is made now: of the program itself, and of the systems that it stands on."""

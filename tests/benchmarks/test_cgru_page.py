@@ -28,7 +28,7 @@ def test_starts_are_compared_on_common_seeds_only():
 
 
 def test_without_a_common_seed_nothing_is_said_of_starts():
-    assert "nothing is said" in pairing.starts(rows(coupled=[0.8]))
+    assert "they cannot be compared" in pairing.starts(rows(coupled=[0.8]))
 
 
 def test_the_lead_over_the_siamese_network_is_that_of_common_seeds():
@@ -60,8 +60,8 @@ def test_the_page_says_which_network_loses_its_margin_first():
             found[f"{method}/test/0"]["noise"] = {"levels": [0, 0.5, 1], "positive": [1, 1, 1], "negative": negative}
         return findings.on_noise(found)
 
-    assert "other way round here" in told([3, 2, 1], [3, 1, 1])
-    assert "from 0.5 on of CoupledGRU, and from 1 on of SiameseGRU" in told([3, 2, 1], [3, 1, 1])
+    assert "**This contradicts the paper**, here it is the other way round" in told([3, 2, 1], [3, 1, 1])
+    assert "from σ = 0.5 on for CoupledGRU and from σ = 1 on for SiameseGRU" in told([3, 2, 1], [3, 1, 1])
     assert "other way round" not in told([3, 1, 1], [3, 2, 1])
-    assert "left nowhere of CoupledGRU" in told([3, 1, 1], [3, 2, 2])
+    assert "left at no level tried for CoupledGRU" in told([3, 1, 1], [3, 2, 2])
     assert "waits" in findings.on_noise(rows(siamese=[0.5], coupled=[0.5]))

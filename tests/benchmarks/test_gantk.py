@@ -105,8 +105,8 @@ def test_the_page_of_particles_has_ours_beside_the_thesis_s_and_says_what_is_met
     page = particles_report.body(rows_of(rows))
     assert "| IPM | ∞ | 9 | 1.0e-02 (2.6e-02) | 1.0e-06 (9.4e-07) | – | 1.0e-03 (8.4e-02) |" in page
     assert "8 Gaussians, ReLU, IPM, infinite width, one step: **met**" in page
-    assert "ReLU better than RBF: **met**" in page
-    assert "sigmoid worse than RBF: **NOT MET**" in page
+    assert "ReLU better than RBF: **holds**" in page
+    assert "sigmoid worse than RBF: **DOES NOT HOLD**" in page
 
 
 def test_a_flow_that_diverged_is_told_and_not_averaged():
@@ -147,12 +147,12 @@ def test_a_floor_that_falls_with_the_square_is_recognised():
     assert "NOT MET" not in square
     assert square.count("**met**") == 9
     assert "to the power 1.00" in straight
-    assert "divided by 2.00, 3 to 5 asked: **NOT MET**" in straight
+    assert "divided by 2.00, target 3 to 5: **NOT MET**" in straight
 
 
 def test_published_floors_obey_the_law():
     rows = program("floors").rows
-    slope = floors_report._slope(rows)
+    slope = floors_report.fit_power(rows)
     assert slope == pytest.approx(2, abs=0.3)
 
 

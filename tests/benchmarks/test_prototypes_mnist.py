@@ -22,13 +22,13 @@ def page(**sim):
 def test_points_that_only_one_attack_leaves_are_called_masked():
     said = page(**{"PGD-40": 0.2, "softmax twice": 0.3, "worst of all": 0.01})
     assert "The 19.0 points between are images that another loss" in said
-    assert "With the softmax taken twice, as the authors have it, one run leaves 30.0." in said
+    assert "With the softmax taken twice, as in the authors' program, one run leaves 30.0." in said
 
 
 def test_points_that_every_attack_leaves_are_not():
     said = page(**{"PGD-40": 0.3, "softmax twice": 0.3, "worst of all": 0.25})
-    assert "Part of it stands up to these attacks" in said
-    assert "no robustness" not in said
+    assert "Part of the robustness stands up to these attacks" in said
+    assert "not robust" not in said
 
 
 def test_where_one_run_is_enough_nothing_is_masked():
@@ -41,7 +41,7 @@ def test_a_line_of_ours_stands_above_the_papers():
     ours = next(i for i, line in enumerate(lines) if line.startswith("| Prototypes | clean images | SIM"))
     assert lines[ours].split(" | ")[3:6] == ["99.00", "50.0", "2.0"]
     assert "*23.85*" in lines[ours + 1]
-    assert "adversarial training** (PGD" not in "".join(lines)
+    assert "**With adversarial training**" not in "".join(lines)
 
 
 def test_a_network_without_a_dense_layer_has_no_transfer():

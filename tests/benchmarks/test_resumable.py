@@ -40,6 +40,9 @@ class Toy(Program[Trial]):
     def said(self, found):
         return f"accuracy {found['accuracy']}"
 
+    def headline(self):
+        return f"{len(self.rows)} rows are finished."
+
     def body(self):
         return "\n".join(self.rows) + "\n"
 
@@ -69,7 +72,8 @@ def test_a_row_says_what_it_is_about_and_what_made_it(run):
     assert rows["walks/DTW/0"]["version"] == tl.__version__
     assert abs(date.fromisoformat(rows["walks/DTW/0"]["date"]) - date.today()).days <= 1
     page = run.results.with_suffix(".md").read_text()
-    assert "python -m benchmarks.papers.toy.rows --data DIR" in page
+    assert page.startswith("# A toy\n\n3 rows are finished.\n\n")
+    assert "\npython -m benchmarks.papers.toy.rows\n" in page
     assert "\nwalks/DTW/0\nwalks/TAP/0\nwalks/OPW/0\n" in page
 
 

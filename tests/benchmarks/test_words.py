@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.papers.decdtw import ranking_report, solver_report, solving
-from benchmarks.papers.tloss import long_report, ucr_report
-from benchmarks.papers.tloss.data import Known
+from benchmarks.papers.tloss import long_report
 
 PAPERS = Path(__file__).parents[2] / "benchmarks/papers"
 WITH_EXAMPLES = [
@@ -36,14 +35,6 @@ def test_examples_of_the_papers_programs_are_right(name):
 def test_a_forecast_that_loses_to_no_change_is_said_to(ours, said):
     row = {"no change": 0.1, "encoding": 1.0, "raw": {"error": 0.08, "seconds": 1.0}}
     assert said in long_report.verdict("week", row | {"representations": {"error": ours, "seconds": 1.0}})
-
-
-def test_seeds_are_spoken_of_only_where_there_are_some():
-    sets = [Known("Walks", "UCR", 10, 10.0, 5, 5)]
-    rows = {"Walks/1/0": {"dataset": "Walks", "k": "1", "seed": 0}}
-    assert "All rows are of seed 0" in ucr_report.seeds(rows, sets)
-    more = {f"Walks/{k}/{seed}": {"dataset": "Walks", "k": k, "seed": seed} for k in "12" for seed in (1, 2)}
-    assert "± is the deviation over seeds, which 2 cells have so far" in ucr_report.seeds(rows | more, sets)
 
 
 def compared(dilate, decdtw, dilate_under_gdtw, *, seeds=1):

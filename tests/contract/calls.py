@@ -16,10 +16,13 @@ import numpy as np
 import torch
 
 import timelike as tl
-from contract.discover import data, fitted, small, targets
+from contract.discover import ATTACKS, AUGMENTATIONS, DISCRIMINATORS, data, fitted, small, targets
 from timelike import score
 from timelike.distributions import IPM, RBF
-from timelike.recognize.attacks import FGSM
+from timelike.recognize.attacks import FGSM, robustness
+from timelike.sequences.augment import Blur, Jitter
+from timelike.sequences.doors import count_axes
+from timelike.sequences.generate import draw_digits
 
 # verbs that are not about what comes in: options, files, figures, streams (which have calls of their own below)
 ASIDE = {
@@ -163,12 +166,100 @@ def _spring(query, examples, stream, sample):
 
 def _encoder_stream(samples):
     stream = fitted(tl.CausalEncoder).stream()
-    return [stream.push(sample) for sample in samples] if np.ndim(samples) else stream.push(samples)
+    return [stream.push(sample) for sample in samples] if count_axes(samples) else stream.push(samples)
 
 
 def _forecast_methods(past):
     found = tl.forecast.Persistence().fit(past).calibrate(past, horizon=2).predict(past, 2)
     return [found.mean, *found.interval(0.5), found.quantile(0.5), found.sequences()]
+
+
+def _critic(kind, fake, real, z):
+    """What a discriminator says that was trained on two samples, and how it slopes."""
+    if kind is tl.distributions.Finite:
+        made = kind(width=8, steps=3, random_state=0)
+    elif kind is tl.distributions.External:
+        made = kind(lambda items: items.square().sum(1))
+    else:
+        made = kind(RBF(width=1.0))
+    critic = made.against(fake, real)
+    return [critic(z), critic.gradient(z), critic.cost(z)]
+
+
+def _augmented(kind, x, X):
+    made = kind((Jitter(), Blur())) if kind.__name__ in ("Chain", "Choice") else kind()
+    found = made(tl.Sequences(X), random_state=0)
+    return [*made(x, random_state=0), found.sequences, found.alignments]
+
+
+def _generated(real):
+    torch.manual_seed(0)
+    network = torch.nn.Linear(2, 3)
+    made = tl.distributions.train_generator(network, real, IPM(RBF(width=1.0)), latent=2, steps=2, random_state=0)
+    return made.sample(4, random_state=0)
+
+
+def _tangent(x, y):
+    torch.manual_seed(0)
+    return tl.distributions.empirical_ntk(torch.nn.Linear(3, 2), x, y)
+
+
+def _attacked(kind, X, y):
+    return kind(0.1).attack(fitted(tl.Prototypes), X, y, random_state=0)
+
+
+def _similarity(u, v, starts):
+    torch.manual_seed(0)
+    made = tl.nn.Similarity(3, hidden=4)
+    return [made.scores(u, v), *made.best(u, v, 2), made.maxima(u, v, starts), made.scores(made.known(u), v)]
+
+
+@cache
+def _gate():
+    """A verifier that reads streams."""
+    rng = _rng()
+    X = [np.sin(np.arange(20) / pace + rng.uniform(0, 1)) for pace in range(2, 8) for _ in range(4)]
+    y = np.repeat(np.arange(6), 4)
+    gate = tl.Verifier(tl.Rocket(n_features=84, causal=True, random_state=0)).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gate.calibrate(X, y, false_accept=0.4).calibrate_stream(X, y, false_accept=0.4)
+        return gate.enroll(X[:3], "anna")
+
+
+def _verified(samples):
+    stream = _gate().stream("anna")
+    decisions = [stream.push(sample) for sample in samples] if count_axes(samples) else [stream.push(samples)]
+    return [decision.score for decision in decisions]
+
+
+@cache
+def _streaming():
+    """Prototypes that know when they may decide."""
+    X = np.sin(np.arange(12) / np.repeat([1, 3], 8)[:, None] + _rng().uniform(0, 1, (16, 1)))[..., None].repeat(2, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = small(tl.Prototypes).fit(X, np.repeat([0, 1], 8))
+        return model.calibrate_stream(X, np.repeat([0, 1], 8), false_reject=0.3)
+
+
+def _recognized(samples):
+    stream = _streaming().stream()
+    return [stream.push(sample) for sample in samples] if count_axes(samples) else stream.push(samples)
+
+
+def _drifting(samples):
+    stream = copy.deepcopy(fitted(tl.distributions.Drift)).stream(window=3, batch=2)
+    return [stream.push(sample) for sample in samples] if count_axes(samples) else stream.push(samples)
+
+
+def _digits():
+    return _rng().uniform(size=(8, 6, 6))
+
+
+def _positions():
+    """Of two digits in each of three frames of two clips: (clip, time, digit, 2)."""
+    return _rng().uniform(0, 8, size=(2, 3, 2, 2))
 
 
 def _frames(n=3, steps=2):
@@ -284,6 +375,8 @@ SCORE_CALLS = {
     "width": {"low": _vectors() - 1, "high": _vectors() + 1},
 }
 
+RECOGNIZED = {"X": [np.array(x) for x in data(tl.Prototypes)], "y": np.array(data(tl.Prototypes).labels)}
+
 FUNCTIONS = {
     "align.barycenter": Call(_seeded(tl.barycenter, max_iter=3), {"X": _ragged()}),
     "align.matrix_profile": Call(partial(tl.matrix_profile, size=5), {"series": _series()}),
@@ -299,6 +392,26 @@ FUNCTIONS = {
     "distributions.mmd": Call(partial(tl.distributions.mmd, kernel=RBF()), BETWEEN),
     "distributions.power": Call(_seeded(tl.distributions.power, n_permutations=200), {"X": _equal(), "Y": _equal(9)}),
     "distributions.sinkhorn_divergence": Call(tl.distributions.sinkhorn_divergence, BETWEEN),
+    "distributions.train_generator": Call(_generated, {"real": _vectors()}),
+    "distributions.empirical_ntk": Call(_tangent, {"x": _vectors(5), "y": _vectors(4)}),
+    "distributions.studies.digits": Call(
+        lambda images: tl.distributions.studies.digits(images, 6, random_state=0).real, {"images": _digits()}
+    ),
+    "distributions.studies.dirac_moves": Call(
+        lambda points: tl.distributions.studies.dirac_moves(IPM(RBF(width=1.0)), points),
+        {"points": _vectors(3)[:, :2].copy()},
+    ),
+    "recognize.attacks.robustness": Call(
+        lambda X, y: robustness(fitted(tl.Prototypes), X, y, FGSM(0.1), random_state=0), RECOGNIZED
+    ),
+    "sequences.as_one": Call(lambda value: tl.sequences.as_one(value, "x"), {"value": _series(5)}),
+    "sequences.as_sequences": Call(lambda value: tl.sequences.as_sequences(value, "X"), {"value": _ragged()}),
+    "sequences.generate.draw_digits": Call(
+        partial(draw_digits, size=12), {"patches": _digits()[:4, :4, :4].reshape(2, 2, 4, 4), "positions": _positions()}
+    ),
+    "train.per_class": Call(
+        lambda labels: list(tl.train.per_class(labels, 2, np.random.default_rng(0))), {"labels": LABELS}
+    ),
     "distributions.witness": Call(lambda x, y: tl.distributions.witness(x, y, RBF())(x), BETWEEN),
     "forecast.backtest": Call(
         lambda X: tl.forecast.backtest(tl.forecast.Persistence(), X, 2, n_windows=2).scores, {"X": _ragged()}
@@ -332,13 +445,29 @@ VALUES = {
     "ClassifierTest.test": Call(
         _seeded(tl.distributions.ClassifierTest, n_permutations=9)().test, {"X": _equal(12), "Y": _equal(10)}
     ),
-    "IPM.against": Call(
-        lambda fake, real: IPM(RBF()).against(fake, real)(fake), {"fake": _vectors(), "real": _vectors(shift=1.0)}
+    **{
+        f"{kind.__name__}.against": Call(
+            partial(_critic, kind), {"fake": _vectors(), "real": _vectors(shift=1.0), "z": _vectors(4)}
+        )
+        for kind in DISCRIMINATORS
+    },
+    **{f"{kind.__name__}.attack": Call(partial(_attacked, kind), RECOGNIZED) for kind in ATTACKS},
+    **{
+        f"augment.{kind.__name__}": Call(partial(_augmented, kind), {"x": _series(9), "X": _ragged()})
+        for kind in AUGMENTATIONS
+    },
+    "Similarity.scores": Call(_similarity, {"u": _vectors(5), "v": _vectors(4), "starts": np.array([0, 2])}),
+    "Spring.search": Call(
+        lambda query, X: tl.Spring(query, threshold=8.0).search(X),
+        {"query": _series(6), "X": [_series(20), _series(30)]},
     ),
-    "FGSM.attack": Call(
-        lambda X, y: FGSM(0.1).attack(fitted(tl.Prototypes), X, y),
-        {"X": [np.array(x) for x in data(tl.Prototypes)], "y": np.array(data(tl.Prototypes).labels)},
+    "Gallery.neighbors": Call(
+        lambda gallery, queries: tl.DTW().prepared(gallery).neighbors(queries, 2),
+        {"gallery": _ragged(), "queries": _ragged(3)},
     ),
+    "VerifierStream.push": Call(_verified, {"samples": _series(12)[:, 0].copy()}),
+    "PrototypeStream.push": Call(_recognized, {"samples": _series(4)}),
+    "DriftStream.push": Call(_drifting, {"samples": _series(13)}),
 }
 
 

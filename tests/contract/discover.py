@@ -9,9 +9,12 @@ from sklearn.base import is_regressor
 
 import timelike as tl
 from timelike.align import Aligner, Metric
+from timelike.distributions.discriminators.base import Discriminator
 from timelike.forecast import Forecaster
 from timelike.metric.losses import Loss
 from timelike.models import Model, registry
+from timelike.recognize.attacks import Attack
+from timelike.sequences.augment import Augmentation
 
 METHODS = registry.methods()
 PLAIN_METRICS = [kind for kind in METHODS.values() if issubclass(kind, Metric) and not issubclass(kind, Model)]
@@ -21,6 +24,9 @@ LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
 SINGLE = [kind for kind in MODELS if getattr(kind, "_single", False)]  # of images or vectors, which have no time
 FORECASTERS = [kind for kind in MODELS if issubclass(kind, Forecaster)]
 ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
+DISCRIMINATORS = [kind for kind in METHODS.values() if issubclass(kind, Discriminator)]
+ATTACKS = [kind for kind in METHODS.values() if issubclass(kind, Attack)]
+AUGMENTATIONS = [kind for kind in METHODS.values() if issubclass(kind, Augmentation)]
 
 # options by which most methods become small; a method for which they are not enough says more in `_small`
 SIZES = {"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "filters": 2, "n_seen": 3, "n_negatives": 2, "k": 2}

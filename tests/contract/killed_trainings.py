@@ -1,5 +1,6 @@
-"""A program that trains every learned method, kills it with SIGKILL after its first checkpoint, and continues it.
+"""A program that trains learned methods, kills each with SIGKILL after its first checkpoint, and continues it.
 
+`killed_trainings.py FOLDER METHOD...` takes those that are named.
 It forks, so that torch is imported once, and prints a line of JSON for every method: how the first training died, which
 checkpoints it left, at which step the second one began, and what of the two results differs.
 """
@@ -109,5 +110,7 @@ def _same(a, b):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    folder, *chosen = sys.argv[1:]
     for one in LEARNED:
-        print(json.dumps(killed_and_continued(one, Path(sys.argv[1]) / one.__name__)), flush=True)
+        if one.__name__ in chosen:
+            print(json.dumps(killed_and_continued(one, Path(folder) / one.__name__)), flush=True)

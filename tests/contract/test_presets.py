@@ -9,6 +9,7 @@ import pytest
 
 import timelike as tl
 from timelike.models import Model
+from timelike.train import History, Linear, Milestones
 
 _OFF = {"shortcut": False, "drawn": "thesis", "standardize": False}
 _SRVP = {
@@ -16,8 +17,7 @@ _SRVP = {
     "B.3.2": {"learning_rate": 3e-4, "betas": (0.9, 0.999), "stillness": 1},
     "4.2": {"motion": "residual"},
     "authors": {"filters": 64},
-    # falls over the last tenth; the thesis over 1/11, 1/9, 1/4, 1/14 and 1/3 of the steps
-    "ours": {**_OFF, "schedule": "linear", "decay": 0.0, "autoencoding": 0.0, "invariance": 0.0, "delays": False},
+    "ours": {**_OFF, "decay": 0.0, "autoencoding": 0.0, "invariance": 0.0, "delays": False},
 }
 _SRVP_DIGITS = {
     "B.2": {"conditioning": 5, "chunk": 15},
@@ -28,11 +28,9 @@ _VIDEO = {"codec": "vgg", "skips": True, "n_state": 50, "n_random": 50, "substep
 _SEPARATION = {
     "C.5.2": {"solver": "residual", "tied": False, "filters": 64},
     "C.5.3": {"prediction": 45},
-    # the rate of digits is halved five times in the thesis, that of taxi divided by 5
     "ours": {
         **_OFF,
         "renewed": False,
-        "schedule": "constant",
         "validation": 0,
         "jitter": 0,
         "decay": 0,
@@ -43,14 +41,14 @@ _WAVES = {
     "C.5.2": {"solver": "residual", "tied": False, "combine": "multiply", "codec": "perceptron", "output": "sigmoid"},
     "C.5.2 sizes": {"n_content": 32, "n_state": 32, "blocks": 3, "dynamics_hidden": 512, "gain": 0.71, "layers": 2},
     "C.5.3": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "prediction": 45, "autoencoding": 1, "invariance": 45},
-    "C.5.3 too": {"smallness": 1e-3, "batch_size": 128},
+    "C.5.3 too": {"smallness": 1e-3, "batch_size": 128, "schedule": "constant"},
     "C.4.1": {"conditioning": 5, "chunk": 25},
     "authors": {"max_steps": 18_750},  # of 250 epochs
 }
 _SST = {
     "C.4": {"conditioning": 4, "chunk": 10},
     "C.5.2 of both": {"codec": "vgg", "skips": True, "output": "linear"},
-    "C.5.3 of both": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "batch_size": 100},
+    "C.5.3 of both": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "batch_size": 100, "schedule": "constant"},
     "C.5.4": {"offset": True},
 }
 _FRAMES = {
@@ -134,25 +132,36 @@ PAPERS = {
     ("RecurrentEncoder", "thesis"): {**_TLOSS, "A.1.3 K": {"n_negatives": 10}},
     ("FrameEncoder", "thesis"): {**_TLOSS, "A.1.3 K": {"n_negatives": 5}},
     # chapter 4
-    ("SRVP", "stochastic-digits"): {**_SRVP, **_SRVP_DIGITS, "B.3.2 steps": {"max_steps": 1_000_000 + 100_000}},
-    ("SRVP", "digits"): {**_SRVP, **_SRVP_DIGITS, "B.3.2 steps": {"max_steps": 800_000 + 100_000}},
+    ("SRVP", "stochastic-digits"): {
+        **_SRVP,
+        **_SRVP_DIGITS,
+        "B.3.2 steps": {"max_steps": 1_000_000 + 100_000, "schedule": Linear(share=1 / 11)},
+    },
+    ("SRVP", "digits"): {
+        **_SRVP,
+        **_SRVP_DIGITS,
+        "B.3.2 steps": {"max_steps": 800_000 + 100_000, "schedule": Linear(share=1 / 9)},
+    },
     ("SRVP", "kth"): {
         **_SRVP,
         "B.2.3": {"conditioning": 10, "chunk": 20},
         "B.3.1 KTH": {**_VIDEO, "n_seen": 3, "gain": 1.2},
         "B.3.2 KTH": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 150_000 + 50_000},
+        "B.3.2 fall": {"schedule": Linear(share=1 / 4)},
     },
     ("SRVP", "human"): {
         **_SRVP,
         "B.2.4": {"conditioning": 8, "chunk": 16},
         "B.3.1 Human3.6M": {**_VIDEO, "n_seen": 3, "gain": 1.2},
         "B.3.2 Human3.6M": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 325_000 + 25_000},
+        "B.3.2 fall": {"schedule": Linear(share=1 / 14)},
     },
     ("SRVP", "bair"): {
         **_SRVP,
         "B.2.5": {"conditioning": 2, "chunk": 12},
         "B.3.1 BAIR": {**_VIDEO, "n_seen": 2, "gain": 1.41},
         "B.3.2 BAIR": {"batch_size": 192, "observed": (1 / 2) ** 0.5, "beta": 1, "max_steps": 1_000_000 + 500_000},
+        "B.3.2 fall": {"schedule": Linear(share=1 / 3)},
     },
     # chapter 5
     ("Separation", "waves-100"): {
@@ -184,13 +193,15 @@ PAPERS = {
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 1.41},
         "C.5.3 digits": {"learning_rate": 4e-4, "betas": (0.5, 0.99), "batch_size": 128, "max_steps": 1_250_000},
         "C.5.3 losses": {"autoencoding": 10, "invariance": 45, "smallness": 1e-3},
+        # divided by 2 at epochs 300, 400, 500, 600 and 700 of 800
+        "C.5.3 falls": {"schedule": Milestones(at=(0.375, 0.5, 0.625, 0.75, 0.875), by=0.5)},
     },
     ("Separation", "chairs"): {
         **_SEPARATION,
         "C.4": {"conditioning": 5, "chunk": 15},
         "C.5.2 chairs": {"codec": "resnet", "n_content": 128, "n_state": 10, "blocks": 1, "output": "sigmoid"},
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 0.71},
-        "C.5.3 chairs": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "batch_size": 128},
+        "C.5.3 chairs": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "batch_size": 128, "schedule": "constant"},
         "C.5.3 losses": {"autoencoding": 1, "invariance": 1, "smallness": 1e-3},
         "ours, steps": {"max_steps": None},  # 120 epochs of data that are not here
     },
@@ -201,6 +212,8 @@ PAPERS = {
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 0.71},
         "C.5.3 taxi": {"learning_rate": 4e-5, "betas": (0.9, 0.99), "batch_size": 100},
         "C.5.3 losses": {"autoencoding": 45, "invariance": 1e-4, "smallness": 1e-3},
+        # divided by 5 at epochs 250, 300, 350, 400 and 450 of 550
+        "C.5.3 falls": {"schedule": Milestones(at=(5 / 11, 6 / 11, 7 / 11, 8 / 11, 9 / 11), by=0.2)},
         "ours, steps": {"max_steps": None, "output": "sigmoid"},  # 550 epochs; flows are scaled to [0, 1]
     },
 }
@@ -244,3 +257,36 @@ def test_a_changed_or_unlisted_number_would_fail(monkeypatch):
         monkeypatch.setattr(kind, "_presets", {"kth": {**options, **other}})
         with pytest.raises(AssertionError):
             test_a_preset_has_the_papers_numbers_and_no_others(("SRVP", "kth"))
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "falling"),
+    [
+        ("stochastic-digits", 1_000_000, 100_000),
+        ("digits", 800_000, 100_000),
+        ("kth", 150_000, 50_000),
+        ("human", 325_000, 25_000),
+        ("bair", 1_000_000, 500_000),
+    ],
+)
+def test_srvp_has_the_full_rate_for_the_thesis_steps_and_then_falls_to_zero(name, level, falling):
+    model = tl.SRVP.preset(name)
+    for step in (0, level, level + falling // 5, level + falling // 2, level + falling):
+        expected = 1 - max(0, step - level) / falling
+        assert model.schedule.factor(step, model.max_steps, History()) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "epochs", "steps", "falls", "by"),
+    [("digits", 800, 200_000 / 128, (300, 400, 500, 600, 700), 2), ("taxi", 550, 7, (250, 300, 350, 400, 450), 5)],
+)
+def test_the_rate_of_separation_is_divided_at_the_thesis_epochs(name, epochs, steps, falls, by):
+    """TaxiBJ is not here, so how many steps its epochs have does not matter."""
+    schedule = tl.Separation.preset(name).schedule
+    for epoch in (0, *falls, epochs - 1):
+        begin, last = round(epoch * steps), round((epoch + 1) * steps) - 1
+        expected = by ** -sum(epoch >= fall for fall in falls)
+        for step in (begin, last):
+            assert schedule.factor(step, round(epochs * steps), History()) == pytest.approx(expected)
+        if epoch in falls:
+            assert schedule.factor(begin - 1, round(epochs * steps), History()) == pytest.approx(expected * by)

@@ -12,10 +12,12 @@ from contract.killed_trainings import DEATH, EVERY, LEARNED
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def found(request, tmp_path_factory):
+    """What became of the methods whose tests were chosen: one process trains them all."""
     program = Path(__file__).parent / "killed_trainings.py"
     one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    call = [sys.executable, program, tmp_path_factory.mktemp("killed")]
+    chosen = [item.callspec.params["kind"].__name__ for item in request.session.items if item.path == request.path]
+    call = [sys.executable, program, tmp_path_factory.mktemp("killed"), *chosen]
     done = subprocess.run(call, capture_output=True, text=True, env=one_thread)
     assert done.returncode == 0, done.stderr
     return {line["method"]: line for line in map(json.loads, done.stdout.splitlines())}

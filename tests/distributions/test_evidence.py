@@ -54,6 +54,18 @@ def test_evidence_of_thousands_of_batches_is_finite(u):
     assert found.since(3000) == 1 or u >= 0.5
 
 
+@pytest.mark.parametrize("change", [0, 1, 6, 8])
+def test_a_change_is_dated_to_the_batch_from_which_on_most_was_won(change):
+    """argmax_s of mean_κ Π κ u^(κ−1) over all p-values of the batches s … last; batches have several parts."""
+    rng = np.random.default_rng(change)
+    batches = [rng.uniform(*((0.001, 0.05) if i >= change else (0.3, 1.0)), 1 + i % 3).tolist() for i in range(9)]
+    for last in range(1, 10):
+        taken = [[u for batch in batches[s:last] for u in batch] for s in range(last)]
+        gains = [np.mean([np.prod([k * u ** (k - 1) for u in some]) for k in POWERS]) for some in taken]
+        assert Evidence(batches).since(last) == 1 + int(np.argmax(gains))
+    assert Evidence(batches).since(9) == 1 + change
+
+
 def test_the_highest_and_the_first_alarm_are_those_of_all_parts_and_few_are_looked_at(monkeypatch):
     rng = np.random.default_rng(0)
     found, parts, looked = Evidence(), [], []

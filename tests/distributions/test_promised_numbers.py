@@ -1,6 +1,7 @@
 """Numbers that docstrings and pages promise, typed here once more, and what happens just below and above them."""
 
 import math
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -53,6 +54,29 @@ def test_permutations_of_a_batch_stop_when_twenty_were_as_large():
         assert draws == pytest.approx(round(draws), abs=1e-6)
         assert 20 <= draws < 5000
         assert found.smoothed == found.p_value  # which is not smoothed then
+
+
+@pytest.mark.parametrize("n_permutations", [68, 69, 5000])
+def test_permutations_of_a_batch_are_all_tried_where_there_are_no_more_than_asked_for(n_permutations):
+    """Four of eight can be chosen in 70 ways: 69 beside the observed one."""
+    rng = np.random.default_rng(0)
+    matrix = RBF(width=1.0)(np.random.default_rng(3).standard_normal((8, 2)))
+    found = permuted(matrix[None], np.arange(8), np.arange(8) < 4, n_permutations, rng)
+
+    def statistic(ours):
+        theirs = [i for i in range(8) if i not in ours]
+        within = [np.mean([matrix[i, j] for i in side for j in side if i != j]) for side in (ours, theirs)]
+        return sum(within) - 2 * matrix[np.ix_(ours, theirs)].mean()
+
+    every = np.array([statistic(list(ours)) for ours in combinations(range(8), 4)])
+    as_large = int((every >= every[0] - 1e-12).sum())
+    assert as_large > 30  # so that twenty of 68 are
+    if n_permutations == 68:
+        assert 20 / found.p_value == pytest.approx(round(20 / found.p_value))
+        assert found.smoothed == found.p_value
+    else:
+        assert found.p_value == pytest.approx(as_large / 70)
+        assert found.smoothed < found.p_value
 
 
 def test_the_ten_most_unlike_sequences_are_named_the_most_unlike_first():

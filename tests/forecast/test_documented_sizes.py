@@ -14,6 +14,7 @@ from timelike.forecast.codecs.sprites import Sprites
 from timelike.forecast.separation.network import SeparationNetwork
 from timelike.forecast.separation.objective import Weights
 from timelike.forecast.srvp.experimental import ExperimentalNetwork
+from timelike.models import Model
 
 # the modules have the thesis's sizes (appendix B.1 and C.2, w as in the authors' program), the estimators smaller ones
 # that a laptop trains (decision 0045): a change of either is a decision, not an accident
@@ -25,17 +26,26 @@ SIZES = {
     Weights: {"prediction": 45.0, "autoencoding": 1.0, "invariance": 45.0, "smallness": 1e-3},
     tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "n_code": 64, "n_seen": 5, "hidden": 128,
               "motion_hidden": 128, "filters": 16, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 0.2,
-              "beta": 1.0, "stillness": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3},
+              "beta": 1.0, "stillness": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3, "n_sprites": 2,
+              "haste": (1.0, 1.0), "invariance": 0.0, "autoencoding": 0.0, "scale": 1.0, "decay": 0.0,
+              "betas": (0.9, 0.999), "validation": 0.0, "skips": False, "shortcut": True, "delays": False,
+              "standardize": True, "devices": 1},
     tl.Separation: {"n_content": 32, "n_state": 32, "hidden": 128, "dynamics_hidden": 128, "filters": 16, "layers": 2,
                     "conditioning": 5, "blocks": 1, "gain": 0.71, "prediction": 45.0, "autoencoding": 1.0,
-                    "invariance": 45.0, "smallness": 1e-3, "intervals": 1, "batch_size": 64, "learning_rate": 3e-3},
+                    "invariance": 45.0, "smallness": 1e-3, "intervals": 1, "batch_size": 64, "learning_rate": 3e-3,
+                    "scale": 1.0, "decay": 0.0, "betas": (0.9, 0.99), "validation": 0.0, "content": True,
+                    "skips": False, "maps": False, "shortcut": True, "tied": False, "offset": False,
+                    "standardize": True, "devices": 1},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", SIZES, ids=lambda kind: kind.__name__)
 def test_defaults_are_the_documented_ones(kind):
-    known = inspect.signature(kind).parameters
-    assert {name: known[name].default for name in SIZES[kind]} == SIZES[kind]
+    known = {name: one.default for name, one in inspect.signature(kind).parameters.items()}
+    assert {name: known[name] for name in SIZES[kind]} == SIZES[kind]
+    if issubclass(kind, Model):  # of an estimator every one
+        numbers = {name for name, value in known.items() if isinstance(value, int | float | tuple)}
+        assert numbers == SIZES[kind].keys()
 
 
 def test_networks_of_delays_are_as_wide_as_the_motion_they_go_with():
@@ -72,3 +82,38 @@ def test_the_bound_is_its_parts_in_the_units_of_the_data():
     found = model.elbo(X, random_state=0)
     np.testing.assert_allclose(found.elbo, found.likelihood - found.first - found.random, rtol=1e-9)
     torch.testing.assert_close(torch.tensor(found.first >= 0), torch.ones(6, dtype=torch.bool))
+
+
+# the last value that is taken and the first that is refused, at the ends of every range that an option has
+WHOLE, COUNT, WEIGHT, ABOVE_0 = ((1, 0),), ((0, -1),), ((0, -1),), ((1e-300, 0),)
+RANGES = {
+    tl.SRVP: {
+        **dict.fromkeys(["n_state", "n_code", "n_seen", "hidden", "filters", "n_sprites", "motion_hidden"], WHOLE),
+        **dict.fromkeys(["conditioning", "batch_size", "max_steps", "patience"], WHOLE),
+        **dict.fromkeys(["n_random", "n_content", "layers"], COUNT),
+        **dict.fromkeys(["beta", "stillness", "drift", "decay", "invariance", "autoencoding"], WEIGHT),
+        **dict.fromkeys(["gain", "observed", "learning_rate", "max_time"], ABOVE_0),
+        "chunk": ((2, 1),),
+        "substeps": ((1, 0), (2**10, 2**10 + 1)),
+        "scale": ((1e-300, 0), (1e6, 1.1e6)),
+        "validation": ((0, -1), (0.9, 0.91)),
+    },
+    tl.Separation: {
+        **dict.fromkeys(["n_content", "n_state", "hidden", "decoder_hidden", "filters", "dynamics_hidden"], WHOLE),
+        **dict.fromkeys(["layers", "decoder_layers"], COUNT),
+        **dict.fromkeys(["autoencoding", "invariance", "smallness", "jitter"], WEIGHT),
+        **dict.fromkeys(["gain", "prediction"], ABOVE_0),
+        "blocks": ((1, 0),),
+        "intervals": ((1, 0), (2**20, 2**20 + 1)),
+        "scale": ((1e-300, 0), (1e6, 1.1e6)),
+    },
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in RANGES.items() for name in names])
+def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(kind, name):
+    check = kind.options()[name].check
+    for last, beyond in RANGES[kind][name]:
+        assert check(last, name) == last
+        with pytest.raises(ValueError, match=rf"{name}={beyond}\b.*: expected"):
+            check(beyond, name)

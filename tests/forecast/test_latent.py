@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.train import Diverged, Linear, OneCycle
+from timelike.train import Diverged, Linear, Milestones, OneCycle
 
 RNG = np.random.default_rng(0)
 TINY = {
@@ -308,6 +308,22 @@ def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():
     torch.testing.assert_close(first.running_mean, torch.stack(means).mean(0))
 
 
+@pytest.mark.parametrize(("observed", "expected"), [(1.0, [0.8]), (None, [0.4, 0.8])])
+def test_statistics_take_four_fifths_of_the_time_left_and_half_of_it_where_a_deviation_comes_after_them(
+    observed, expected, monkeypatch
+):
+    X = np.random.default_rng(0).random((4, 9, 1, 8, 8))
+    model = tl.SRVP(
+        observed=observed, codec="dcgan", max_steps=1, filters=3, hidden=6, batch_size=4, progress=False, random_state=0
+    )
+    model.fit(X)
+    objective = model._chunks(9, model._material(tl.Sequences(X)), None, None)
+    settling, shares = objective.settling_batches, []
+    monkeypatch.setattr(objective, "settling_batches", lambda share: shares.append(share) or settling(share))
+    objective.settle()
+    assert shares == expected
+
+
 # --- settings of training ----------------------------------------------------------------------------------------------
 
 
@@ -340,6 +356,20 @@ def test_a_schedule_is_what_its_word_says(schedule, kind):
     model = tiny(schedule=schedule)
     found = model._limits(objective_of(model, RNG.standard_normal((4, 9, 1)))).get("schedule")
     assert found is None if kind is None else type(found) is kind
+
+
+@pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
+def test_a_schedule_may_be_a_value_and_is_saved(kind, tmp_path):
+    schedule = Milestones(at=(0.5, 0.75), by=0.1)
+    model = kind(conditioning=2, hidden=4, n_state=3, n_content=2, max_steps=8, schedule=schedule, random_state=0)
+    rates = model.fit(RNG.standard_normal((6, 9, 1))).history_["rate"]
+    np.testing.assert_allclose(rates / rates[0], [1, 1, 1, 1, 0.1, 0.1, 0.01, 0.01])
+    model.set_params(schedule=Linear(share=0.25)).save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").schedule == Linear(share=0.25)
+    assert model.set_params(schedule__share=0.5).schedule == Linear(share=0.5)
+    for wrong, error in ((3, TypeError), ("cosine", ValueError)):
+        with pytest.raises(error, match=f"schedule={wrong!r}: expected .*'cycle', 'constant', 'linear'"):
+            model.set_params(schedule=wrong).fit(RNG.standard_normal((6, 9, 1)))
 
 
 def test_what_is_held_out_is_looked_at_twenty_times_and_patience_counts_steps():

@@ -1,6 +1,7 @@
 """Separation: forecasts, states, codes and swaps, beside loops over its parts and problems whose solution is known."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.base import clone
 
 import timelike as tl
 from naive import separation as naive
-from timelike.forecast.separation import answering
+from timelike.forecast.separation import answering, renewing
 from timelike.sequences import generate
 
 RNG = np.random.default_rng(0)
@@ -162,6 +163,18 @@ def test_a_forecast_with_known_channels_and_an_uneven_clock_is_that_roll_out_too
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n_known", [1, 2])
+def test_frames_between_steps_change_none_at_the_steps_with_known_channels_either(n_known):
+    """What is known holds for a whole step: of two frames for each, the second is that of the step."""
+    X = RNG.standard_normal((3, 12, 1 + n_known))
+    model = tiny(known=list(range(1, 1 + n_known)), blocks=2).fit(X)
+    ahead = RNG.standard_normal((3, 4, n_known))
+    whole = model.predict(X, 4, known=ahead, substeps=4).mean
+    finer = model.predict(X, 4, known=ahead, substeps=4, frames_per_step=2).mean
+    assert finer.shape == (3, 8, 1)
+    np.testing.assert_allclose(finer[:, 1::2], whole, rtol=1e-6)
+
+
 def test_what_is_known_acts_from_its_step_on():
     X = RNG.standard_normal((4, 12, 3))
     for options in ({}, {"offset": True}, {"solver": "gru"}):
@@ -204,6 +217,20 @@ def test_pieces_are_small_whatever_the_horizon(monkeypatch):
     model.predict(fields("plain"), 100)
     assert sum(sizes) == 5 * 100 * 2
     assert max(sizes) <= 200
+
+
+def test_a_long_sequence_is_reconstructed_in_small_pieces(monkeypatch):
+    X = fields("plain", n=1, length=300)
+    model = tiny().fit(X)
+    whole = model.reconstruct(X).values
+    monkeypatch.setattr(answering, "_DRAWN", 200)
+    network, sizes = answering.exact(model.network_), []
+    drawn, state_of = network.drawn, network.state_of
+    monkeypatch.setattr(network, "drawn", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
+    monkeypatch.setattr(network, "state_of", lambda *given: sizes.append(given[0].numel()) or state_of(*given))
+    np.testing.assert_array_equal(model.reconstruct(X).values, whole)
+    assert max(sizes) <= 200
+    assert len(sizes) < 20  # and no smaller than that
 
 
 def test_the_work_is_that_of_the_horizon():
@@ -252,6 +279,53 @@ def test_states_are_renewed_where_that_is_better_on_what_is_learned_from():
     assert close or model.renewed_ == (errors[0] <= errors[1])
     assert tiny(chunk=8).fit(X[:, :8]).renewed_  # too short to tell
     assert not tiny(chunk=8, renewed=False).fit(X).renewed_
+
+
+@pytest.mark.parametrize(("beyond", "expected"), [((0.1, 0.2), True), ((0.2, 0.2), True), ((0.2, 0.1), False)])
+def test_renewing_is_judged_beyond_the_trained_length_and_up_to_twice_that(beyond, expected, monkeypatch):
+    """Ramps, of which the future is known, and forecasts that are off by so much; nearer ones say the contrary."""
+    X = np.arange(40.0)[None, :, None] * np.ones((2, 1, 2))
+    model, horizons = tiny(chunk=8).fit(X), []
+
+    def predict(past, horizon, **more):
+        horizons.append(horizon)
+        off = np.where(
+            np.arange(1, horizon + 1) > 5, beyond[0 if model.renewed_ else 1], float(model.renewed_ is expected)
+        )
+        return SimpleNamespace(mean=(past.lengths[:, None] + np.arange(horizon) + off)[..., None] * np.ones(2))
+
+    monkeypatch.setattr(model, "predict", predict)
+    assert renewing.better_renewed(model, tl.Sequences(X)) is expected
+    assert horizons == [10, 10]  # 8 − 3 steps were trained
+    assert renewing.better_renewed(model, tl.Sequences(X[:, :9])) is expected
+    assert horizons[2:] == [6, 6]
+    assert renewing.better_renewed(model, tl.Sequences(X[:, :8]))  # too short to tell
+    assert len(horizons) == 4
+
+
+def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
+    X = tl.Sequences(fields("plain"))
+    kept = []
+    for renewed in (None, True, False):
+        model = tiny(renewed=renewed).fit(X)
+        kept.append(model._closing_steps(model._chunks(model.chunk_, model._material(X), None, None), X))
+    assert kept[1] == kept[2]
+    assert kept[0] - kept[1] == pytest.approx(4.0)  # forecasts in both ways take as long as so many steps
+
+
+@pytest.mark.parametrize("n_windows", [20, 64, 65, 100])
+def test_whether_to_renew_is_tried_on_64_windows_at_most(n_windows, monkeypatch):
+    """A sequence has as many windows as steps after the first three; both ways are tried on the same ones."""
+    X = fields("plain", n=1, length=3 + n_windows)
+    model, tried = tiny(chunk=8, renewed=False).fit(X), []
+    predict = model.predict
+    monkeypatch.setattr(
+        model, "predict", lambda past, *given, **more: tried.append(past) or predict(past, *given, **more)
+    )
+    renewing.better_renewed(model, tl.Sequences(X))
+    assert len(tried) == 2
+    assert len(tried[0]) == n_windows if n_windows <= 64 else 48 <= len(tried[0]) <= 64
+    np.testing.assert_array_equal(tried[0].values, tried[1].values)
 
 
 @pytest.mark.parametrize(("frames", "substeps"), [(2, None), (4, None), (2, 8), (8, 8)])

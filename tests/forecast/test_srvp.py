@@ -165,9 +165,12 @@ def test_equal_pasts_have_different_futures(fitted, swings):
     assert not np.array_equal(found[0], found[1])
 
 
-def test_many_samples_in_pieces_are_those_at_once(fitted, swings, monkeypatch):
+@pytest.mark.parametrize("numbers", [1, 40, 100])
+@pytest.mark.parametrize("module", ["answering", "looking"])
+def test_many_samples_in_pieces_are_those_at_once(fitted, swings, monkeypatch, module, numbers):
+    """Some samples at a time, and some steps of all of them at a time."""
     whole = fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples
-    monkeypatch.setattr("timelike.forecast.srvp.answering.NUMBERS", 40)
+    monkeypatch.setattr(f"timelike.forecast.srvp.{module}.NUMBERS", numbers)
     np.testing.assert_array_equal(fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples, whole)
 
 

@@ -10,6 +10,7 @@ from naive import srvp_experimental as naive
 from timelike.forecast import SRVPNetwork
 from timelike.forecast.request import Request
 from timelike.forecast.srvp.delays import SHORTEST
+from timelike.forecast.srvp.drifting import Drifting
 from timelike.forecast.srvp.experimental import ExperimentalEvidence, ExperimentalNetwork, Further, measured
 from timelike.forecast.srvp.network import Content, Gaussian
 from timelike.forecast.srvp.objective import Evidence
@@ -530,6 +531,24 @@ def test_the_content_that_is_encoded_is_the_last_one(fitted, swings):
     finally:
         network.float()
     np.testing.assert_allclose(model.encode(swings[:1])[0, :3], w.detach().numpy(), rtol=1e-5)
+
+
+def test_a_drift_begins_as_its_prior_says_so_that_its_divergence_is_0():
+    """N(0, I) for every step and whatever was seen: KL = Σ (μ² + σ² − 1) / 2 − log σ = 0."""
+    drifting = Drifting(n_code=5, n_content=3, hidden=6, deviation=0.2)
+    mean, scale = drifting.inferred(torch.randn(4, 7, 5))
+    assert mean.shape == scale.shape == (4, 6, 3)
+    torch.testing.assert_close(mean, torch.zeros(4, 6, 3))
+    torch.testing.assert_close(scale, torch.ones(4, 6, 3))
+
+
+@every_variant
+@pytest.mark.parametrize("numbers", [1, 100])
+def test_frames_drawn_a_few_steps_at_a_time_are_those_drawn_at_once(fitted, swings, monkeypatch, variant, numbers):
+    model = fitted(variant)
+    whole = model.predict(swings[:2, :9], 5, n_samples=3, random_state=1).samples
+    monkeypatch.setattr("timelike.forecast.srvp.looking.NUMBERS", numbers)
+    np.testing.assert_array_equal(model.predict(swings[:2, :9], 5, n_samples=3, random_state=1).samples, whole)
 
 
 def test_futures_whose_content_drifts_scatter_more_the_further_they_are(fitted, swings):

@@ -107,17 +107,18 @@ OPTIONS += [{"last_relu": True}, {"transform": False, "symmetrize": True}]
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_gradients_are_those_of_finite_differences(options):
     net = network(**options)
-    x, y = (side.requires_grad_() for side in batch())
-    assert torch.autograd.gradcheck(lambda a, b: net(a, b, N, M), (x, y), atol=1e-6)
-    assert torch.autograd.gradcheck(lambda a, b: net.plan(net.features(a, N), net.features(b, M)), (x, y), atol=1e-6)
+    n, m = torch.tensor([5, 4, 1]), torch.tensor([4, 1, 2])
+    x, y = (side[:3, :time].clone().requires_grad_() for side, time in zip(batch(), (5, 4), strict=True))
+    assert torch.autograd.gradcheck(lambda a, b: net(a, b, n, m), (x, y), atol=1e-6)
+    assert torch.autograd.gradcheck(lambda a, b: net.plan(net.features(a, n), net.features(b, m)), (x, y), atol=1e-6)
     weights = list(net.scores.parameters())
-    (given,) = torch.autograd.grad(net(x, y, N, M).sum(), weights[0])
+    (given,) = torch.autograd.grad(net(x, y, n, m).sum(), weights[0])
     direction = torch.randn_like(given)
     with torch.no_grad():
         sides = []
         for sign in (1e-6, -1e-6):
             weights[0] += sign * direction
-            sides.append(net(x, y, N, M).sum())
+            sides.append(net(x, y, n, m).sum())
             weights[0] -= sign * direction
     torch.testing.assert_close((sides[0] - sides[1]) / 2e-6, (given * direction).sum(), rtol=1e-5, atol=1e-8)
 

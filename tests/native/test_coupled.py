@@ -89,43 +89,50 @@ def graded_in_torch(weights, x, y, first, second, scales, mean, gate_scales=None
     return out.detach().numpy(), *packed, *(part.grad.numpy() for part in parts)
 
 
-@pytest.mark.parametrize("isa", kernels.isas())
+def compare_gradients(found, expected, dtype, isa):
+    share = 1e-10 if dtype is np.float64 else 1e-4
+    for ours, theirs in zip(found, expected, strict=True):
+        close = {"rtol": share, "atol": share * max(1, np.abs(theirs).max())}
+        np.testing.assert_allclose(ours, theirs, **close, err_msg=isa)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("hidden", [1, 5, 20, 23])
 @pytest.mark.parametrize("mean", [False, True])
-def test_every_instruction_set_gives_the_gradients_of_torch(isa, dtype, hidden, mean):
+def test_every_instruction_set_gives_the_gradients_of_torch(dtype, hidden, mean):
     weights = cell(hidden, dtype)
     x, y = inputs((5, 1, 32, 9, 70), hidden, dtype), inputs((4, 33, 64, 1, 7, 12, 65, 2), hidden, dtype, seed=1)
     first, second = np.divmod(np.arange(40)[::-1].copy(), 8)
     scales = np.random.default_rng(2).standard_normal(40).astype(dtype)
-    found = graded(weights, x, y, first, second, scales, mean=mean, isa=isa)
-    share = 1e-10 if dtype is np.float64 else 1e-4
-    for ours, theirs in zip(found, graded_in_torch(weights, x, y, first, second, scales, mean), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=share, atol=share * max(1, np.abs(theirs).max()))
+    expected = graded_in_torch(weights, x, y, first, second, scales, mean)
+    for isa in kernels.isas():
+        found = graded(weights, x, y, first, second, scales, mean=mean, isa=isa)
+        compare_gradients(found, expected, dtype, isa)
 
 
-@pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("hidden", [1, 5, 20])
-def test_every_instruction_set_gives_the_mean_gates_of_torch_and_their_gradients(isa, dtype, hidden):
+def test_every_instruction_set_gives_the_mean_gates_of_torch_and_their_gradients(dtype, hidden):
     weights = cell(hidden, dtype)
     x, y = inputs((5, 1, 32, 9, 70), hidden, dtype), inputs((4, 33, 64, 1, 7, 12, 65, 2), hidden, dtype, seed=1)
     first, second = np.divmod(np.arange(40)[::-1].copy(), 8)
-    out, gates = np.empty((2, 40), dtype)
-    kernels.coupled_rows(*weights, False, *x, *y, first, second, threads=1, out=out, gates=gates, report=None, isa=isa)
     sides = [
         twin.Side(padded(steps).detach(), torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
         for steps, pairs in ((x, first), (y, second))
     ]
     expected = twin.rolled(coupled.Cell(*map(torch.from_numpy, weights)), *sides, mean=False).gates
-    np.testing.assert_allclose(gates, expected.numpy(), **TOLERANCE[dtype])
+    for isa in kernels.isas():
+        out, gates = np.empty((2, 40), dtype)
+        how = {"threads": 1, "out": out, "gates": gates, "report": None, "isa": isa}
+        kernels.coupled_rows(*weights, False, *x, *y, first, second, **how)
+        np.testing.assert_allclose(gates, expected.numpy(), **TOLERANCE[dtype], err_msg=isa)
     scales, gate_scales = np.random.default_rng(2).standard_normal((2, 40)).astype(dtype)
-    share = 1e-10 if dtype is np.float64 else 1e-4
     for some in (scales, np.zeros_like(scales)):  # with the distances, and alone
         given = weights, x, y, first, second, some
-        found = graded(*given, mean=False, gate_scales=gate_scales, isa=isa)
-        for ours, theirs in zip(found, graded_in_torch(*given, False, gate_scales), strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=share, atol=share * max(1, np.abs(theirs).max()))
+        expected = graded_in_torch(*given, False, gate_scales)
+        for isa in kernels.isas():
+            found = graded(*given, mean=False, gate_scales=gate_scales, isa=isa)
+            compare_gradients(found, expected, dtype, isa)
 
 
 @pytest.mark.parametrize("isa", kernels.isas())

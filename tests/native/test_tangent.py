@@ -71,11 +71,10 @@ def close(found, expected, part=1e-12):
     np.testing.assert_allclose(found, expected, rtol=0, atol=part * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("features", [2, 40])
 @pytest.mark.parametrize("bias", [0.0, 0.7])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_kernels_and_gradients_of_close_points_are_those_of_higher_precision(name, bias, features, isa):
+def test_kernels_and_gradients_of_close_points_are_those_of_higher_precision(name, bias, features):
     rng = np.random.default_rng(1)
     directions = rng.standard_normal((6, features))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -85,11 +84,13 @@ def test_kernels_and_gradients_of_close_points_are_those_of_higher_precision(nam
     for kind in (0, 1):
         known = network(name, **options, of_tangent=bool(kind))
         for one, other in zip(x, y, strict=True):
-            values, gradients = pulled(one[None], other[None], np.ones(1), known, isa=isa)
             expected = naive.both(one, other, FAMILIES[name][1], **options)[kind]
-            assert values[0] == pytest.approx(float(expected), rel=1e-13)
             some = naive.slopes(one, other, FAMILIES[name][1], **options, coordinates=(0, 1))[kind]
-            np.testing.assert_allclose(gradients[0, :2], some, rtol=1e-9, atol=1e-10 * np.abs(gradients).max())
+            for isa in kernels.isas():
+                values, gradients = pulled(one[None], other[None], np.ones(1), known, isa=isa)
+                assert values[0] == pytest.approx(float(expected), rel=1e-13), isa
+                close_enough = {"rtol": 1e-9, "atol": 1e-10 * np.abs(gradients).max()}
+                np.testing.assert_allclose(gradients[0, :2], some, **close_enough, err_msg=isa)
 
 
 @pytest.mark.parametrize("isa", kernels.isas())
@@ -108,24 +109,26 @@ def test_without_bias_angles_between_distant_points_have_their_digits(name, time
         close(gradients[0, :2], np.array(expected), 3e-15 / angle)
 
 
-@pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_instruction_set_has_the_numbers_of_the_twin(name, features, isa):
+def test_every_instruction_set_has_the_numbers_of_the_twin(name, features):
     x, y = points(37, 61, features)
     weights = np.random.default_rng(2).standard_normal((37, 61))
     for of_tangent, bias in ((True, 1.0), (False, 1.0), (True, 0.0)):
         known = network(name, of_tangent=of_tangent, bias=bias)
-        found, expected = slopes(x, y, known, isa=isa), twin.slopes(x, y, known)
+        expected, whole = twin.slopes(x, y, known), twin.matrix(x, None, known)
+        sums = [(shares, twin.pulled(x, y, shares, known)) for shares in (weights, weights[0])]
         # two branches without bias: the angle of distant points in line is known to half of the digits
         part = 1e-7 if bias == 0 and name == "relu and sine" else 1e-11
-        for one, two in zip(found[:4], expected[:4], strict=True):
-            close(one, two, part)
-        np.testing.assert_array_equal(found.near, expected.near)
-        close(matrix(x, x, known, isa=isa), twin.matrix(x, None, known))
-        for shares in (weights, weights[0]):
-            for one, two in zip(pulled(x, y, shares, known, isa=isa), twin.pulled(x, y, shares, known), strict=True):
+        for isa in kernels.isas():
+            found = slopes(x, y, known, isa=isa)
+            for one, two in zip(found[:4], expected[:4], strict=True):
                 close(one, two, part)
+            np.testing.assert_array_equal(found.near, expected.near)
+            close(matrix(x, x, known, isa=isa), whole)
+            for shares, pulls in sums:
+                for one, two in zip(pulled(x, y, shares, known, isa=isa), pulls, strict=True):
+                    close(one, two, part)
 
 
 @pytest.mark.parametrize("isa", kernels.isas())

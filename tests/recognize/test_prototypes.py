@@ -1,6 +1,7 @@
 """Prototypes: answers beside naive twins, classes that come and go exactly, and what is refused."""
 
 import copy
+import inspect
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from torch import nn
 import timelike as tl
 from naive.verifier import accepted_at
 from timelike.recognize import CalibrationWarning
-from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity
+from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity, _logistic
 from timelike.recognize.prototypes.members import centres, in_order
 from timelike.recognize.prototypes.network import PrototypeNetwork
 from timelike.recognize.prototypes.objective import Learning, Recipe
@@ -123,6 +124,22 @@ class TestAnswers:
         np.testing.assert_allclose(module.scores(u.numpy(), v.numpy()), matrix, atol=1e-5)
         np.testing.assert_allclose(rows, matrix, atol=1e-5)
 
+    @pytest.mark.parametrize(("low", "high"), [(-0.5, 0.75), (0.25, 1.0), (0.99, 1.0)])
+    def test_scale_and_offset_of_a_cosine_meet_platts_targets_where_each_kind_of_pair_has_one_cosine(self, low, high):
+        """σ(s x + b) is (n + 1) / (n + 2) of n pairs of one class, and 1 / (m + 2) of m of two."""
+        scale, bias = _logistic(np.array([high] * 3 + [low] * 8), np.arange(11) < 3)
+        assert scale * high + bias == pytest.approx(np.log(4), abs=1e-3)
+        assert scale * low + bias == pytest.approx(-np.log(9), abs=1e-3)
+
+    @pytest.mark.parametrize(
+        ("low", "high", "expected"), [(0.9999, 1.0, 1000.0), (0.998, 1.0, 1000.0), (1.0, 0.0, 0.1)]
+    )
+    def test_the_scale_of_a_cosine_stays_between_a_tenth_and_a_thousand(self, low, high, expected):
+        """The targets would need 36 000 or 1 800 where cosines nearly coincide, and less than 0 where they are swapped."""
+        scale, bias = _logistic(np.array([high] * 3 + [low] * 8), np.arange(11) < 3)
+        assert scale == pytest.approx(expected)
+        assert np.isfinite(bias)
+
     def test_fused_is_the_log_odds_of_the_mean(self):
         torch.manual_seed(0)
         learned = Similarity(4, hidden=6).eval()
@@ -213,6 +230,15 @@ class TestClassesThatComeAndGo:
         means = given.reshape(3, 10, 3).mean(axis=1)
         assert sorted(np.round(found, 3).tolist()) == sorted(np.round(means, 3).tolist())
 
+    def test_vectors_are_in_the_order_of_their_classes_and_then_of_all_their_numbers(self):
+        """Few different numbers, so that every feature decides some pairs."""
+        rng = np.random.default_rng(0)
+        vectors, owners = rng.integers(0, 2, (60, 4)).astype(np.float32), rng.integers(0, 2, 60)
+        found = in_order(vectors, owners)
+        rows = [(owners[i], *vectors[i]) for i in found]
+        assert rows == sorted(rows)
+        assert sorted(found) == list(range(60))
+
     def test_fewer_different_examples_make_fewer_prototypes(self):
         same = np.ones((5, 2), np.float32)
         assert centres(same, 3).tolist() == [[1.0, 1.0]]
@@ -225,6 +251,17 @@ class TestClassesThatComeAndGo:
         assert len(own) > 1
         best = changed.network_.similarity.scores(own, changed.encode(asked)).max(axis=0)
         np.testing.assert_allclose(changed.class_scores(asked)[:, place], best)
+
+    def test_the_network_answers_as_the_model_does_after_classes_came_and_went(self, model, tmp_path):
+        """With several prototypes for one class, and with the numbers of the classes moved up."""
+        changed = copied(model, tmp_path / "a").enroll(waves(classes=(3,), seed=1), n_prototypes=4)
+        changed.forget("every 12")
+        asked = waves(seed=7)
+        vectors = torch.from_numpy(changed.encode(asked))
+        for answering in (changed, copied(changed, tmp_path / "b")):
+            with torch.no_grad():
+                scores = answering.network_.scored(vectors).numpy()
+            np.testing.assert_allclose(scores, changed.class_scores(asked), atol=1e-4)
 
     def test_adapting_lowers_the_loss_of_what_is_enrolled(self, model, tmp_path):
         new = waves(classes=(3, 6), seed=1)
@@ -304,7 +341,7 @@ class TestLearning:
         batch = Batch(np.arange(len(labels)), vectors=vectors, labels=np.asarray(labels), order=np.zeros(len(labels)))
         return learning, batch, vectors
 
-    @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2, 2], [0, 1, 2], [1, 1, 1], [0, 0, 0, 2, 1]])
+    @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2, 2], [0, 1, 2], [1, 1, 1], [0, 0, 0, 2, 1], [0, 0, 1], [0, 1]])
     def test_the_loss_is_that_of_the_formulas_and_finite_without_pairs_of_a_kind(self, labels):
         learning, batch, vectors = self.objective(labels)
         learning.module.average(vectors, torch.tensor([0, 1, 2] * 2)[: len(labels)], 0.9)  # so that all are known
@@ -332,6 +369,15 @@ class TestLearning:
                 each = [(1 - smoothing) * log[i, y] + smoothing / 3 * log[i].sum() for i, y in enumerate(labels)]
                 assert float(found[name]) == pytest.approx(-float(torch.stack(each).mean()), rel=1e-9)
         assert float(found["pair"]) == pytest.approx(float(other["pair"]), rel=1e-12)
+
+    @pytest.mark.parametrize(("n_each", "expected"), [([2] * 15, (15, 256)), ([30, 30], (870, 870)), ([2, 2], (2, 4))])
+    def test_of_two_classes_256_pairs_are_compared_and_at_least_as_many_as_of_one(self, n_each, expected, monkeypatch):
+        labels = np.repeat(np.arange(len(n_each)), n_each)
+        learning, _, vectors = self.objective(labels)
+        compared = []
+        monkeypatch.setattr(learning, "_binary", lambda scores, same: compared.append(same) or scores)
+        learning._pairs(vectors, torch.from_numpy(labels), torch.zeros(len(labels)))
+        assert (int(compared[0].sum()), int((~compared[0]).sum())) == expected
 
     def test_soft_targets_of_pairs_are_uniform_in_a_tenth_at_either_end(self):
         """The targets follow from the losses: −t log σ(s) − (1 − t) log(1 − σ(s))."""
@@ -418,6 +464,24 @@ class TestLearning:
         asked = waves(seed=3)
         assert (model.predict(asked) == asked.labels).mean() > 0.9
 
+    @pytest.mark.parametrize("standardize", [True, False])
+    def test_noise_is_added_to_standardized_channels_only(self, standardize):
+        """It is in their units. What else is done to a constant sequence leaves it constant."""
+        encoder = tl.SiameseGRU(hidden=6, n_outputs=5, standardize=standardize, random_state=0)
+        model = tl.Prototypes(**SMALL | {"encoder": encoder, "max_steps": 1}, random_state=0).fit(waves())
+        lengths = torch.tensor([30, 20])
+        found, _ = model._change(waves())(torch.ones(2, 30, 1), lengths, np.random.default_rng(0))
+        spread = [float(row[:length].std()) for row, length in zip(found, lengths, strict=True)]
+        assert spread == pytest.approx([0.05, 0.05] if standardize else [0.0, 0.0], rel=0.4, abs=1e-6)
+        frames = tl.Sequences(np.zeros((4, 1, 1)))
+        noise = model._change(frames)
+        if not standardize:
+            assert noise is None
+            return
+        moved, _ = noise(torch.zeros(2000, 1, 1), torch.ones(2000, dtype=torch.long), np.random.default_rng(0))
+        assert float(moved.std()) == pytest.approx(0.1, rel=0.1)
+        assert abs(float(moved.mean())) < 0.01
+
     def test_a_training_that_learned_nothing_says_so(self):
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((60, 12)), np.arange(60) % 3
@@ -480,6 +544,22 @@ class TestEncoders:
         model.fit(waves())
         assert model.encode(waves()).shape[1] <= 128
         assert copied(model, tmp_path / "m").predict(waves()).tolist() == model.predict(waves()).tolist()
+
+    def test_values_may_be_missing_where_the_encoder_takes_them(self):
+        X = waves()
+        gaps = tl.Sequences([np.where(np.arange(len(x)) == 7, np.nan, x[:, 0]) for x in X], labels=X.labels)
+        encoder = tl.StatisticsEncoder()
+        model = tl.Prototypes(encoder=encoder, beside=[], max_steps=1, random_state=0).fit(gaps)
+        np.testing.assert_allclose(model.encode(gaps), encoder.fit(gaps).encode(gaps), atol=1e-6)
+        with pytest.raises(ValueError, match="cannot take missing values"):
+            tl.Prototypes(encoder=self.CAUSAL, max_steps=1, random_state=0).fit(gaps)
+
+    def test_vectors_of_a_single_number_are_learned_saved_and_compared(self, tmp_path):
+        encoder = tl.SiameseGRU(hidden=4, n_outputs=1, random_state=0)
+        model = tl.Prototypes(encoder=encoder, similarity="learned", hidden=1, max_steps=2, random_state=0).fit(waves())
+        again = copied(model, tmp_path / "m")
+        assert again.n_vector_ == again.encode(waves()).shape[1] == 1
+        np.testing.assert_array_equal(again.class_scores(waves()), model.class_scores(waves()))
 
     def test_encoders_beside_it_have_twice_its_share(self):
         X = waves()
@@ -618,6 +698,18 @@ class TestThresholds:
         assert ready.predict_proba(held).sum(axis=1) == pytest.approx(1)
         again = copied(ready, tmp_path / "b")
         assert again.thresholds_ == ready.thresholds_
+
+    @pytest.mark.parametrize("inference", ["similarity", "dense", "both"])
+    def test_those_beyond_the_threshold_of_novelty_are_refused_and_the_others_named(self, model, tmp_path, inference):
+        ready = (
+            copied(model, tmp_path / "a").set_params(inference=inference).calibrate(waves(seed=11), false_accept=0.1)
+        )
+        asked = waves(seed=12)
+        novelty = ready.novelty(asked)
+        ready.thresholds_ = ready.thresholds_._replace(novelty=float(np.median(novelty)))
+        named, plain = ready.predict(asked, reject=True), ready.predict(asked)
+        assert [one is None for one in named] == (novelty > np.median(novelty)).tolist()
+        assert all(one is None or one == other for one, other in zip(named, plain, strict=True))
 
     def test_what_asks_for_a_threshold_before_there_is_one_is_told_how_to_get_it(self, model):
         with pytest.raises(ValueError, match=r"reject=True needs a threshold: call calibrate"):
@@ -783,6 +875,12 @@ class TestBadInput:
             assert not np.allclose(model.class_scores(X), plain.class_scores(X), atol=1e-4)
 
 
+def test_a_folder_without_a_table_of_weights_is_refused_by_the_kind_that_came(model):
+    state = model._state() | {"network_": [1.0, 2.0]}
+    with pytest.raises(ValueError, match="network_ is a list: expected an array for every weight"):
+        tl.Prototypes(**model.get_params(deep=False))._take_up(state)
+
+
 @pytest.mark.parametrize("broken", ["owners_", "prototypes_", "members_"])
 def test_a_folder_whose_arrays_do_not_belong_together_is_refused(model, broken):
     state = model._state()
@@ -807,6 +905,17 @@ def test_one_name_enrolls_all_and_comes_second():
     assert model.classes_.tolist() == ["Lee", "a", "b"]
 
 
+def test_enrolling_without_arguments_names_prototypes_and_what_to_pass():
+    X = np.random.default_rng(0).standard_normal((8, 9)) + 3 * (np.arange(8) % 2)[:, None]
+    model = tl.Prototypes(max_steps=1, random_state=0).fit(X, ["a", "b"] * 4)
+    with pytest.raises(TypeError, match=r"^Prototypes\.enroll\(\) missing 1 required positional argument: 'X'"):
+        model.enroll()
+    with pytest.raises(TypeError, match=r"^Prototypes\.forget\(\) missing 1 required positional argument: 'label'"):
+        model.forget()
+    with pytest.raises(ValueError, match="^Prototypes requires y to be passed, .* give the class of every sequence"):
+        model.enroll(X[:2])
+
+
 def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components():
     """As the docstring says; with up to 512 features as it is."""
     X = waves(n_each=50)
@@ -814,3 +923,33 @@ def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components(
         model = tl.Prototypes(encoder=tl.Rocket(n_features=n_features, random_state=0), max_steps=1, random_state=0)
         size = model.fit(X).n_vector_
         assert size == expected if expected else size <= 512
+
+
+RANGES = {  # the last value that is taken and the first that is refused
+    **dict.fromkeys(["hidden", "n_prototypes", "max_steps", "max_epochs"], ((1, 0),)),
+    **dict.fromkeys(["per_class", "batch_size"], ((2, 1),)),
+    **dict.fromkeys(["dropout", "smoothing"], ((0, -1), (0.99, 1))),
+    **dict.fromkeys(["learning_rate", "max_time"], ((1e-300, 0),)),
+    "momentum": ((0, -1), (1, 2)),
+    "weight_decay": ((0, -1),),
+}
+
+
+@pytest.mark.parametrize(("name", "ends"), RANGES.items())
+def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(name, ends):
+    check = tl.Prototypes.options()[name].check
+    for last, beyond in ends:
+        assert check(last, name) == last
+        with pytest.raises(ValueError, match=rf"{name}={beyond}\b.*: expected"):
+            check(beyond, name)
+
+
+DEFAULTS = {"n_prototypes": 1, "hidden": 512, "dropout": 0.25, "momentum": 0.9, "smoothing": 0.0, "per_class": 6,
+            "batch_size": 64, "learning_rate": 3e-3, "weight_decay": 1e-3, "devices": 1, "freeze": False,
+            "symmetrize": True, "soft_pairs": False, "perturb": True, "standardize": True}  # fmt: skip
+
+
+def test_defaults_are_those_of_the_decisions():
+    """Typed once more, as every comparison of the pages is made with them: a change is a decision, not an accident."""
+    known = {name: one.default for name, one in inspect.signature(tl.Prototypes).parameters.items()}
+    assert {name: value for name, value in known.items() if isinstance(value, int | float)} == DEFAULTS

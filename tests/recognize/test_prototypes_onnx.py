@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import timelike as tl
+from timelike.encode.onnx_graph import Graph
+from timelike.recognize.prototypes.onnx_graph import _log_odds
 
 RNG = np.random.default_rng(0)
 X = [np.sin(np.arange(24 + i) / (2 + i % 3))[:, None] + 0.1 * RNG.standard_normal((24 + i, 2)) for i in range(24)]
@@ -39,6 +41,21 @@ def test_every_similarity_is_in_the_graph(tmp_path, similarity, encoder):
     model = tl.Prototypes(encoder=encoder, similarity=similarity, beside=[], **QUICK).fit(X, Y)
     for shape in ((1, 3), (4, 30)):
         agree(model, tmp_path / "model.onnx", RNG.standard_normal((*shape, 2)).astype(np.float32))
+
+
+def test_fused_scores_of_the_graph_are_the_log_odds_also_where_a_cosine_is_beyond_one_by_rounding():
+    """log(σ(S) + (1 + c) / 2) − log(σ(−S) + (1 − c) / 2), with c between −1 and 1 and no part below the least float."""
+    runtime, graph = pytest.importorskip("onnxruntime"), Graph()
+    graph.add("Identity", _log_odds(graph, graph.between("x", 0, 1, 1), graph.between("x", 1, 2, 1)), into="found")
+    session = runtime.InferenceSession(graph.model("odds", [2], {"found": 1}).SerializeToString())
+    learned = np.array([-200.0, -12.0, -1.0, 0.0, 2.0, 12.0, 200.0])
+    x = np.array([(S, c) for S in learned for c in (-1 - 1e-6, -1.0, -0.5, 0.0, 0.25, 1.0, 1 + 1e-6)])
+    S, c = x[:, 0], np.clip(x[:, 1], -1, 1)
+    parts = [
+        np.maximum(1 / (1 + np.exp(-sign * S)) + (1 + sign * c) / 2, np.finfo(np.float32).tiny) for sign in (1, -1)
+    ]
+    found = session.run(None, {"x": x.astype(np.float32)})[0][:, 0]
+    np.testing.assert_allclose(found, np.log(parts[0]) - np.log(parts[1]), atol=1e-2)  # of σ(−12), roughly
 
 
 def test_the_defaults_are_in_the_graph(tmp_path):

@@ -202,6 +202,17 @@ def test_what_does_not_fit_is_refused_in_words():
         s.maxima(u, v, [1])
 
 
+@pytest.mark.parametrize("edge", [{"slope": 0}, {"slope": 1}, {"dropout": 0}, {"hidden": 2}])
+def test_the_smallest_sizes_and_the_ends_of_every_range_are_taken(edge):
+    """w φ(W₁ u + W₂ v + b) + c of single numbers and, but for one case, a single unit."""
+    torch.manual_seed(1)
+    s = Similarity(**{"n_features": 1, "hidden": 1} | edge).eval()
+    expected = [[by_hand(s, [u], [v]) for v in (0.5, 3.0)] for u in (-2.0, 0.0, 1.0)]
+    np.testing.assert_allclose(
+        s.scores(np.float32([[-2], [0], [1]]), np.float32([[0.5], [3]])), expected, rtol=1e-5, atol=1e-6
+    )
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"n_features": 0}, {"hidden": 0}, {"dropout": 1}, {"dropout": -0.1}, {"slope": -1}, {"symmetrize": 1}],

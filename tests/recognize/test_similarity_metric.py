@@ -9,7 +9,7 @@ from sklearn.svm import OneClassSVM
 
 import timelike as tl
 from timelike.recognize import SimilarityMetric
-from timelike.recognize.prototypes import departures, gram
+from timelike.recognize.prototypes import departures, gram, metric as similarity_metric
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,14 @@ def test_the_distance_is_the_probability_of_two_classes_by_the_mean_of_both_orde
     np.testing.assert_allclose(found, 1 / (1 + np.exp(symmetric(model, X))), rtol=1e-5)
     np.testing.assert_array_equal(found, found.T)
     assert metric.distance(X[0], X[9]) == pytest.approx(found[0, 9], rel=1e-6)
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 240, 24 * 24])
+def test_pairs_that_are_compared_a_few_at_a_time_have_the_same_distances(model, data, at_once, monkeypatch):
+    X, metric = data[0], model.metric()
+    expected = metric.pairwise(X)
+    monkeypatch.setattr(similarity_metric, "_AT_ONCE", at_once)
+    np.testing.assert_allclose(metric.pairwise(X), expected, rtol=1e-6)
 
 
 def test_whatever_a_model_compares_by_its_metric_does_too(data):

@@ -676,10 +676,47 @@ def test_no_examples_are_said_to_be_none():
 def test_enrolling_needs_one_identity_a_call():
     X = tl.Sequences([[0.0, 1.0, i] for i in range(6)], labels=["anna", "ben"] * 3)
     gate = tl.Verifier("dtw").fit(X)
-    with pytest.raises(TypeError, match="^identity is missing: expected a name"):
+    with pytest.raises(
+        TypeError, match=r"^Verifier.enroll\(X, identity\): identity is missing; expected a name such as"
+    ):
         gate.enroll(X[:3])
     with pytest.raises(TypeError, match=r"identity holds 6 entries: expected one .* a call; enroll several in a loop"):
         gate.enroll(X, X.labels)
+
+
+def test_a_call_without_its_arguments_names_the_verifier_and_what_to_pass():
+    X = np.random.default_rng(0).standard_normal((20, 9))
+    gate = tl.Verifier("dtw").calibrate(X, np.arange(20) % 5, false_accept=0.4).enroll(X[:2], "anna")
+    with pytest.raises(
+        TypeError, match=r"^Verifier\.accepts\(x, identity\): identity is missing; expected a name such as"
+    ):
+        gate.accepts(X[0])
+    for verb, argument in {"accepts": "x", "enroll": "X", "identify": "x", "verify": "x", "forget": "identity",
+                           "stream": "identity", "scores": "X", "calibrate": "X", "calibrate_stream": "X"}.items():  # fmt: skip
+        with pytest.raises(TypeError, match=rf"^Verifier\.{verb}\(\) missing .*'{argument}'"):
+            getattr(gate, verb)()
+
+
+def test_the_rate_is_promised_over_all_people_and_for_one_kind_of_them_by_that_kind_alone():
+    """As `calibrate` says. Three in four people lie far apart and one in four near each other; 400 new ones of each."""
+    rng = np.random.default_rng(0)
+
+    def sequences(n, spread):
+        return rng.normal(scale=spread, size=(n, 1, 1)).repeat(2, 1) + 0.1 * rng.standard_normal((n, 2, 1))
+
+    def accepted(gate, people):
+        found = gate.verify(people, people).accepted
+        return found[~np.eye(len(people), dtype=bool)].mean()
+
+    wide, close, alone = sequences(75, 20.0), sequences(25, 1.0), sequences(75, 1.0)
+    together = np.concatenate([wide, close]).repeat(2, 0)  # nothing is genuine without two of each
+    everybody = tl.Verifier(tl.Euclidean()).calibrate(together, np.arange(100).repeat(2), false_accept=0.1)
+    own = tl.Verifier(tl.Euclidean()).calibrate(alone.repeat(2, 0), np.arange(75).repeat(2), false_accept=0.1)
+    new_close = sequences(400, 1.0)
+    mixture = np.concatenate([sequences(300, 20.0), new_close[:100]])
+    assert accepted(everybody, mixture) <= 0.1
+    assert accepted(everybody, new_close) > 0.5
+    assert accepted(own, new_close) <= 0.1
 
 
 def test_labels_in_the_place_of_sequences_look_swapped():

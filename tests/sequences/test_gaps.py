@@ -263,7 +263,7 @@ def test_the_table_is_printed_and_escaped():
     assert "no gaps" in none._repr_html_()
     with pytest.raises(ValueError, match="read-only"):
         found.durations[0] = 1
-    with pytest.raises(ValueError, match='kind=.excel.: expected "pandas" or "polars"'):
+    with pytest.raises(ValueError, match="kind='excel': expected one of 'pandas', 'polars'"):
         found.to_frame("excel")
 
 

@@ -13,6 +13,7 @@ from scipy.io import netcdf_file
 
 import timelike as tl
 from timelike.sequences import FormatError
+from timelike.sequences.formats.hdf5 import refuse_damaged
 
 LAND = 1e20
 
@@ -195,6 +196,59 @@ def test_a_damaged_netcdf_4_file_needs_no_package_to_be_refused(content, tmp_pat
     (tmp_path / "a.nc").write_bytes(content)
     with pytest.raises(tl.FormatError, match=r"^a\.nc: "):
         tl.load(tmp_path / "a.nc")
+
+
+def heap(*objects: tuple[int, int], size: int = 128) -> bytes:
+    """A global heap collection, by the specification (III.E): objects by number and length, each with its data."""
+    rows = [number.to_bytes(2, "little") + bytes(6) + length.to_bytes(8, "little") for number, length in objects]
+    data = [bytes(-(-length // 8) * 8 if number and length < size else 0) for number, length in objects]
+    body = b"".join(row + some for row, some in zip(rows, data, strict=True))
+    return (b"GCOL\x01\0\0\0" + size.to_bytes(8, "little") + body).ljust(size, b"\xee")[:size]
+
+
+WHOLE = [
+    heap((1, 5), (2, 8), (0, 128 - 16 - 24 - 24)),
+    heap((1, 5), (2, 72)),  # full: no free space
+    heap((1, 5), (2, 64), size=120 + 8),  # the last 8 bytes are too few for an object
+    heap(size=16),
+    b"GCOL\x01\0\0\0" + (2**40).to_bytes(8, "little"),  # data that look like a heap, for whose length there is no room
+]
+ENDLESS = [
+    heap((1, 5), (0, 0)),
+    heap((0, 0)),
+    heap((1, 5), (0, 8), (0, 80)),  # shorter than its own head
+    heap((1, 2**64 - 16)),  # back to where it was, in 64 bits
+    heap((1, 5), (2, 2**63)),
+    heap((1, 5), (0, 500)),
+]
+
+
+@pytest.mark.parametrize("at", [96, 1021, 1024, 1030])  # around where a piece of the file that is searched ends
+@pytest.mark.parametrize(("content", "whole"), [*((one, True) for one in WHOLE), *((one, False) for one in ENDLESS)])
+def test_a_heap_that_hdf5_would_read_for_ever_is_refused(content, whole, at, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("timelike.sequences.formats.hdf5._AT_ONCE", 1024)
+    path, size = tmp_path / "a.nc", at + len(content) + 3000
+    path.write_bytes((hdf5(at, size) + content).ljust(size, b"\0"))
+    if whole:
+        refuse_damaged(path)
+    else:
+        with pytest.raises(tl.FormatError, match=rf"^a\.nc: has a damaged heap at byte {at}: get it again"):
+            tl.load(path)
+
+
+def test_a_whole_netcdf_4_file_with_its_heaps_is_read_and_one_with_a_damaged_heap_refused(tmp_path) -> None:
+    pytest.importorskip("h5netcdf")
+
+    path, values = tmp_path / "a.nc", np.arange(24.0).reshape(4, 2, 3)
+    grid = xr.Dataset({"sst": (("time", "y", "x"), values)}, {"time": np.arange(4)}, {"title": "of the sea"})
+    grid.to_netcdf(path, engine="h5netcdf")
+    np.testing.assert_array_equal(tl.load(path).values.ravel(), values.ravel())
+    content = bytearray(path.read_bytes())
+    first = content.index(b"GCOL") + 16
+    content[first : first + 16] = bytes(16)
+    path.write_bytes(content)
+    with pytest.raises(tl.FormatError, match="damaged heap"):
+        tl.load(path)
 
 
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch) -> None:

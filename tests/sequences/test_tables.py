@@ -159,7 +159,7 @@ def test_tables_refuse_what_has_no_column() -> None:
         tl.Sequences([[1.0], [2.0]], ids=["a", "a"]).to_frame()
     with pytest.raises(ValueError, match="the channel 'time'"):
         tl.Sequences([[1.0]], channel_names=["time"]).to_frame()
-    with pytest.raises(ValueError, match='expected "pandas" or "polars"'):
+    with pytest.raises(ValueError, match="expected one of 'pandas', 'polars'"):
         tl.Sequences([[1.0]]).to_frame("excel")
 
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 import timelike as tl
-from contract.discover import small
+from contract.discover import MODELS, data, small
 from timelike.train import LearnedNothing, OneCycle, clock, fit
 from timelike.train.checkpoints import Checkpoints
-from timelike.train.trained import FORWARD
+from timelike.train.objective import FORWARD
 from train.objectives import Judged, Line
 
 
@@ -224,3 +224,132 @@ def test_statistics_are_settled_by_as_many_batches_as_fit_and_one_at_least(ticki
         ticking.seconds += 2.0
         found += 1
     assert found == expected
+
+
+# --- every method that has max_time ----------------------------------------------------------------------------------
+
+BY_TIME = {"max_steps": None, "max_time": 100.0, "progress": False}
+
+
+@pytest.fixture
+def slow_steps(ticking, monkeypatch):
+    """A step takes 1 second, the loss of a batch after the last one 0.4, and a check of the labels 12."""
+    from timelike.metric import label_signal
+    from timelike.train import verdict
+    from timelike.train.descent import Descent
+
+    monkeypatch.setattr(Descent, "step", ticking.passes(1.0, Descent.step))
+    monkeypatch.setattr(verdict, "_loss_of", ticking.passes(FORWARD, verdict._loss_of))
+    monkeypatch.setattr(label_signal, "label_signal", ticking.passes(12.0, label_signal.label_signal))
+    return ticking
+
+
+def slow_distances(monkeypatch, ticking, step_pairs, held_out=None):
+    """A pair takes a forward pass's share of a step; or the pairs of a validation so many seconds."""
+    from timelike.metric.objectives import base, labels
+
+    fill = base.fill
+
+    def slowly(network, x, y, out):
+        ticking.seconds += FORWARD * out.size / step_pairs if y is None or held_out is None else held_out
+        fill(network, x, y, out)
+
+    monkeypatch.setattr(base, "fill", slowly)
+    monkeypatch.setattr(labels, "fill", slowly)
+
+
+def fit_quietly(model, *given, verb="fit"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LearnedNothing)
+        getattr(model, verb)(*given)
+    assert model.history_.stopped == "max_time"
+    return model
+
+
+def two_paces(n=40, length=6):
+    classes = np.arange(n) % 2
+    noise = np.random.default_rng(0).standard_normal((n, length))
+    return np.sin(np.arange(length) * (1 + classes[:, None])) + 0.1 * noise, classes
+
+
+LEARNED = [
+    (tl.SiameseGRU, {}, 12**2),  # six of each of two classes in a batch
+    (tl.CoupledGRU, {}, 12**2),
+    (tl.TAP, {"supervision": "labels"}, 40**2),  # all of them, as they are fewer than batch_size
+    (tl.TAP, {"supervision": "episodes", "n_way": 2, "k_shot": 1, "n_query": 2}, 2 * 2**2 * 2),  # both ways
+    (tl.TAP, {"supervision": "augmentation"}, 40),
+    (tl.metric.AlignedFrames, {"supervision": "labels"}, 40**2),
+]
+
+
+@pytest.mark.parametrize(("kind", "how", "step_pairs"), LEARNED)
+def test_a_learned_metric_keeps_its_budget_with_the_check_of_its_labels(kind, how, step_pairs, slow_steps, monkeypatch):
+    """Nothing is held out, so that labels are checked by the data alone."""
+    slow_distances(monkeypatch, slow_steps, step_pairs)
+    more = {"per_class": None, "batch_size": 64} if issubclass(kind, tl.metric.AlignedFrames) else {"per_class": 6}
+    fit_quietly(small(kind, **BY_TIME | {"max_epochs": None, "validation": 0.0} | more | how), *two_paces())
+    assert 85 <= slow_steps.seconds - 1000 <= 105 + 1
+
+
+@pytest.mark.parametrize("limit", [100.0, 20.0])  # two looks at what is held out, or none, before the end
+@pytest.mark.parametrize("kind", [tl.SiameseGRU, tl.CoupledGRU, tl.TAP])
+def test_a_learned_metric_keeps_its_budget_with_what_is_held_out(kind, limit, slow_steps, monkeypatch):
+    """A validation takes 8 seconds where it can be timed; then there is another one of the same pairs at the end."""
+    step_pairs = 12**2
+    slow_distances(monkeypatch, slow_steps, step_pairs, 8.0 if limit == 100 else None)
+    how = {"per_class": 6, "batch_size": 12} if kind is tl.TAP else {"per_class": 6}
+    model = small(kind, **BY_TIME | {"max_epochs": None, "validation": 0.3, "max_time": limit} | how)
+    X, classes = two_paces()
+    fit_quietly(model, X, np.random.default_rng(0).permutation(classes))  # so that the score is not 1
+    assert len(model.history_.scores) == (3 if limit == 100 else 1)
+    assert 0.8 * limit <= slow_steps.seconds - 1000 <= 1.05 * limit + 1
+
+
+@pytest.mark.parametrize("kind", [tl.SiameseGRU, tl.CoupledGRU])
+def test_given_pairs_keep_their_budget_although_a_step_has_few_of_them(kind, slow_steps, monkeypatch):
+    slow_distances(monkeypatch, slow_steps, 8)
+    X, classes = two_paces()
+    pairs = np.array([[0, 2], [1, 3], [0, 1], [2, 3], [4, 6], [5, 7], [4, 5], [6, 7]])
+    same = classes[pairs[:, 0]] == classes[pairs[:, 1]]
+    how = BY_TIME | {"max_epochs": None, "loss": "contrastive"}
+    fit_quietly(small(kind, **how), X, pairs, same, verb="fit_pairs")
+    assert 85 <= slow_steps.seconds - 1000 <= 105 + 1
+
+
+ENCODERS = [tl.CausalEncoder, tl.RecurrentEncoder, tl.VectorEncoder, tl.ImageEncoder, tl.FrameEncoder]
+
+
+@pytest.mark.parametrize("limit", [100.0, 9.0])  # the first look at what is held out is after ten steps or more
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_an_encoder_keeps_its_budget_with_what_is_held_out_and_with_all_vectors(kind, limit, slow_steps, monkeypatch):
+    from timelike.encode import contrasts, unlabelled
+
+    number, vectors_of = contrasts._number, unlabelled.vectors_of
+
+    def encoded(network, ready, *given, **how):
+        slow_steps.seconds += FORWARD * len(ready) / 4
+        return vectors_of(network, ready, *given, **how)
+
+    monkeypatch.setattr(contrasts, "_number", slow_steps.passes(FORWARD, number))
+    monkeypatch.setattr(unlabelled, "vectors_of", encoded)
+    X = data(kind, lengths=(9,) * 20)  # four of them are held out: one batch, drawn four times
+    how = BY_TIME | {"max_steps": 2000, "max_time": limit, "validation": 0.2, "batch_size": 4, "vectors": "whitened"}
+    fit_quietly(small(kind, **how), X)
+    assert 0.8 * limit <= slow_steps.seconds - 1000 <= 1.05 * limit + 1
+
+
+def test_no_method_that_has_a_budget_of_time_is_left_out():
+    """Prototypes and the forecasters have tests of their own above."""
+    own = {tl.Prototypes, tl.SRVP, tl.Separation}
+    assert {kind for kind in MODELS if "max_time" in kind.options()} == {
+        *own,
+        *ENCODERS,
+        *(kind for kind, *_ in LEARNED),
+    }
+
+
+def test_labels_are_not_checked_where_a_training_is_too_short_to_be_judged(slow_steps):
+    small(tl.SiameseGRU, max_steps=49, max_epochs=None).fit(*two_paces())
+    assert slow_steps.seconds == 1000 + 49
+    small(tl.SiameseGRU, max_steps=None, max_epochs=12, per_class=6, validation=0.0).fit(*two_paces())
+    assert slow_steps.seconds == 1000 + 49 + 12 * 4  # an epoch of 40 sequences has four batches of 12

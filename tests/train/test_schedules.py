@@ -78,6 +78,17 @@ def test_milestones_are_torchs_milestones():
         Milestones(at=5)
 
 
+def test_milestones_may_be_shares_of_all_steps():
+    history = fit(Line(), max_steps=20, schedule=Milestones(at=(0.3, 0.35, 0.75), by=0.3), random_state=0)
+    expected = torch_rates(lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [6, 7, 15], gamma=0.3), 20)
+    np.testing.assert_allclose(history["rate"], expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="does not know how many steps there will be"):
+        fit(Line(), max_epochs=3, schedule=Milestones(at=(0.5,)))
+    for at in ((0.0,), (1.0,), (3, 1.5), (float("nan"),)):
+        with pytest.raises(ValueError, match=r"at=\(.* shares of all steps between 0 and 1"):
+            Milestones(at=at)
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_plateau_is_torchs_plateau(sign):
     values = sign * np.random.default_rng(0).normal(size=60).round(1)

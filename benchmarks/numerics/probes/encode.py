@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import timelike as tl
-from benchmarks.numerics.probes.small_data import TRAINING, Outputs, summarize, waves
+from benchmarks.numerics.probes.small_data import TRAINING, Outputs, pictures, summarize, waves
 
 
 def rocket() -> Outputs:
@@ -58,6 +58,13 @@ def tloss() -> Outputs:
         found[f"{name}: vectors"] = summarize(encoder.encode(X))
         found[f"{name}: distances"] = summarize(encoder.pairwise(X))
     return found
+
+
+def image_encoder() -> Outputs:
+    """Losses and vectors of single images."""
+    X = tl.Sequences(pictures(12, 1)[:, 0], layout="nchw")
+    encoder = tl.ImageEncoder(max_steps=2, **TRAINING).fit(X)
+    return {"losses": summarize(encoder.history_["loss"]), "vectors": summarize(encoder.encode(X))}
 
 
 def heads() -> Outputs:

@@ -58,6 +58,16 @@ def srvp() -> Outputs:
     return found
 
 
+def backtest() -> Outputs:
+    """Scores of a backtest and their intervals, of several series and of a single one."""
+    series, found = _series(), Outputs()
+    for name, part in {"several": series, "one": series[:1]}.items():
+        options: dict[str, Any] = {"n_windows": 4, "step": 1, "scores": ("mse",), "random_state": 0, "progress": False}
+        score = tl.forecast.backtest(Persistence(), part, 2, **options).at(2)["mse"]
+        found[name] = [score.mean, score.low, score.high]
+    return found
+
+
 def separation() -> Outputs:
     """Separation with every solver, codec and combination that programs use: losses, forecasts and swaps."""
     small = _SMALL | {"n_content": 3, "n_state": 4, "dynamics_hidden": 8} | TRAINING

@@ -93,8 +93,14 @@ class Coupling(Program[Asked]):
             return "MAP " + ", ".join(f"{gate} {score:.3f}" for gate, score in clean.items())
         return f"accuracy {found['accuracy']:.3f}, MAP {found['map']:.3f}, rate {found['rate']:g}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -85,20 +85,21 @@ def on_norm(rows: Rows) -> str:
     if not found:
         return "Figure 2 waits for its rows."
     ours = (
-        "**It is not so here**: the norm never doubles, ends below where it started, and the validation improves after "
-        "it has begun to fall."
+        "**This contradicts the paper**: here the norm never doubles, it ends below where it started, and validation "
+        "keeps improving while it falls."
         if all(norm.contradicts for norm in found.values())
         else "Here:"
     )
     lines = "\n".join(f"- {METHODS[name].title}: {norm}" for name, norm in found.items())
     return f"""In the paper's figure 2 the norm of the coupling weights more than doubles in the first 20 epochs,
-validation improves with it, and the loss is almost linear in it, which it reads as coupling being useful.
+validation improves with it, and the loss is almost linear in it; the paper concludes that coupling is useful.
 {ours}
 
 {lines}
 
-Nor does this norm measure coupling: with bias 0, W_hc = 0 is c = ½, the strongest coupling there is. The mean gate
-does; `CoupledGRU` penalises and reports it now (`history_["coupling"]`), and these rows have the paper's penalty."""
+This norm does not measure coupling either: with bias 0, W_hc = 0 means c = ½, the strongest coupling there is. The mean
+gate does, and `CoupledGRU` penalises and reports it by default (`history_["coupling"]`); these rows use the paper's
+penalty."""
 
 
 # --- figure 3
@@ -139,13 +140,18 @@ def on_noise(rows: Rows) -> str:
     lines = [[f"{METHODS[name].title}, margin", *map(signed, one.values)] for name, one in found.items()]
     shares = [[f"{METHODS[name].title}, left", *(f"{s:.0%}" for s in one.left)] for name, one in found.items()]
     gone = {name: one.gone for name, one in found.items()}
-    ours = "**It is the other way round here**" if gone["coupled"] < gone["siamese"] else "Here"
+    ours = (
+        "**This contradicts the paper**, here it is the other way round"
+        if gone["coupled"] < gone["siamese"]
+        else "Here"
+    )
     paper = f"up to {PAPER_GONE['coupled']} against {PAPER_GONE['siamese']}"
-    since = {name: f"from {level:g} on" if np.isfinite(level) else "nowhere" for name, level in gone.items()}
-    left = f"{since['coupled']} of CoupledGRU, and {since['siamese']} of SiameseGRU"
+    since = {
+        name: f"from σ = {level:g} on" if np.isfinite(level) else "at no level tried" for name, level in gone.items()
+    }
+    left = f"{since['coupled']} for CoupledGRU and {since['siamese']} for SiameseGRU"
     return f"""In the paper's figure 3 the coupled network keeps a margin (mean distance of negative minus positive
-pairs) under more noise than the siamese one, {paper}, from which it concludes that coupling discriminates hard
-samples better.
+pairs) under more noise than the siamese one, {paper}; it concludes that coupling separates hard samples better.
 {ours}: less than {LEFT:.0%} of the margin without noise is left {left}.
 
 {table(head, [*lines, *shares])}"""

@@ -74,8 +74,14 @@ class Twins(Program[Part]):
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in ("accuracy", "f1", "map"))
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats(self.rows)
 
     def draw(self, folder: Path) -> None:
         figures.draw(self.rows, self.workshop, folder)

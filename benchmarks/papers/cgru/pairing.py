@@ -37,13 +37,10 @@ def starts(rows: Rows, first: str = "coupled", second: str = "coupled-3") -> str
     scores = {"validation": "validation (MAP)", "accuracy": "test accuracy", "f1": "test macro F1", "map": "test MAP"}
     pairs = {name: found for name in scores if (found := paired(rows, first, second, name)) is not None}
     if not pairs:
-        return (
-            "No seed has been run from both starts of the coupling, so nothing is said about which is the better one."
-        )
+        return "No seed has been run with both starts of the coupling, so they cannot be compared."
     seeds = pairs["validation"].seeds
     said = [f"{scores[name]} {_ahead(pair, first, second)}" for name, pair in pairs.items()]
-    few = "One seed decides nothing." if len(seeds) == 1 else ""
-    return f"The starts of the coupling on common seeds ({listed(seeds)}): {'; '.join(said)}. {few}".rstrip()
+    return f"The two starts of the coupling on common seeds ({listed(seeds)}): {'; '.join(said)}."
 
 
 def _ahead(pair: Pairing, first: str, second: str) -> str:

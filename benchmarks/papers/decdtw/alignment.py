@@ -93,8 +93,14 @@ class Learning(Program[Case]):
     def said(self, found: Found) -> str:
         return report.line(found)
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats(self.rows)
 
     def task(self, name: str) -> Task:
         """Made once."""

@@ -82,6 +82,9 @@ class Solver(Program[Measure]):
     def said(self, found: Found) -> str:
         return report.line(found)
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
 

@@ -103,6 +103,9 @@ class ClosedForms(Program[Check]):
     def said(self, found: Found) -> str:
         return f"error {found['error']:.2g}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
 

@@ -79,8 +79,14 @@ class Digits(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"{found['final distance']:.3g} from the nearest digit, {found['final reached']:.0%} of digits reached"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
     def draw(self, folder: Path) -> None:
         first = [row for row in self.planned() if row.seed == 0 and row.dataset == next(iter(STEPS))]

@@ -82,6 +82,9 @@ class Floors(Program[Floor]):
     def said(self, found: Found) -> str:
         return f"floor {found['floor']:.3g}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
 

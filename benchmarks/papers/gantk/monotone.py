@@ -78,6 +78,9 @@ class Monotone(Program[Falling]):
     def said(self, found: Found) -> str:
         return f"{found['rises']} rises, MMD² {found['start']:.3g} → {found['end']:.3g}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
 

@@ -97,8 +97,14 @@ class Particles(Program[Cell]):
         gone = f", diverged at step {found['diverged']}" if found["diverged"] else ""
         return f"Sinkhorn divergence {found['start']:.3g} → {found['final']:.3g}{gone}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -148,8 +148,14 @@ class Enrolment(Program[Trial]):
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in report.COLUMNS)
 
+    def headline(self) -> str:
+        return report.headline(self.rows, tuple(FILES))
+
     def body(self) -> str:
         return report.body(self.rows, tuple(FILES))
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from benchmarks.papers.prototypes import unseen
-from benchmarks.papers.prototypes.unseen_report import SHOTS, fewshot_body
+from benchmarks.papers.prototypes.unseen_report import SHOTS, caveats, fewshot_body, fewshot_headline
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 
@@ -72,8 +72,14 @@ class FewShot(Program[Trial]):
             f"{name} {100 * one['1-shot'][0]:.1f} {100 * one['5-shot'][0]:.1f}".strip() for name, one in each
         )
 
+    def headline(self) -> str:
+        return fewshot_headline(self.rows)
+
     def body(self) -> str:
         return fewshot_body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return caveats()
 
 
 if __name__ == "__main__":

@@ -115,8 +115,14 @@ class Mnist(Program[Network]):
             for head, scores in found["heads"].items()
         )
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats(self.rows)
 
 
 def _steps(row: Network) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from benchmarks.papers.prototypes import unseen
-from benchmarks.papers.prototypes.unseen_report import retrieval_body
+from benchmarks.papers.prototypes.unseen_report import caveats, retrieval_body, retrieval_headline
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 
@@ -67,8 +67,14 @@ class Retrieval(Program[Trial]):
         each = found["readings"].items()
         return ", ".join(f"{name} R@1 {one['recall@1']:.3f} MAP {one['map']:.3f}".strip() for name, one in each)
 
+    def headline(self) -> str:
+        return retrieval_headline(self.rows, SETS)
+
     def body(self) -> str:
         return retrieval_body(self.rows, SETS, RANKS)
+
+    def caveats(self) -> list[str]:
+        return caveats()
 
 
 if __name__ == "__main__":

@@ -147,8 +147,14 @@ class Shift(Program[Trial]):
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in found if name.startswith(("shifted", "same")))
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows, [f"fold {n}" for n in range(FOLDS)])
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -72,8 +72,14 @@ class Verification(Program[Trial]):
         rates = ((how, one["eer"]) for how, one in found.items() if isinstance(one, dict))
         return "equal error rate " + ", ".join(f"{how} {rate:.3f}" for how, rate in rates)
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 @cache

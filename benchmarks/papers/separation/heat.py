@@ -106,6 +106,9 @@ class HeatTable(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"{found['relative']:.3g} of the power of what came"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
 

@@ -98,8 +98,14 @@ class Temperatures(Program[Asked]):
     def said(self, found: Found) -> str:
         return f"{found['error']:.4f} K²"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -94,8 +94,14 @@ class Waves(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"within {found['within']:.3g}, after {found['after']:.3g}, all {found['all']:.3g}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows, self.about)
+
     def body(self) -> str:
         return report.body(self.rows, self.about)
+
+    def caveats(self) -> list[str]:
+        return report.caveats(self.about)
 
 
 def _tries(row: Trial) -> bool:

@@ -37,8 +37,14 @@ class Ablations(FormsProgram):
         longest = max(scores["psnr"], key=int)
         return f"{reading}: PSNR {scores['psnr'][longest][0]:.2f} over t+1…t+{longest}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -1,31 +1,38 @@
-"""What the pages about digits share: how a page is put together, names, numbers, what a training took, settings."""
+"""What the pages about digits share: the order of a page, names, numbers, what a training took, settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from benchmarks.papers.results import Found, Rows, having, told
+from benchmarks.papers.markdown import join_words
+from benchmarks.papers.results import Found, Rows, having
 
 HELD_OUT = "held out: "
 SCORES = {"psnr": ".2f", "ssim": ".4f"}  # and how they are written
 SPRITES = """\
-`SRVP` has the thesis's decoder, DCGAN. The decoder of `SRVP, sprites` is **not the thesis's**: its `codec="sprites"`
-lays two patches of half the frame, made of the content w, where the state says. It is made for things that move whole,
-a prior that suits this generator, whose digits are such patches."""
+`SRVP` has the thesis's decoder, DCGAN. The decoder of `SRVP, sprites` is **not the thesis's**: `codec="sprites"` places
+two patches of half the frame, made from the content w, where the state says. It suits things that move as a whole, as
+the digits of this generator do."""
 SHORT_SPRITES = f"""\
 {SPRITES}
 
-Forms of `SRVP, sprites` are compared here because they learn something in trainings as short as these; what the thesis
-has beside them is of its own decoder. How settings were chosen is said on
-[the page about digits](srvp_digits.md#how-settings-were-chosen)."""
+Forms of `SRVP, sprites` are compared because they learn something in trainings as short as these; the thesis's numbers
+are for its own decoder."""
+CHOSEN_ELSEWHERE = (
+    "Settings were chosen by hand, partly on test pictures: see [the page about digits](srvp_digits.md#caveats)."
+)
 
 
-def page(rows: Rows, intro: str, parts: Iterable[str]) -> str:
-    """What was run, what it is, the parts, and the settings; empty parts are left out."""
-    if not rows:
-        return "No row is finished yet."
-    whole = [f"{told(rows)} The machine was shared.", intro, *parts, settings(rows)]
-    return "\n\n".join(part for part in whole if part)
+def body_of(rows: Rows, parts: Iterable[str]) -> str:
+    """The parts that are not empty, and the settings of all networks."""
+    return "\n\n".join(part for part in (*parts, settings(rows)) if part) if rows else ""
+
+
+def no_network_rows(rows: Rows, missing: str, question: str) -> str:
+    """The headline of a page whose networks were not trained yet."""
+    cheap = join_words([f"`{name}`" for name in dict.fromkeys(row["method"] for row in rows.values())])
+    has = f"the only rows are of {cheap}, which learn nothing" if cheap else "there is no row at all"
+    return f"{missing} on this page ({has}), so nothing can be said about {question}."
 
 
 def versions(rows: Rows, names: Iterable[str], part: Callable[[Rows, str], str]) -> list[str]:

@@ -91,8 +91,14 @@ class Digits(DigitsProgram):
         reading, scores = next(iter(found["scores"].items()))
         return f"{reading}: PSNR {scores['psnr']['10'][0]:.2f}, SSIM {scores['ssim']['10'][0]:.4f} over t+1…t+10"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
     def draw(self, folder: Path) -> None:
         figures.draw(self.rows, folder)

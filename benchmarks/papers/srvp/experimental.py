@@ -166,8 +166,14 @@ class Experimental(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"CRPS {found['crps within']:.4f} within the trained length, {found['crps after']:.4f} after it"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 def event_scores(events: list[Rows], times: Rows) -> Found:

@@ -71,6 +71,9 @@ class Gate(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"squared error {found['within']:.4f} within the trained length, {found['after']:.4f} after it"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
 

@@ -87,6 +87,9 @@ class KalmanTable(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"{found['nats']:.3f} nats per frame, {found['gap'][0]:.3f} below the exact ones"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
 

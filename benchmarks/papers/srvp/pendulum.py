@@ -110,8 +110,14 @@ class Pendulums(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"{found['nats'][0]:.1f} nats"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 def noise_alone(seen: Any, clean: Any) -> Any:

@@ -74,8 +74,14 @@ class Rates(FormsProgram):
     def said(self, found: Found) -> str:
         return ", ".join(f"1/{parts}: {one['psnr']['20'][0]:.2f} dB" for parts, one in found["tested"].items())
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

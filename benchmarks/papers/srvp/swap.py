@@ -76,8 +76,14 @@ class Swaps(FormsProgram):
             for h, one in found[part]["psnr"].items()
         )
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 def has_content(method: str) -> bool:

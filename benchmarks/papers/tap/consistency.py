@@ -99,8 +99,14 @@ class Consistency(Program[Weighing]):
     def said(self, found: Found) -> str:
         return f"MAP {found['map']:.4f}, ‖g‖/‖D‖ {found['norm ratio']:.2f}, {found['steps done']} steps"
 
+    def headline(self) -> str:
+        return report.headline(self.rows, CHOOSING, CONFIRMING, tuple(WEIGHTS), (STEPS, LONG))
+
     def body(self) -> str:
         return report.body(self.rows, CHOOSING, CONFIRMING, tuple(WEIGHTS), (STEPS, LONG))
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -168,8 +168,14 @@ class Unlabelled(Program[Trial]):
             f"{name} {found[name]:.4g}" for name in ("map", "1-nn", "mse", "pair seconds") if name in found
         )
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
 
 if __name__ == "__main__":

@@ -113,8 +113,14 @@ class Supervised(Program[Trial]):
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in report.SCORES)
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows)
+
+    def caveats(self) -> list[str]:
+        return report.caveats(self.rows)
 
 
 if __name__ == "__main__":

@@ -71,8 +71,14 @@ class Household(Program[Window]):
         kinds = ", ".join(f"{kind} {found[kind]['error']:.3g}" for kind in ("representations", "raw"))
         return f"no change {found['no change']:.3g}, {kinds}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows)
+
     def body(self) -> str:
         return report.body(self.rows, YEAR)
+
+    def caveats(self) -> list[str]:
+        return report.caveats()
 
     def draw(self, folder: Path) -> None:
         if not self.model.exists():

@@ -93,6 +93,9 @@ class Study(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"head {found['head']:.3f}, MAP {found['standardized cosine']:.3f}"
 
+    def headline(self) -> str:
+        return report.headline(self.rows, DEVELOPMENT, CONFIRMING)
+
     def body(self) -> str:
         return report.body(self.rows, DEVELOPMENT, CONFIRMING, list(SETTINGS))
 

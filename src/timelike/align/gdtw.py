@@ -210,6 +210,8 @@ class GDTW(Aligner):
 
     def _deviation(self, X: Any, Y: Any, truth: Any, n_jobs: int | None) -> float:
         found = self.align_each(X, Y, n_jobs=n_jobs)
+        if not hasattr(truth, "__len__") or getattr(truth, "ndim", 1) == 0:
+            raise TypeError(f"truth is a {type(truth).__name__}: expected a list of warps, one for each pair")
         if len(truth) != len(found):
             raise ValueError(f"truth has {len(truth)} warps for {len(found)} pairs: expected one each")
         return float(np.mean([_mean_deviation(one.warp, truth[i], i) for i, one in enumerate(found)]))

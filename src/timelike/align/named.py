@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +12,7 @@ from ..models import Model, options, parts
 from .base import Metric
 
 
+@cache  # asked for by every estimator with a metric, whenever its parameters are read
 def by_name() -> dict[str, type[Metric]]:
     """Every public metric of this room, by its name in lower case.
 
@@ -71,7 +73,8 @@ def learns(metric: Any) -> bool:
 
 
 def _worded(word: str | None) -> Any:
-    return by_name()[word]() if word in by_name() else word
+    kinds = by_name()
+    return kinds[word]() if word in kinds else word
 
 
 def _is_plain_value(kind: Any) -> bool:

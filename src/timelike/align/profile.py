@@ -90,7 +90,7 @@ def matrix_profile(
     The pair with the least distance is a motif, something that comes again; the window with the largest is a discord,
     something that never does (Yeh et al., "Matrix profile I", 2016). With the defaults it is their z-normalised
     Euclidean distance, that of stumpy; any metric will do. All pairs of windows are compared: by a matrix product for
-    the Euclidean distance, so that 20 000 samples take seconds; by the metric otherwise, for some thousand.
+    the Euclidean distance, which is quick; by the metric otherwise, which is for short series.
 
     Parameters
     ----------

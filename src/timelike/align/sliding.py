@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ..native import Cost
 from ..native.stream import sieve
 from ..sequences import Sequences
-from . import named
 from .base import Metric
 from .dtw import DTW
 from .euclidean import Euclidean
@@ -67,7 +66,7 @@ def metric_of(metric: Any, window: Any, cost: Cost) -> Metric:
     """The metric that windows are compared by: DTW unless another is given, with the window that is asked for."""
     if metric is None:
         return DTW(window=window, cost=cost)
-    found = named.resolve(metric)
+    found = _resolved(metric)
     if cost != "sqeuclidean":
         raise ValueError(f"cost={cost!r} is an option of DTW, and metric={metric!r} is given: give DTW(cost={cost!r})")
     if window is None:
@@ -77,6 +76,14 @@ def metric_of(metric: Any, window: Any, cost: Cost) -> Metric:
     if found.window is not None:
         raise ValueError(f"window={window!r} and metric={found!r}: give the window once")
     return replace(found, window=window)
+
+
+def _resolved(metric: Any) -> Metric:
+    if isinstance(metric, Metric):
+        return metric
+    from . import named  # imports scikit-learn, which takes longer than most searches
+
+    return named.resolve(metric)
 
 
 def nearest_windows(

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ..models import fingerprint
 from ..sequences import Sequences
 from ..train import Batch, Descent, Objective, shuffled
+from ..train.objective import FORWARD
 from .crops import Change, Changing, Crops, Ints, cut, draw, encoded, two
 
 _JUDGED = 64  # anchors of the fixed crops at least by which a training is judged, where there are as many series
@@ -68,6 +69,11 @@ class Cropping(Objective):
         """Whether anything is held out."""
         return self.held_out is not None
 
+    def validation_steps(self) -> float:
+        """A forward pass for each batch of fixed crops."""
+        n_held_out = 0 if self.held_out is None else len(self.held_out)
+        return FORWARD * _rounds(n_held_out) * n_held_out / self.batch_size
+
     def validate(self) -> float:
         """The mean loss of crops that were drawn once."""
         self.judges = self.judges or self._fixed()
@@ -77,14 +83,18 @@ class Cropping(Objective):
     def _fixed(self) -> list[Batch]:
         assert self.held_out is not None
         held, rng = self.held_out, np.random.default_rng(0)
-        rounds = min(_ROUNDS, -(-_JUDGED // len(held)))
-        steps = _steps(held)
+        steps, rounds = _steps(held), _rounds(len(held))
         return [self.drawn(held, steps, ids, rng) for _ in range(rounds) for ids in self._shares(len(held), rng)]
 
 
 def _steps(sequences: Sequences) -> Tensor:
     base, _, _ = sequences.buffers()
     return torch.tensor(base.reshape(len(base), -1), dtype=torch.float32)
+
+
+def _rounds(n_held_out: int) -> int:
+    """How often crops of every series held out are drawn."""
+    return min(_ROUNDS, -(-_JUDGED // max(n_held_out, 1)))
 
 
 def _number(found: Tensor | Mapping[str, Any]) -> float:

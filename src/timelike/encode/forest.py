@@ -16,7 +16,7 @@ from .decisions import vector_size
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_TREES = 300  # accuracy hardly changes beyond; a few hundredths of a second each thousand vectors
+_TREES = 300  # accuracy hardly changes beyond
 _LEAF = -1  # in place of a child
 
 

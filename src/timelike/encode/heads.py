@@ -78,7 +78,7 @@ class _Embedding(Model):
 class EmbeddingClassifier(ClassifierMixin, _Embedding):  # type: ignore[misc]
     """Classify sequences by their vectors: an encoder that needs no labels, and a simple classifier that does.
 
-    At its defaults this is Rocket with a linear head: fitted in seconds, and what to beat before training anything.
+    At its defaults this is Rocket with a linear head: quick to fit, and what to beat before training anything.
 
     Parameters
     ----------

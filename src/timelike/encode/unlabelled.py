@@ -12,7 +12,7 @@ from ..align.matrix import threads_of
 from ..models import learned, options
 from ..sequences import Sequences
 from ..train import Cosine, History, Objective, Trained
-from ..train.trained import FORWARD
+from ..train.objective import FORWARD
 from .applied import STEPS_AT_ONCE, vectors_of
 from .base import Encoder, Stream
 from .contrasts import Cropping
@@ -75,8 +75,7 @@ class UnlabelledEncoder(Trained, Encoder):
             self.spread_ = Spread.of(self._plain(sequences, threads_of(None)), self.vectors)
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
-        passes = FORWARD * len(sequences) / self.batch_size if self.vectors != "plain" else 0.0  # all are encoded
-        return super()._closing_steps(objective, sequences) + passes
+        return FORWARD * len(sequences) / self.batch_size if self.vectors != "plain" else 0.0  # all are encoded
 
     def _rounds_alike(self, threads: int) -> bool:
         """Whether the network in single precision gives a sequence the same bits in any company."""

@@ -255,7 +255,7 @@ class Forecaster(Calibrating):
 
     def _alone(self, one: Any) -> Any:
         """A single sequence as a collection of one; `Sequences`, and arrays with an axis before, are such."""
-        several = isinstance(one, Sequences) or np.ndim(one) == 2 + len(self.frame_)
+        several = isinstance(one, Sequences) or doors.count_axes(one) == 2 + len(self.frame_)
         return one if several else [one]
 
     def _asked_whole(self, X: Any, name: str = "X") -> Sequences:

@@ -57,7 +57,7 @@ class Calibrating(Model):
     def calibrate(
         self, X: Any, *, horizon: int | None = None, n_samples: int = 100, progress: bool | None = None
     ) -> Self:
-        """Measure errors on sequences that were not learned from: `interval` and `quantile` then cover what they say.
+        """Measure errors on sequences that were not learned from, which `interval` and `quantile` then use.
 
         Split conformal prediction, per step and channel (see `Calibration`): in windows like those of X the interval of
         level 0.8 holds the truth with probability 0.8 or a little more. Windows of one sequence overlap and are alike,

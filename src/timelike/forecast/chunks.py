@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ..models import fingerprint
 from ..sequences import Sequences
 from ..train import Batch, Objective, clock, shuffled
+from ..train.objective import FORWARD
 from .windows import evenly
 
 Source = Callable[[np.random.Generator], Any]
@@ -150,6 +151,11 @@ class Chunks(Objective):
         """How many forward passes `settle` takes at most."""
         batches = min(SETTLING, -(-len(self.material.places(self.length)) // self.batch_size))
         return batches if any(isinstance(layer, nn.BatchNorm2d) for layer in self.module.modules()) else 0
+
+    def validation_steps(self) -> float:
+        """A forward pass over as many chunks as are looked at."""
+        n_chunks = 0 if self.held_out is None else len(self.held_out.places(self.length))
+        return FORWARD * min(n_chunks, _JUDGED) / self.batch_size
 
     def validate(self) -> float:
         """The loss of chunks held out, always the same ones."""

@@ -14,6 +14,7 @@ from ..score.futures import read_truth
 from ..sequences import Sequences
 from ..sequences.arguments import RandomState, counted, generator, whole
 from ..sequences.container import as_sequences
+from ..sequences.doors import count_axes
 from .screening import cut_off, pictures
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _steps(at: Any, length: int) -> list[int]:
     """The steps to show: some of all, unless given."""
     if at is None:
         return [int(step) for step in np.unique(np.linspace(1, length, min(_SHOWN, length)).round())]
-    if isinstance(at, str) or np.ndim(at) != 1:
+    if isinstance(at, str) or count_axes(at) != 1:
         raise TypeError(f"at={at!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
     return [whole(step, "at", 1) for step in at]
 
@@ -171,5 +172,5 @@ def passage(model: Any, a: Any, b: Any, steps: int = 6) -> Passage:
     if not hasattr(model, "interpolate"):
         raise TypeError(f"model is a {type(model).__name__}, which does not interpolate: expected a fitted SRVP")
     found = model.interpolate(a, b, steps)
-    ends = Sequences([one[0] if np.ndim(one) > 1 + len(found.frame) else one for one in (a, b)])
+    ends = Sequences([one[0] if count_axes(one) > 1 + len(found.frame) else one for one in (a, b)])
     return Passage(sequences=found, ends=ends)

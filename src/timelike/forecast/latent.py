@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
 import torch
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ..models import learned, options
 from ..sequences import Sequences
-from ..sequences.arguments import counted
+from ..sequences.arguments import counted, one_of
 from ..sequences.doors import computed_dtype
 from ..sequences.moments import Moments
-from ..train import Linear, Objective, OneCycle, Trained
-from ..train.trained import FORWARD
+from ..train import Linear, Objective, OneCycle, Schedule, Trained
+from ..train.objective import FORWARD
 from .base import Forecaster
 from .chunks import Chunks, Material, spans_of
 from .codecs.convolutional import SMALLEST
@@ -26,7 +26,8 @@ from .noticing import warn_of_unused
 from .ticks import time_steps
 from .training_errors import warn_if_no_better
 
-Schedules = Literal["cycle", "constant", "linear"]
+Words = Literal["cycle", "constant", "linear"]
+Schedules = Words | Schedule
 Output = Literal["auto", "linear", "sigmoid"]
 
 _PASSES, _USUAL = 20, (500, 2000)  # through the chunks; steps between these
@@ -37,6 +38,21 @@ _COMPARED = 3.0  # steps that take as long as forecasts that are compared with t
 _SPARE = 20  # sequences from which on some can be spared to judge by
 _ROUNDING = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
 _UNEVEN = 0.01  # of a usual step, beyond which the clock counts
+
+
+_WORDS: dict[str, Schedule | None] = {"cycle": OneCycle(), "constant": None, "linear": Linear()}
+
+
+def checked_schedule(value: Any, name: str) -> Words | Schedule:
+    """A word, or a schedule of `timelike.train`."""
+    if isinstance(value, Schedule):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{name}={value!r:.60}: expected {', '.join(map(repr, _WORDS))} or a schedule such as "
+            "train.Linear(share=0.25)"
+        )
+    return cast(Words, one_of(value, name, tuple(_WORDS)))
 
 
 def averages(value: Any, name: str) -> tuple[float, float]:
@@ -62,7 +78,7 @@ class LatentForecaster(Forecaster, Trained):
     batch_size = options.whole(1, "training")
     learning_rate = options.real(above=0, role="free")
     decay = options.real(0, role="free")
-    schedule = options.one_of(*get_args(Schedules), role="free")
+    schedule = options.Option(checked_schedule, "free")
     max_steps = options.maybe(options.whole(1, "free"))
     max_time = options.maybe(options.real(above=0, role="free"))
     validation = options.real(0, 0.9, role="training")
@@ -242,8 +258,9 @@ class LatentForecaster(Forecaster, Trained):
         if steps is None and seconds is None:
             steps, seconds = usual, _SECONDS
         found: dict[str, Any] = {"max_steps": steps, "max_time": seconds}
-        if self.schedule != "constant":
-            found["schedule"] = OneCycle() if self.schedule == "cycle" else Linear()
+        schedule = _WORDS[self.schedule] if isinstance(self.schedule, str) else self.schedule
+        if schedule is not None:
+            found["schedule"] = schedule
         if objective.validates:
             every = max(1, (steps or usual) // _LOOKS)
             found |= {"validate_every": every, "patience": self.patience and -(-self.patience // every)}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..sequences import Sequences
 from ..sequences.arguments import counted, real, whole
+from ..sequences.doors import count_axes
 from .calibration import Calibration, level_tails, windows_needed
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def checked_position(value: Any, name: str, count: int, what: str) -> int:
 
 def truth_of(truth: Any, item: int, n_items: int, frame: tuple[int, ...]) -> NDArray[Any]:
     """What really came of an item, (step, *frame), given alone or with that of all others."""
-    n_axes = np.ndim(truth)
+    n_axes = count_axes(truth)
     if n_axes <= 1 + len(frame):
         return np.asarray(truth)
     if n_axes != 2 + len(frame) or len(truth) != n_items:

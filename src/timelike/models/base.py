@@ -123,7 +123,10 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, and the options of those that are values or models: `metric__window`, `loss__margin`."""
         own: dict[str, Any] = super().get_params(deep=False)
-        inner = (parts.options_of(self._meant(name, value), name) for name, value in own.items()) if deep else ()
+        if not deep:
+            return own
+        declared = type(self).options()  # read once: it inspects the constructor
+        inner = (parts.options_of(_meaning(declared[name], value), name) for name, value in own.items())
         return own | {option: value for some in inner for option, value in some.items()}
 
     def set_params(self, **params: Any) -> Self:
@@ -149,8 +152,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     def _meant(self, name: str, value: Any) -> Any:
         """What a parameter stands for, where it is a word, or None, that has options."""
-        words = type(self).options()[name].words
-        return words(value) if words is not None and (value is None or isinstance(value, str)) else value
+        return _meaning(type(self).options()[name], value)
 
     def __sklearn_clone__(self) -> Self:
         """A part that has learned stays as it is: scikit-learn would leave out what it learned (decision 0012)."""
@@ -322,6 +324,11 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     def _derive(self) -> None:
         """Make again what follows from the rest of what was learned."""
+
+
+def _meaning(option: Option[Any], value: Any) -> Any:
+    """The value behind a word, or behind None, where the option says which words it takes."""
+    return option.words(value) if option.words is not None and (value is None or isinstance(value, str)) else value
 
 
 def _how_to_give(frame: tuple[int, ...], expected: tuple[int, ...]) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import choosing, clocks, conversions, doors, entries, grids, layouts, sampling, showing, tables, transforms
 from .arguments import shown, whole
 from .cleaning import cutting, duplicates, filling, finding, resampling
-from .foreign import torch_dtype
+from .foreign import torch_device, torch_dtype
 from .looking import describing, drawn
 
 if TYPE_CHECKING:
@@ -444,7 +444,8 @@ class Sequences:
             block = block.astype(doors.computed_dtype(self.dtype), copy=False)
         values = torch.from_numpy(block)
         kind = values.dtype if dtype is None else torch_dtype(dtype)
-        return PaddedTensor(values.to(device, kind), torch.from_numpy(lengths).to(device))
+        place = torch_device(device)
+        return PaddedTensor(values.to(place, kind), torch.from_numpy(lengths).to(place))
 
     __array__ = conversions.as_array
     __getstate__ = conversions.state

@@ -37,6 +37,17 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
     return row_ordered(numeric_view(value, name))
 
 
+def count_axes(value: Any) -> int:
+    """The axes of an array, or how deep lists are nested: NumPy's `ndim` refuses lists of unequal lengths.
+
+    >>> count_axes(np.zeros((2, 3))), count_axes([[1.0, 2.0], [3.0]]), count_axes(4.0)
+    (2, 2, 0)
+    """
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return 1 + max(map(count_axes, value[:1]), default=0)
+    return int(value.ndim if hasattr(value, "ndim") else np.ndim(value) if hasattr(value, "__array__") else 0)
+
+
 def numeric_view(value: Any, name: str) -> NDArray[Any]:
     """The same in whatever order it lies in memory, for what is packed afterwards and copied then."""
     if type(value) is not np.ndarray:

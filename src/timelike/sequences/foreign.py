@@ -69,6 +69,18 @@ def from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
+def torch_device(wanted: Any) -> torch.device | None:
+    """A device of torch from its name or number; None for where tensors are."""
+    import torch
+
+    if wanted is None:
+        return None
+    try:
+        return torch.device(wanted)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"device={wanted!r:.60}: expected a torch device or its name, such as 'cpu'") from error
+
+
 def torch_dtype(wanted: Any) -> torch.dtype:
     """A dtype of torch from its name, or from NumPy's."""
     import torch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import shown
+from .arguments import one_of, shown
 
 if TYPE_CHECKING:
     from .container import Sequences
@@ -366,8 +366,7 @@ def to_frame(self: Sequences, kind: Literal["pandas", "polars"] = "pandas") -> A
     """
     import narwhals as nw
 
-    if kind not in ("pandas", "polars"):
-        raise ValueError(f'kind={kind!r}: expected "pandas" or "polars"')
+    one_of(kind, "kind", ("pandas", "polars"))
     columns = long_columns(self, "a table")
     if self.dtype == np.float16:  # neither kind of table computes in it
         columns = {name: c.astype(np.float32) if c.dtype == np.float16 else c for name, c in columns.items()}

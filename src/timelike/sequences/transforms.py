@@ -157,8 +157,7 @@ def derivative(self: Sequences, *, rule: Literal["central", "keogh"] = "central"
     >>> tl.Sequences([[0.0, 1.0, 4.0]]).derivative()[0].ravel()
     array([0., 2., 4.])
     """
-    if rule not in ("central", "keogh"):
-        raise ValueError(f'rule={shown(rule)}: expected "central" or "keogh"')
+    one_of(rule, "rule", ("central", "keogh"))
     dtype = doors.computed_dtype(self.dtype)
     result = np.empty(self.values.shape, dtype)
     clock = running(self, "derivative()") if rule == "central" and self.times is not None else None

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..sequences import Sequences
 from ..sequences.arguments import whole
+from ..sequences.doors import read_labels
 
 
 class Batch:
@@ -128,7 +129,7 @@ def per_class(
     [[0, 0, 1, 1, 2], [0, 0, 1, 1, 2]]
     """
     whole(size, "size", 1)
-    codes, counts = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)[1:]
+    codes, counts = np.unique(read_labels(labels, "labels", "class"), return_inverse=True, return_counts=True)[1:]
     if len(counts) == 0:
         raise ValueError("labels is empty: expected the class of every sequence")
     if n_classes is not None and whole(n_classes, "n_classes", 1) > len(counts):

@@ -21,7 +21,7 @@ from .callbacks import Callback
 from .ctrl_c import CtrlC, GivenUp
 from .descent import Descent, Diverged, NotFinite, diverged, listed, named_optimizers, own_options
 from .history import KEPT, History
-from .objective import Number, Objective
+from .objective import ENOUGH, Number, Objective
 from .processes import Processes
 from .schedules import Schedule
 
@@ -99,6 +99,8 @@ class Loop:
         self.before = started - clock.began()  # what the model did before the loop is a part of its budget
         self.took: dict[str, float] = {}  # seconds of the last validation, and of the last checkpoint
         self.lasted: deque[float] = deque(maxlen=_RECENT)  # seconds of steps
+        # until a validation has been timed
+        self.validation_steps = run.objective.validation_steps() if limits.validates else 0.0
         limit = limits.max_seconds
         run.objective.before = self.before
         run.objective.deadline = None if limit is None else self.start - self.before + limit
@@ -340,7 +342,11 @@ class Loop:
         if self.limits.max_seconds is None or len(self.lasted) < _TELLING:
             return 0.0
         usual = statistics.median_low(self.lasted)  # the first steps are slow
-        after = self.objective.closing_steps * usual + sum(self.took.values())
+        validation = self.took.get("validation", self.validation_steps * usual)
+        after = self.objective.closing_steps * usual + validation + self.took.get("checkpoint", 0.0)
+        left = self.limits.max_seconds - self._spent() - after
+        if self.run.step + left / max(usual, 1e-9) >= ENOUGH:  # it will be judged
+            after += self.objective.verdict_steps * usual + self.objective.verdict_validations * validation
         return min(after, _CLOSING * self.limits.max_seconds)
 
     def _affords(self, name: str) -> bool:

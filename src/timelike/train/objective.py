@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Number = Tensor | float
 
+FORWARD = 0.4  # of a step is about what a forward pass takes
+ENOUGH = 50  # steps before a training is judged at all
+
 
 class Objective(ABC):
     """A module, its optimisers, its batches and its loss; `fit` does the rest.
@@ -70,6 +73,15 @@ class Objective(ABC):
 
     closing_steps: float = 0.0
     """How long the work after the last step takes, in steps: a budget of time keeps so much for it."""
+
+    verdict_steps: float = 0.0
+    """How long the judgement of a training of `ENOUGH` steps takes after the last one, in steps."""
+
+    verdict_validations: int = 0
+    """How many times as long as `validate` it takes beside that."""
+
+    data_issue: str | None = None
+    """What `check_data` said before the first step."""
 
     preparation: str = "what comes before the first step"
     """What the owner does before the training, in words, and how many seconds it took."""
@@ -134,9 +146,29 @@ class Objective(ABC):
         """
         raise NotImplementedError
 
+    def validation_steps(self) -> float:
+        """About how long `validate` takes, in steps: a budget of time goes by it until a validation has been timed."""
+        return 0.0
+
+    def n_batches(self) -> float | None:
+        """About how many batches an epoch has; None where that is not known."""
+        return None
+
+    def check_data(self) -> str | None:
+        """What is wrong with the data, whatever is learned from it, in words that go on from "has learned nothing:".
+
+        A model calls it before the first step of a training that is long enough to be judged, so that `max_time`
+        counts it.
+        """
+        return None
+
     def complaint(self) -> str | None:
         """What is wrong with the module after a training, in words that go on from "has learned nothing:"."""
         return None
+
+    def complaint_steps(self) -> float:
+        """About how long `complaint` takes, in steps."""
+        return 0.0
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
         """The batch with labels or partners exchanged, which leaves nothing in it to learn; None where it cannot be.

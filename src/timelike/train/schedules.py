@@ -14,8 +14,6 @@ from .history import History
 class Schedule(ABC):
     """Gives the factor by which the optimiser's own learning rate is multiplied."""
 
-    _saved: ClassVar[bool] = False  # no model has one: `train.Linear` is not what a folder means by `Linear`, a kernel
-
     @abstractmethod
     def factor(self, step: int, horizon: int | None, history: History) -> float:
         """The factor after `step` steps, of `horizon` in all if that is known."""
@@ -138,23 +136,39 @@ class Steps(Schedule):
 class Milestones(Schedule):
     """Multiplied by `by` once at each of the steps `at`, as torch's `MultiStepLR` does.
 
+    Fractions between 0 and 1 are shares of all steps: of `max_steps`, or of as many as `max_time` allows.
+
     >>> [Milestones(at=(2, 3), by=0.5).factor(step, None, History()) for step in range(5)]
+    [1.0, 1.0, 0.5, 0.25, 0.25]
+    >>> [Milestones(at=(0.5, 0.75), by=0.5).factor(step, 4, History()) for step in range(5)]
     [1.0, 1.0, 0.5, 0.25, 0.25]
     """
 
-    at: tuple[int, ...]
+    at: tuple[int, ...] | tuple[float, ...]
     by: float = 0.1
 
     def __post_init__(self) -> None:
         if not isinstance(self.at, tuple) or not self.at:
-            raise TypeError(f"at={self.at!r}: expected a tuple of steps, such as (1000, 2000)")
-        for step in self.at:
-            whole(step, "at", 1)
+            raise TypeError(f"at={self.at!r:.60}: expected a tuple of steps, such as (1000, 2000), or of shares of all")
+        for one in self.at:
+            if not isinstance(one, float):
+                whole(one, "at", 1)
+            elif not 0 < one < 1:
+                raise ValueError(f"at={self.at!r:.60}: expected whole steps, or shares of all steps between 0 and 1")
         real(self.by, "by", above=0)
+
+    def check(self, horizon: int | None) -> None:
+        """Shares need to know of how many steps."""
+        if horizon is None and any(isinstance(one, float) for one in self.at):
+            raise ValueError(
+                f"schedule={self!r:.80} does not know how many steps there will be: give it steps in place of shares, "
+                "or max_steps or max_time"
+            )
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
         """A staircase with steps of any length."""
-        return float(self.by ** sum(step >= one for one in self.at))
+        passed = sum(step >= (one * (horizon or math.inf) if isinstance(one, float) else one) for one in self.at)
+        return float(self.by**passed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +178,8 @@ class Linear(Schedule):
     >>> [Linear(share=0.5).factor(step, 8, History()) for step in range(9)]
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
     """
+
+    _called: ClassVar[str] = "train.Linear"  # what folders call Linear is a kernel
 
     share: float = 0.1
     steps: int | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import copy
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self, TypeVar, get_args
 from weakref import WeakKeyDictionary
@@ -20,17 +21,16 @@ from ..sequences.sampling import generator
 from . import clock
 from .fitting import fit
 from .history import HISTORY, History
-from .objective import Objective
+from .objective import ENOUGH, Objective
 from .processes import Accelerator, Precision
 from .randomness import seeded
 from .threads import torch_threads as torch_threads  # noqa: PLC0414 - others take it from here
-from .verdict import N_COMPARED, judge
+from .verdict import judge, verdict_steps
 from .weights import load_weights
 
 Network = TypeVar("Network", bound=nn.Module)
 
 _NO_MEMORY = "alloc", "out of memory", "overflowed"  # in messages of torch's allocators
-FORWARD = 0.4  # of a step is about what a forward pass takes
 
 _twins: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
 
@@ -86,9 +86,8 @@ class Trained(Model):
             yield
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
-        """How long what comes after the last step takes, in steps."""
-        compared = type(objective).shuffled_targets is not Objective.shuffled_targets
-        return 2 * N_COMPARED * FORWARD if compared else 0.0
+        """How long what comes after the last step takes, in steps, the judgement of the training aside."""
+        return 0.0
 
     def _begin(self, sequences: Sequences) -> Sequences:
         """A new network, and the sequences as it takes them."""
@@ -123,6 +122,10 @@ class Trained(Model):
         objective.owner, objective.suspect = type(self).__name__, self._suspect()
         objective.settings = {} if self.checkpoint is None else self._settings(sequences, targets)
         objective.closing_steps = self._closing_steps(objective, sequences)
+        objective.verdict_steps = verdict_steps(objective)
+        limits = self._limits(objective)
+        if _most_steps(limits, objective) >= ENOUGH:  # it may be judged
+            objective.data_issue = objective.check_data()
         self.history_ = fit(
             objective,
             checkpoint=self.checkpoint,
@@ -132,7 +135,7 @@ class Trained(Model):
             precision=self._precision(),
             random_state=self.random_state,
             # where nothing is held out there is no score to be patient about
-            **self._limits(objective) | ({} if objective.validates else {"patience": None}),
+            **limits | ({} if objective.validates else {"patience": None}),
         )
         self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
         judge(self.history_, objective)
@@ -189,6 +192,13 @@ class Trained(Model):
     def _all_weights(self, weights: Any) -> Any:
         """Those of a folder, and what the network has of other learned attributes."""
         return weights
+
+
+def _most_steps(limits: Mapping[str, Any], objective: Objective) -> float:
+    """How many steps a training makes at most, if time allows."""
+    steps, epochs, batches = limits.get("max_steps"), limits.get("max_epochs"), objective.n_batches()
+    by_epochs = math.inf if epochs is None or batches is None else epochs * math.ceil(batches)
+    return min(math.inf if steps is None else steps, by_epochs)
 
 
 def exact(network: Network) -> Network:

@@ -12,9 +12,8 @@ from ..sequences.callers import outside
 from .batches import Batch
 from .history import History
 from .loop import evaluating
-from .objective import Objective
+from .objective import ENOUGH, FORWARD, Objective
 
-ENOUGH = 50  # steps before a training is judged at all
 _LOOKS = 4  # validations before the first of them means something
 N_COMPARED = 8  # that are compared with shuffled ones
 _LONG = 0.1  # seconds before the first step that are worth a word
@@ -36,10 +35,18 @@ def judge(history: History, objective: Objective) -> None:
     perfect = history.higher_is_better and history.best_score >= 1
     if history.n_steps < ENOUGH or history.stopped == "Ctrl-C" or perfect:
         return
-    seen = objective.complaint() or _scores(history) or _losses(history) or _at_chance(objective)
+    seen = (
+        objective.complaint() or objective.data_issue or _scores(history) or _losses(history) or _at_chance(objective)
+    )
     if seen is not None:
         name = objective.owner or type(objective).__name__
         warnings.warn(f"{name} has learned little or nothing: {seen}", LearnedNothing, stacklevel=outside())
+
+
+def verdict_steps(objective: Objective) -> float:
+    """About how long `judge` takes, in steps."""
+    compared = type(objective).shuffled_targets is not Objective.shuffled_targets
+    return objective.complaint_steps() + (2 * N_COMPARED * FORWARD if compared else 0.0)
 
 
 def _scores(history: History) -> str | None:

@@ -319,6 +319,7 @@ def test_hinge_is_off_by_about_its_rounding_and_within_its_bound():
     for rounding in (1e-1, 1e-2, 1e-3):
         critic = Hinge(KERNEL, time=12.0, rounding=rounding).against(fake, real)
         off.append(np.abs(critic(z) - finest).max())
+        assert critic.trained.error == pytest.approx(np.sqrt(2 * rounding * 12.0))
         assert off[-1] <= critic.trained.error  # k(z, z) = 1
         assert off[-1] <= 5 * rounding
     assert off[2] < off[1] < off[0]

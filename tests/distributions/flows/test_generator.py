@@ -71,6 +71,17 @@ def test_series_are_generated_as_sequences_where_it_was_trained_on_them(rng):
     assert found.sample(3).shape == (3, 10, 1)
 
 
+@pytest.mark.parametrize("shape", [(1, 2), (2, 1)])
+def test_a_network_of_vectors_generates_sequences_of_the_shape_of_the_real_ones(real, shape):
+    """(item, 2) for items of one frame of two channels, or of two frames of one."""
+    options = OPTIONS | {"steps": 2}
+    plain = ds.train_generator(network(2), real, ds.RBF(), **options).sample(4, random_state=0)
+    of_sequences = ds.train_generator(network(2), tl.Sequences(real.reshape(-1, *shape)), ds.RBF(), **options)
+    found = of_sequences.sample(4, random_state=0)
+    assert found.shape == (4, *shape)
+    np.testing.assert_array_equal(found.values.reshape(4, 2), plain)
+
+
 def test_looks_are_of_the_same_codes(real):
     found = ds.train_generator(network(2), real, ds.RBF(), **OPTIONS | {"every": 25, "schedule": Linear()})
     assert found.frame_steps.tolist() == [0, 25, 50, 60]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...sequences import Sequences
 from ...sequences.arguments import whole
-from ..samples import is_tensor, refuse_unreadable_tensor
+from ...sequences.doors import plain_array
 from .locking import one_at_a_time
 
 if TYPE_CHECKING:
@@ -57,13 +57,7 @@ class DriftStream:
         return self.drift.update(Sequences(windows.copy()), groups=False, when=when)
 
     def _frame(self, sample: Any) -> NDArray[np.float64]:
-        refuse_unreadable_tensor(sample, "sample")
-        given = np.asarray(sample.detach().cpu() if is_tensor(sample) else sample)
-        if given.dtype.kind == "c":
-            raise TypeError(
-                f"sample={given.tolist()!r:.60} is complex: expected real numbers, a frame of the reference"
-            )
-        given = given.astype(np.float64)
+        given = plain_array(sample, "sample").astype(np.float64)
         given = given.reshape(1) if given.ndim == 0 else given
         if given.shape != self.drift.frame_:
             raise ValueError(f"sample has shape {given.shape}: the reference has frames {self.drift.frame_}")

@@ -18,6 +18,7 @@ from ...train.descent import Diverged, NotFinite
 from ...train.loop import Run, evaluating
 from ...train.randomness import drawn_seed
 from ..discriminators.base import as_discriminator
+from ..samples import read_sample
 from .reading import Cloud, kernel_of, read_cloud, settled
 from .record import Journey
 from .scoring import Score, read_scores
@@ -148,7 +149,7 @@ def refuse_no_items(found: Any, n: int) -> None:
 def _cloud(draw: _Draw, real: Any, discriminator: Any, seed: int) -> tuple[Cloud, Tensor]:
     """The sample and what is generated at first, of codes that are followed from then on."""
     real = list(real) if hasattr(real, "__next__") else real
-    codes = draw.codes(min(_SHOWN, max(2, len(real))), np.random.default_rng(seed))
+    codes = draw.codes(min(_SHOWN, max(2, len(read_sample(real, "real")))), np.random.default_rng(seed))
     kernel = kernel_of(discriminator)
     try:
         start = draw.generated(codes)
@@ -246,7 +247,9 @@ class Generator(Journey):
     def sample(self, n: int, *, random_state: RandomState = None) -> Any:
         """So many new items: `Sequences` where it was trained on them, otherwise an array."""
         found = self._draw.generated(self._draw.codes(whole(n, "n", 1), source(random_state)))
-        return Sequences(found) if isinstance(self._like, Sequences) else found
+        if not isinstance(self._like, Sequences):
+            return found
+        return Sequences(found.reshape(len(found), -1, *self._like.frame))  # a module may give plain vectors
 
     def __repr__(self) -> str:
         said = [f"{type(self.module).__name__} of {self.latent} numbers", f"{self.discriminator!r:.80}", *self._said()]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...draw import landscapes as draw
 from ...sequences.arguments import flag, real, whole
+from ...sequences.doors import plain_array
 from ..discriminators.base import as_discriminator
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _plane(given: Any, name: str) -> Floats:
 
 
 def _points(given: Any, name: str, dimension: int) -> Floats:
-    points = np.asarray(given, np.float64)
+    points = plain_array(given.to_numpy() if hasattr(given, "iloc") else given, name).astype(np.float64)
     if points.ndim != 2 or points.shape[1] != dimension or not len(points):
         raise ValueError(f"{name} has shape {points.shape}: expected (item, {dimension}), for that is what is drawn")
     return points

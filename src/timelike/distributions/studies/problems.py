@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...sequences.arguments import RandomState, generator, real, whole
+from ...sequences.doors import plain_array
 
 Floats = NDArray[np.float64]
 _SIDE = 128  # pixels of a shape that is drawn
@@ -98,7 +99,7 @@ def digits(images: Any, n: int = 1024, *, random_state: RandomState = None) -> P
 
 def _pictures(images: Any, n: int) -> Floats:
     """Pictures from 0 to 1, at least n of them and none larger than 32 × 32."""
-    found = np.asarray(images)
+    found = plain_array(images, "images")
     if found.ndim != 3 or max(found.shape[1:]) > _PICTURE or 0 in found.shape:
         raise ValueError(f"images has shape {found.shape}: expected (item, height, width) of at most 32 × 32 pixels")
     if len(found) < n:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ...sequences.arguments import whole
+from ...sequences.doors import plain_array
 from ..kernels.base import Kernel, Matrix
 from ..samples import is_tensor, refuse_unreadable_tensor
 from .derivatives import Derivatives
@@ -133,9 +134,7 @@ class Empirical(Kernel):
 def _read(value: Any, name: str) -> Tensor:
     """Items in double precision, all of them finite."""
     refuse_unreadable_tensor(value, name)
-    if np.iscomplexobj(value):
-        raise TypeError(f"{name} is complex: expected real numbers")
-    found = value.double() if is_tensor(value) else torch.from_numpy(np.array(value, np.float64))
+    found = value.double() if is_tensor(value) else torch.from_numpy(np.array(plain_array(value, name), np.float64))
     if found.ndim < 2 or not len(found):
         raise ValueError(f"{name} has shape {tuple(found.shape)}: expected (item, …) with at least one item")
     if not found.isfinite().all():

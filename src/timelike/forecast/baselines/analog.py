@@ -50,12 +50,9 @@ class Analog(Baseline):
 
     Notes
     -----
-    The defaults were measured on seven series (sines with a trend, a random walk, an AR(2), the Lorenz system, a season
-    whose level drifts, sunspots, household power by day; a script that is not kept). Root mean squared errors over the
-    spread of the series, `"none"`, `"level"` and `"last"`: 0.61, 0.41, 0.38 · 0.40, 0.40, 0.29 · 0.99, 1.00, 1.12 ·
-    0.69, 0.69, 0.73 · 0.30, 0.25, 0.26 · 1.34, 1.21, 1.35 · 1.36, 1.34, 1.55: the level never costs much and often
-    helps; the last frame is right for random walks, and adds its noise to every step elsewhere. `"dtw"` instead of
-    `"euclidean"` was better on the Lorenz system only: what comes next depends on when, which warping forgets.
+    `align="level"` is for series that do the same at different levels. `"last"` suits random walks, whose future
+    continues from their last frame; elsewhere the noise of that frame is added to every step. The default metric is
+    Euclidean and not elastic, because what comes next depends on when, which warping forgets.
 
     Examples
     --------

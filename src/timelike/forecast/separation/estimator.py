@@ -82,7 +82,8 @@ class Separation(Answering, LatentForecaster):
     renewed : bool, optional
         Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
         an equation says nothing about where no state has been, and longer forecasts may soon leave the data. Unless
-        given, whichever is better on what is learned from, and True where sequences are too short to tell.
+        given, whichever is better on up to 64 windows of what is learned from, and True where sequences are too short
+        to tell.
     offset : bool
         Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
@@ -102,9 +103,11 @@ class Separation(Answering, LatentForecaster):
     scale : float
         Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` has a tenth of the units.
     batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, patience
-        Training: chunks of a step, Adam's rate, decay of weights and averages, "cycle", "constant" or "linear" rate,
-        budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given), the share of sequences held out
-        where there are 20 or more, and the steps without progress on them after which it ends.
+        Training: chunks of a step, Adam's rate, decay of weights and averages, a rate that is a "cycle", "constant" or
+        "linear" (which falls to 0 over the last tenth of the steps) or follows a schedule such as
+        `train.Linear(share=0.25)`, budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given), the
+        share of sequences held out where there are 20 or more, and the steps without progress on them after which it
+        ends.
     standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
 

@@ -36,8 +36,8 @@ class SRVP(Answering, LatentForecaster):
     Euler's method, it can be divided: `predict(…, frames_per_step=2, substeps=2)` gives frames in between.
 
     For pictures and series whose future is uncertain: `predict(past, horizon, n_samples=100)` draws whole futures.
-    Where one future is enough `Separation` is quicker to train. On a processor pictures of 32 × 32 take an hour or
-    more: begin small, and look at `Persistence` and `Analog` in the same `backtest`.
+    Where one future is enough `Separation` is quicker to train. Pictures take long to learn on a processor: begin
+    small, and look at `Persistence` and `Analog` in the same `backtest`.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ class SRVP(Answering, LatentForecaster):
         give a frame again. 1 is a good beginning for both.
     output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, \
 patience, standardize, checkpoint, progress, accelerator, devices, random_state
-        As in `Separation`; schedule="linear" is constant and falls to 0 over the last tenth.
+        As in `Separation`.
 
     precision : {"auto", "32-true", "64-true", "bf16-mixed", "bf16-true"}
         In which the network learns. "auto" mixes in bfloat16 for pictures where the processor multiplies such numbers,
-        which takes about two thirds of the time and changes a loss by less than a thousandth; elsewhere it is single.
+        which is faster; elsewhere it is single (`benchmarks.speed.forecast` compares times and losses of both).
         Trainings of other precisions end in other weights, so "32-true" is for what must be repeated on any machine.
 
     Attributes

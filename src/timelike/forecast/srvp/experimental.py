@@ -57,7 +57,8 @@ def refuse_together(model: Any) -> None:
 class ExperimentalNetwork(SRVPNetwork):
     """An `SRVPNetwork` that draws z after learned delays (`delays`), or whose content changes slowly (`drift`).
 
-    `longest` is the longest delay, in frames. Without either it is an `SRVPNetwork`, weight by weight.
+    `longest` is the longest delay, in frames; unlimited unless given. Without either option it is an `SRVPNetwork`,
+    weight by weight.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class ExperimentalNetwork(SRVPNetwork):
         *,
         delays: bool = False,
         drift: float = 0.0,
-        longest: float = 24.0,
+        longest: float = math.inf,
         **given: Any,
     ) -> None:
         super().__init__(frame, **given)

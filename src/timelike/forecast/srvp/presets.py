@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...train import Linear
+
 _THESIS: dict[str, Any] = {
     "n_content": 256,  # in the authors' code for every data set; the text has 128 for digits
     "n_code": 128,
@@ -16,11 +18,17 @@ _THESIS: dict[str, Any] = {
     "standardize": False,
     "learning_rate": 3e-4,
     "betas": (0.9, 0.999),
-    "schedule": "linear",
     "stillness": 1.0,
     "beta": 1.0,
     "motion": "residual",
 }
+
+
+def _steps(level: int, falling: int) -> dict[str, Any]:
+    """So many steps at the full learning rate, and so many more in which it falls to 0."""
+    return {"max_steps": level + falling, "schedule": Linear(share=falling / (level + falling))}
+
+
 _DIGITS: dict[str, Any] = _THESIS | {
     "codec": "dcgan",
     "conditioning": 5,
@@ -37,8 +45,8 @@ _DIGITS: dict[str, Any] = _THESIS | {
 _VIDEO: dict[str, Any] = _THESIS | {"codec": "vgg", "skips": True, "n_state": 50, "n_random": 50, "substeps": 2}
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "stochastic-digits": _DIGITS | {"max_steps": 1_100_000},
-    "digits": _DIGITS | {"max_steps": 900_000},
+    "stochastic-digits": _DIGITS | _steps(1_000_000, 100_000),
+    "digits": _DIGITS | _steps(800_000, 100_000),
     "kth": _VIDEO
     | {
         "conditioning": 10,
@@ -47,8 +55,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "gain": 1.2,
         "observed": 0.2,
         "batch_size": 100,
-        "max_steps": 200_000,
-    },
+    }
+    | _steps(150_000, 50_000),
     "human": _VIDEO
     | {
         "conditioning": 8,
@@ -57,8 +65,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "gain": 1.2,
         "observed": 0.2,
         "batch_size": 100,
-        "max_steps": 350_000,
-    },
+    }
+    | _steps(325_000, 25_000),
     "bair": _VIDEO
     | {
         "conditioning": 2,
@@ -67,6 +75,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "gain": 1.41,
         "observed": 0.5**0.5,
         "batch_size": 192,
-        "max_steps": 1_500_000,
-    },
+    }
+    | _steps(1_000_000, 500_000),
 }

@@ -31,12 +31,8 @@ class CoupledGRU(Twins):
     also when they look different at first (CGRU, under review at ICLR 2021). A pair has to be read together, so a
     distance costs more than with `SiameseGRU`.
 
-    Take `SiameseGRU` unless your own data say otherwise: it costs less, and nobody was found who gains by coupling.
-    With plain networks, tuned alike, CoupledGRU − SiameseGRU in mean average precision is −0.026 [−0.038, −0.013] on
-    UCI HAR with few users and labels (58 pairs of rows), −0.053 [−0.149, 0.043] on oscillators read by networks that
-    begin chaotic (36), where theory expects a gain, and −0.004 [−0.030, 0.021] by others (21). Behind the front end the
-    gate is idle: shut after the training, it changes the precision by 0.000 [−0.003, 0.004] (12 rows). Reasons to take
-    it are `synchronization` and `lyapunov`. `benchmarks.papers.cgru.coupling` makes these numbers.
+    Take `SiameseGRU` unless your own data say otherwise: it costs less, and `benchmarks.papers.cgru.coupling` has found
+    no task on which coupling helps. Reasons to take this one are `synchronization` and `lyapunov`.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from ...sequences import Sequences
 from ...sequences.augment import Augmentation, Blur, Choice, Merge, choose
 from ...sequences.sampling import RandomState, generator
 from ...train import Batch, shuffled
+from ...train.objective import FORWARD
 from ..comparer import Aligning, Comparer, Features
 from .base import JUDGED, Comparing, OptimizerName, mean_of, some_of
 
@@ -67,6 +68,10 @@ class SelfSupervised(Comparing):
     def _more(self) -> dict[str, str | int]:
         return {"augmentation": repr(self.augmentation), "weights": repr(self.weights), "joint": str(self.joint)}
 
+    def step_pairs(self) -> int:
+        """Every sequence of a batch and its augmentation."""
+        return min(self.batch_size, len(self.sequences))
+
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Random batches with their augmentations."""
         for ids in shuffled(len(self.sequences), self.batch_size, rng):
@@ -102,6 +107,10 @@ class JudgedAugmentations(SelfSupervised):
 
     def _more(self) -> dict[str, str | int]:
         return super()._more() | {"held-out sequences": fingerprint(self.held_out)}
+
+    def validation_steps(self) -> float:
+        """A forward pass for each batch."""
+        return FORWARD * len(self.judged)
 
     def validate(self) -> float:
         """What is minimised, of augmentations that were made once and for all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,11 +15,13 @@ from ...models import fingerprint
 from ...sequences import Sequences
 from ...train import Batch, Objective
 from ...train.descent import NotFinite
+from ...train.objective import FORWARD
 from ..comparer import Comparer, Features
 from ..pairs import fill
 
 OptimizerName = Literal["adam", "adamw"]
-_COMPLAINED = 50  # sequences whose distances are looked at after a training
+_COMPLAINED = 8, 50  # sequences at least and at most whose distances are looked at after a training
+_PAIRS = 4  # times as many pairs as a step has are looked at, if that is enough
 _ALIKE = 1e-3  # deviation of distances, as a share of their mean, below which all are the same
 JUDGED = 500, 1000  # sequences held out and others that a validation compares, all pairs
 
@@ -65,9 +68,28 @@ class Comparing(Objective):
         kind = torch.optim.AdamW if self.optimizer == "adamw" else torch.optim.Adam
         return kind(self._parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
 
+    def step_pairs(self) -> int:
+        """How many pairs of sequences a step compares."""
+        return self.batch_size**2
+
+    def steps_for(self, n_x: int, n_y: int) -> float:
+        """About how many steps it takes to compare so many sequences with so many others."""
+        n_pairs = self.step_pairs()
+        return FORWARD * max(n_x * n_y / n_pairs, (n_x + n_y) / (2 * math.sqrt(n_pairs)))
+
+    def _looked_at(self) -> Sequences:
+        """Some sequences from all over, few enough that `complaint` does not take much longer than a step."""
+        count = int(np.clip(math.isqrt(_PAIRS * self.step_pairs()), *_COMPLAINED))
+        return self.sequences[np.unique(np.linspace(0, len(self.sequences) - 1, count).astype(np.int64))]
+
+    def complaint_steps(self) -> float:
+        """Those of all pairs that are looked at."""
+        count = len(self._looked_at())
+        return self.steps_for(count, count)
+
     def complaint(self) -> str | None:
         """Distances that are all the same, of a network that has collapsed or is saturated."""
-        some = self.sequences[:: max(1, len(self.sequences) // _COMPLAINED)]
+        some = self._looked_at()
         found = np.empty((len(some), len(some)))
         fill(self.module, some, None, found)
         apart = found[~np.eye(len(some), dtype=bool)]

@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 from ...models import fingerprint
 from ...sequences import Sequences
 from ...train import Batch
+from ...train.objective import FORWARD
 from ..comparer import Comparer, Features
 from ..label_signal import describe_missing_signal
 from .base import Comparing, mean_of
@@ -83,9 +84,14 @@ class Episodes(Comparing):
         """Every query as if it were of the next class."""
         return Batch(batch.ids, **(batch.tensors | {"labels": (batch["labels"] + 1) % self.n_way}))
 
-    def complaint(self) -> str | None:
-        """Also labels that look as if they had nothing to do with the sequences."""
-        return super().complaint() or describe_missing_signal(self.sequences, self.codes)
+    def step_pairs(self) -> int:
+        """Of queries and support, both ways if `dual` asks for what is not the same both ways."""
+        n_pairs = self.n_way**2 * self.n_query * self.k_shot
+        return 2 * n_pairs if self.dual and not self.module.symmetric else n_pairs
+
+    def check_data(self) -> str | None:
+        """Labels that look as if they had nothing to do with the sequences."""
+        return describe_missing_signal(self.sequences, self.codes)
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""
@@ -153,6 +159,10 @@ class JudgedEpisodes(Episodes):
     def _more(self) -> dict[str, str | int]:
         known = {"labels": fingerprint(self.all_labels), "held-out sequences": fingerprint(self.held_out)}
         return super()._more() | known
+
+    def validation_steps(self) -> float:
+        """A task is about a batch."""
+        return FORWARD * len(self.judged)
 
     def validate(self) -> float:
         """The mean loss of the tasks, which were drawn once and for all.

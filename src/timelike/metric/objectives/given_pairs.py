@@ -52,6 +52,10 @@ class ByPairs(Comparing):
         """About how many batches show every pair once."""
         return len(self.pairs) / self.batch_size
 
+    def step_pairs(self) -> int:
+        """Those of a batch."""
+        return min(self.batch_size, len(self.pairs))
+
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every pair once."""
         for chosen in shuffled(len(self.pairs), self.batch_size, rng):

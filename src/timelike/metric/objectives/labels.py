@@ -115,8 +115,17 @@ class Supervised(Comparing):
         """As many as are drawn in an epoch."""
         if self.n_per_class is None:
             return math.ceil(super().n_batches())
-        width = min(max(1, self.batch_size // self.n_per_class), len(self.classes))
-        return epoch_of(self.codes, self.n_per_class, width)
+        return epoch_of(self.codes, self.n_per_class, self._width(self.n_per_class))
+
+    def _width(self, n_per_class: int) -> int:
+        """How many classes a batch has, with so many sequences of each."""
+        return min(max(1, self.batch_size // n_per_class), len(self.classes))
+
+    def step_pairs(self) -> int:
+        """All pairs of a batch."""
+        if self.n_per_class is None:
+            return min(self.batch_size, len(self.sequences)) ** 2
+        return (self.n_per_class * self._width(self.n_per_class)) ** 2
 
     def _more(self) -> dict[str, str | int]:
         size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
@@ -131,19 +140,15 @@ class Supervised(Comparing):
     def _ids(self, rng: np.random.Generator) -> Iterator[Any]:
         if self.n_per_class is None:
             return shuffled(len(self.sequences), self.batch_size, rng)
-        width = min(max(1, self.batch_size // self.n_per_class), len(self.classes))
-        return per_class(self.codes, self.n_per_class, rng, n_classes=width)
+        return per_class(self.codes, self.n_per_class, rng, n_classes=self._width(self.n_per_class))
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
         """The same sequences with labels in another order."""
         order = np.random.default_rng(len(batch)).permutation(len(batch))
         return Batch(batch.ids, **(batch.tensors | {"labels": batch["labels"][torch.from_numpy(order)]}))
 
-    def complaint(self) -> str | None:
-        """Also labels that look as if they had nothing to do with the sequences, where no part is held out."""
-        return super().complaint() or self._no_signal()
-
-    def _no_signal(self) -> str | None:
+    def check_data(self) -> str | None:
+        """Labels that look as if they had nothing to do with the sequences."""
         return describe_missing_signal(self.sequences, self.codes)
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
@@ -171,6 +176,8 @@ class Supervised(Comparing):
 class Judged(Supervised):
     """Supervised learning, judged by what is near to sequences that take no part in it."""
 
+    verdict_validations = 1  # `complaint` compares what is held out once more
+
     def __init__(
         self,
         module: Comparer,
@@ -191,8 +198,15 @@ class Judged(Supervised):
     def _more(self) -> dict[str, str | int]:
         return super()._more() | {"score": "map"}
 
-    def _no_signal(self) -> str | None:
-        """A precision on what was held out that is hardly better than with any other labels."""
+    def check_data(self) -> str | None:
+        """Nothing: sequences held out show whether labels can be learned."""
+        return None
+
+    def complaint(self) -> str | None:
+        """Also a precision on what was held out that is hardly better than with any other labels."""
+        collapsed = super().complaint()
+        if collapsed is not None:
+            return collapsed
         distances = self._held_out_distances()
         score, chance, p_value = _against_chance(distances, self.query_classes, self.gallery_classes)
         if score - chance > _ABOVE * (1 - chance) and p_value <= _LEVEL:
@@ -202,6 +216,10 @@ class Judged(Supervised):
             f"shuffled labels it would be {chance:.2f} (p = {p_value:.2g}); look whether classes say what sequences "
             "show, or give it more steps"
         )
+
+    def validation_steps(self) -> float:
+        """Those of all pairs of sequences held out and others."""
+        return self.steps_for(len(self.queries), len(self.gallery))
 
     def validate(self) -> float:
         """Mean average precision of those held out among the others.

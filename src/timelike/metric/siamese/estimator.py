@@ -41,10 +41,9 @@ class SiameseGRU(Twins):
     GRU, and the supervised contrastive loss of Khosla et al., 2020). `SiameseGRU.preset("paper")` is the plain GRU and
     the training of the coupled GRU's paper, whose baseline it is.
 
-    Use it to search and to compare where classes are known and have some members each, and where order and shape count:
-    it needs ten to twenty seconds of one core where `Discriminant`, which is the one to try first, needs one. With two
-    or three members of a class, or for classes that `fit` does not see, take an elastic distance or `Discriminant`: a
-    contrastive network collapses onto what it knows.
+    Use it to search and to compare where classes are known and have some members each, and where order and shape count.
+    Try `Discriminant` first, which is fitted far faster. With two or three members of a class, or for classes that
+    `fit` does not see, take an elastic distance or `Discriminant`: a contrastive network collapses onto what it knows.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ class TAP(AlignedFrames):
     x, and a sequence is not at distance 0 from itself. `metric.AlignedFrames` has an aligner in the network's place.
 
     Use it where the alignment is wanted as much as the distance, to order again what a cheaper metric has found
-    (`neighbors(…, among=…)`), or in few-shot tasks. A pair costs a small convolution, so all pairs of thousands of
-    sequences take minutes; where only distances count, `Discriminant` and `SiameseGRU` are cheaper and no worse.
+    (`neighbors(…, among=…)`), or in few-shot tasks. Every pair costs a small convolution; where only distances count,
+    try `Discriminant` and `SiameseGRU` first, which are cheaper.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class TAP(AlignedFrames):
     batch_size, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, max_epochs, \
 max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As for `SiameseGRU`, with at least 500 steps and at most 1000. `TAP.preset("paper")` takes random batches of 64
-        and 100 epochs, hours on a CPU: a batch compares all its pairs.
+        and 100 epochs, which takes long on a CPU: a batch compares all its pairs.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from .blocks import Blockwise
 from .similarity import Similarity
 
 _SCALE = 10.0  # of cosines in a softmax, to begin with
-_BOUNDS = [(np.log(0.1), np.log(1000.0)), (-1000.0, 1000.0)]
+_SCALES = (0.1, 1000.0)  # within which s is learned: finite also where the cosines of all pairs nearly coincide
 _PAIRS = 4096  # by which scale and offset are learned
 
 
@@ -110,19 +110,24 @@ def _log_odds(learned: Tensor, cosine: Tensor) -> Tensor:
 
 
 def _logistic(x: NDArray[np.float64], same: NDArray[np.bool_]) -> tuple[float, float]:
-    """(s, b), s > 0, of σ(s x + b) with the least loss against targets of which neither is quite 0 or 1."""
+    """(s, b), 0.1 ≤ s ≤ 1000, of σ(s x + b) with the least loss against targets of which neither is quite 0 or 1."""
     n_same, n_other = int(same.sum()), int((~same).sum())
     targets = np.where(same, (n_same + 1) / (n_same + 2), 1 / (n_other + 2))
+    middle = x.mean()  # about which s and the offset are nearly independent: about 0 a narrow range ends too early
+    apart = x - middle
 
     def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         scale = np.exp(at[0])
-        scores = scale * x + at[1]
+        scores = scale * apart + at[1]
         rest = expit(scores) - targets
         value = np.logaddexp(0, scores) - targets * scores
-        return float(value.mean()), np.array([(rest * x).mean() * scale, rest.mean()])
+        return float(value.mean()), np.array([(rest * apart).mean() * scale, rest.mean()])
 
-    found = minimize(loss, np.array([np.log(_SCALE), -_SCALE / 2]), jac=True, method="L-BFGS-B", bounds=_BOUNDS)
-    return float(np.exp(found.x[0])), float(found.x[1])
+    begin = np.array([np.log(_SCALE), _SCALE * (middle - 0.5)])
+    bounds = [tuple(np.log(_SCALES)), (None, None)]
+    found = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds)
+    scale = float(np.exp(found.x[0]))
+    return scale, float(found.x[1] - scale * middle)
 
 
 def cosines(u: NDArray[Any], v: NDArray[Any]) -> NDArray[np.float64]:

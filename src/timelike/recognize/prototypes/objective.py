@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from ...sequences.moments import Moments
 from ...train import Batch, Objective, per_class
 from ...train.batches import epoch_of
 from ...train.loop import evaluating
+from ...train.objective import FORWARD
 from ..attacks.base import Attack
 from .network import Angles, PrototypeNetwork
 
@@ -192,14 +192,18 @@ class Learning(Objective):
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         return {"sequences": data, "labels": fingerprint(self.codes)}
 
-    @cached_property
-    def missing_signal(self) -> str | None:
-        """What sequences and labels say against any training; it may be read before one, where its time counts."""
+    def check_data(self) -> str | None:
+        """Labels that look as if they had nothing to do with the sequences: no part is held out to show it."""
         return describe_missing_signal(self.sequences, self.codes)
 
-    def n_looked_at(self) -> int:
-        """How many examples `complaint` looks at."""
-        return len(range(0, len(self.codes), max(1, len(self.codes) // _LOOKED_AT)))
+    def complaint_steps(self) -> float:
+        """The encoder sees some examples once more, unless it is not trained."""
+        seen = 0 if self.vectors is not None else len(self._looked_at())
+        return FORWARD * seen / (self.width * self.recipe.n_per_class)
+
+    def _looked_at(self) -> NDArray[np.int64]:
+        """Positions of the examples that `complaint` looks at."""
+        return np.arange(0, len(self.codes), max(1, len(self.codes) // _LOOKED_AT))
 
     @torch.no_grad()
     def complaint(self) -> str | None:
@@ -208,7 +212,7 @@ class Learning(Objective):
         `predict` goes by exact means and by encoders beside the network, with which even one that was never trained
         recognizes its own examples.
         """
-        some = np.arange(0, len(self.codes), max(1, len(self.codes) // _LOOKED_AT))
+        some = self._looked_at()
         labels = torch.as_tensor(self.codes[some])
         with evaluating(self.module):
             if self.vectors is not None:
@@ -221,7 +225,7 @@ class Learning(Objective):
         share = float((right == labels).float().mean())
         chance = float(labels.bincount().max() / len(labels))
         if share - chance > _LITTLE * (1 - chance):
-            return self.missing_signal  # no part is held out: labels may be memorized
+            return None
         return (
             f"its network, by the class averages that training keeps, recognizes {share:.0%} of the examples that it "
             f"learned from, and always the largest class would be {chance:.0%}. `predict` goes by exact means, and "

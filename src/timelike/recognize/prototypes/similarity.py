@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ... import native
 from ...sequences.arguments import flag, real, whole
+from ...sequences.doors import plain_array
 from ...sequences.padding import like_weights, plain
 from . import scoring
 from .scoring import Known, Weights
@@ -144,9 +145,14 @@ class Similarity(nn.Module):
         """For every row of v the largest S in every group of rows of u, (m, group); group g begins at starts[g]."""
         wanted = threads or native.threads()
         first, second = self._arrays(u, v, wanted)
-        begin = np.asarray(starts, np.int64)
+        begin = plain_array(starts, "starts")
+        if begin.ndim != 1 or begin.dtype.kind not in "iu":
+            raise TypeError(f"starts has dtype {begin.dtype} and shape {begin.shape}: expected whole numbers (group,)")
+        begin = begin.astype(np.int64)
         if not len(begin) or begin[0] != 0 or (np.diff(begin, append=len(first)) <= 0).any():
-            raise ValueError(f"starts={starts}: expected numbers that rise from 0 and are below {len(first)}")
+            raise ValueError(
+                f"starts={begin.tolist()[:5]}: expected numbers that rise from 0 and are below {len(first)}"
+            )
         return scoring.maxima(self._weights(), first, second, begin, wanted)
 
     def known(self, u: NDArray[Any], *, threads: int | None = None) -> Known:
@@ -205,7 +211,7 @@ class Similarity(nn.Module):
         return last[2]
 
     def _array(self, side: Any, name: str) -> NDArray[Any]:
-        found = np.asarray(side)
+        found = plain_array(side, name)
         if found.ndim != 2 or found.shape[1] != self.n_features:
             raise ValueError(
                 f"{name} has shape {found.shape}: expected (item, {self.n_features}), the features that this "

@@ -14,7 +14,7 @@ from ...models import learned
 from ...sequences import Sequences
 from ...sequences.arguments import whole
 from . import reading
-from .enrolling import Enrolling
+from .calibrating import Calibrating
 from .thresholds import rejecting, strict_share
 
 _TRIED = 1000  # probabilities, of those that occur
@@ -82,7 +82,7 @@ class PrototypeStream:
         return Recognition(labels.tolist()[0], float(probabilities[0]), float(novelty[0]), False)
 
 
-class Streaming(Enrolling):
+class Streaming(Calibrating):
     """Recognition before a sequence is over, where the encoder reads streams."""
 
     bounds_: Bounds = learned.later(

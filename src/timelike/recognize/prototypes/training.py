@@ -14,8 +14,7 @@ from ...models import fingerprint, options, parts
 from ...sequences import Sequences
 from ...sequences.arguments import shown
 from ...train import Milestones, Objective, OneCycle, Schedule
-from ...train.trained import FORWARD
-from ...train.verdict import ENOUGH
+from ...train.objective import FORWARD
 from ..attacks.base import Attack
 from . import reading
 from .cosine import CosineSimilarity, FusedSimilarity
@@ -45,6 +44,7 @@ class Training(Streaming):
     encoder = options.Option(reading.checked)
     beside = options.maybe(options.Option(reading.checked_companions))
     freeze = options.flag("training")
+    n_prototypes = options.whole(1)
     hidden = options.width(1)
     dropout = options.real(0, 0.99, role="training")
     symmetrize = options.flag()
@@ -79,8 +79,6 @@ class Training(Streaming):
             objective = self._objective(sequences, codes)
             if self.beside_:
                 objective.preparation = "fitting the encoders beside the network, of which beside=[] has none,"
-            if self._n_steps(objective) >= ENOUGH:  # it will be judged
-                _ = objective.missing_signal
             self._train(objective, sequences, codes)
             own = reading.vectors(self.encoder_, sequences) if objective.vectors is None else objective.vectors
             self._remember(reading.together([own, *beside]), codes)
@@ -88,18 +86,9 @@ class Training(Streaming):
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
         assert isinstance(objective, Learning)
-        judged = super()._closing_steps(objective, sequences)
-        if self.adversary is not None:
-            judged /= FORWARD  # a loss is then that of an attacked batch, which takes as long as a step
         # batches of few classes are smaller than batch_size
-        encoded = 0 if objective.vectors is not None else len(sequences) + objective.n_looked_at()
-        return judged + FORWARD * encoded / (objective.width * self.per_class)
-
-    def _n_steps(self, objective: Learning) -> float:
-        """How many steps there are at most, if time allows."""
-        limits = self._limits(objective)
-        epochs = np.inf if limits["max_epochs"] is None else limits["max_epochs"] * objective.n_batches()
-        return float(epochs if limits["max_steps"] is None else min(limits["max_steps"], epochs))
+        encoded = 0 if objective.vectors is not None else len(sequences)
+        return FORWARD * encoded / (objective.width * self.per_class)
 
     def _targets(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
         """The class of every sequence, as a number."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...sequences import Sequences, as_one, as_sequences
 from ...sequences.arguments import real, shown
-from ...sequences.doors import read_labels
+from ...sequences.doors import count_axes, read_labels
 from ..decision import Decision
 
 Identity = str | int
@@ -27,24 +27,17 @@ def one_or_several(value: Any, frame: tuple[int, ...], name: str) -> tuple[Seque
         return value, False
     if isinstance(value, list | tuple) and not value:
         raise ValueError(f"{name} is empty: expected at least one sequence")
-    axes = _axes(value)
+    axes = count_axes(value)
     plain = frame == (1,) and axes == 2 and not all(np.size(step) == 1 for step in value)
     if axes > 1 + len(frame) or plain:
         return as_sequences(value, name), False
     return as_one(value, name), True
 
 
-def _axes(value: Any) -> int:
-    """Of an array, or of nested lists of unequal lengths."""
-    if isinstance(value, list | tuple):
-        return 1 + max(map(_axes, value[:1]), default=0)
-    return int(getattr(value, "ndim", 0))
-
-
-def checked_identity(value: Any, enrolled: dict[Identity, Any]) -> Identity:
+def checked_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> Identity:
     """A name or a number, of the kind that the others are: 1 and "1" would be two."""
     if value is None:
-        raise TypeError("identity is missing: expected a name such as 'anna', or a whole number")
+        raise TypeError(f"{call}: identity is missing; expected a name such as 'anna', or a whole number")
     if isinstance(value, list | tuple) or np.ndim(value) > 0:
         raise TypeError(
             f"identity holds {len(value)} entries: expected one name or whole number a call; enroll several in a loop, "

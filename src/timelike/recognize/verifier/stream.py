@@ -1,24 +1,18 @@
-"""`VerifierStream`, samples one by one and a decision as soon as it is certain, and the verbs that lead to one."""
+"""`VerifierStream`: samples one by one, and a decision as soon as it is certain."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
-from ...encode.base import Encoder, Stream
-from ...models import learned
-from ...sequences.arguments import whole
+from ...encode.base import Stream
 from ..decision import Decision
-from .asking import Identity, share
+from .asking import Identity
 from .calibration import Manner
-from .identities import Enrolling
-from .looking import stream_boundaries
-from .scoring import Scorer, has_vectors
-from .templates import Others, Template, asked_about, scores_against, some_of, template, usage
-from .thresholds import BOUNDARIES, Boundaries
-from .trials import kept_pairs
+from .scoring import Scorer
+from .templates import Others, Template, asked_about, scores_against
+from .thresholds import Boundaries
 
 
 class VerifierStream:
@@ -83,82 +77,3 @@ class VerifierStream:
         if score >= self._bound:
             return True
         return False if score <= lower[place] else None
-
-
-class Streaming(Enrolling):
-    """A verifier that may decide before a sequence is over."""
-
-    boundaries_: dict[int, Boundaries] = learned.later(
-        learned.mapping(learned.whole(1), BOUNDARIES, holds=(1,)), after="thresholds_"
-    )
-
-    def calibrate_stream(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        false_accept: float = 0.01,
-        false_reject: float = 0.01,
-        n_looks: int = 8,
-        within: Any = None,
-        apart: Any = None,
-    ) -> Self:
-        """Learn from prefixes of sequences when a stream may decide before its end; after `calibrate`.
-
-        A stream looks `n_looks` times, and once more at its end. The bounds are such that an impostor, of two new
-        identities, is accepted at any of these looks with a probability of at most `false_accept`, and a genuine claim
-        of a new identity rejected before the end with at most `false_reject`. Both are ranks over identities, as in
-        `calibrate`: fewer than 1 / `false_reject` − 1 identities reject nobody early. Looks share one bound on a scale
-        on which the impostors have mean 0 and deviation 1 at each of them.
-
-        Other parameters are those of `calibrate`.
-        """
-        rates = share(false_accept, "false_accept"), share(false_reject, "false_reject")
-        with self._changing() as made:
-            made._require_stream()
-            made._threshold(1)
-            sequences = made._asked(X)
-            labels = made._classes(sequences, y, "there is no identity")
-            kept = kept_pairs(within, apart, len(sequences))
-            one = made._among_others(Scorer(made.metric_, vectors=True), sequences, labels, kept)
-            made.boundaries_ = stream_boundaries(one, sequences, whole(n_looks, "n_looks", 1), rates)
-        return self
-
-    def stream(self, identity: Identity) -> VerifierStream:
-        """Samples of somebody who claims to be an identity, one by one, and a decision as soon as it is certain.
-
-        >>> import numpy as np
-        >>> import timelike as tl
-        >>> X = [np.sin(np.arange(40) / pace + phase) for pace in range(2, 8) for phase in np.arange(6) / 6]
-        >>> y = np.repeat(np.arange(6), 6)
-        >>> gate = tl.Verifier(tl.Rocket(n_features=500, causal=True, random_state=0)).fit(X)
-        >>> stream = gate.calibrate(X, y, false_accept=0.4)
-        >>> stream = stream.calibrate_stream(X, y, false_accept=0.4).enroll(X[:3], "anna").stream("anna")
-        >>> decisions = [stream.push(sample) for sample in X[4]]
-        >>> decisions[0].certain, stream.finish().accepted
-        (False, True)
-        """
-        now = self._snapshot()
-        now._require_stream()
-        name = now._enrolled(identity)
-        now._threshold(1)
-        if not hasattr(now, "boundaries_"):
-            raise NotFittedError(
-                "this Verifier has no bounds for streams yet: call calibrate_stream(X, y) after calibrate(X, y)"
-            )
-        scorer, manner = Scorer(now.metric_, vectors=True), now._manner()
-        others = now._others(scorer)
-        used = usage(now.boundaries_, len(now.enrolled_[name]), manner.against)
-        known = template(scorer, name, some_of(now.enrolled_[name], used.n_compared), others, manner)
-        inner = now.metric_.stream()  # type: ignore[attr-defined]
-        return VerifierStream(scorer, inner, known, others, manner, now.boundaries_[used.calibrated], name)
-
-    def _require_stream(self) -> None:
-        self._require_fitted()
-        if not has_vectors(self.metric_) or not hasattr(self.metric_, "stream"):
-            raise TypeError(
-                f"{type(self.metric_).__name__} reads no streams: use an encoder that does, such as "
-                "Rocket(causal=True), CausalEncoder, RecurrentEncoder or SiameseGRU"
-            )
-        if isinstance(self.metric_, Encoder):
-            self.metric_._require_stream()

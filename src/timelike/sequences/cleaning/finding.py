@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...draw import html
+from ..arguments import one_of
 from ..doors import locked
 from .spans import Holes, Usual, between_samples, longer, passed, span, usual_steps
 
@@ -62,8 +63,7 @@ class Gaps:
         """The table in pandas or polars."""
         import narwhals as nw
 
-        if kind not in ("pandas", "polars"):
-            raise ValueError(f'kind={kind!r}: expected "pandas" or "polars"')
+        one_of(kind, "kind", ("pandas", "polars"))
         try:
             return nw.from_dict(self.columns(), backend=kind).to_native()
         except ImportError:

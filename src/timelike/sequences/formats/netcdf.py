@@ -14,21 +14,16 @@ from typing import Any
 import numpy as np
 
 from ..container import Sequences
-from . import text
-from .endings import refuse_short
+from . import hdf5, text
 from .limits import refuse_claim
 
 LACKS: dict[str, tuple[text.Lack, ...]] = {".nc": ("unequal lengths", "labels", "groups")}
-
-_HDF5 = b"\x89HDF\r\n\x1a\n"
-_SUPERBLOCK = 64  # bytes in which an HDF5 file says how long it is
 
 
 def read(path: Path) -> dict[str, Sequences]:
     """The fields of a .nc file as one sequence."""
     xarray = _xarray()
-    with path.open("rb") as file:
-        _refuse_unreadable(path, file.read(_SUPERBLOCK))
+    _refuse_unreadable(path)
     try:
         opened = xarray.open_dataset(path, decode_coords="all", decode_timedelta=False, cache=False)
     except Exception as error:  # whatever the several readers raise on damaged files
@@ -73,29 +68,14 @@ def _is_clock(coordinate: Any) -> bool:
     return bool(said or np.issubdtype(coordinate.dtype, np.datetime64))
 
 
-def _refuse_unreadable(path: Path, head: bytes) -> None:
-    """An error for a netCDF 4 file that is cut short, and for a whole one where no package reads it."""
-    if not head.startswith(_HDF5):
-        return
-    declared = _hdf5_size(head)
-    if declared is None:
-        raise text.wrong(path, "begins as an HDF5 file and is none: get it again")
-    refuse_short(path, declared)
+def _refuse_unreadable(path: Path) -> None:
+    """An error for a damaged netCDF 4 file, and for a whole one where no package reads it."""
+    with path.open("rb") as file:
+        if file.read(len(hdf5.SIGNATURE)) != hdf5.SIGNATURE:
+            return
+    hdf5.refuse_damaged(path)
     if not any(importlib.util.find_spec(reader) for reader in ("h5netcdf", "netCDF4")):
         raise ImportError(f'{path.name} is a netCDF 4 file, which needs h5netcdf: pip install "timelike[grids]"')
-
-
-def _hdf5_size(head: bytes) -> int | None:
-    """Bytes of an HDF5 file, as its superblock says; None where that is damaged.
-
-    The address of the end is the third of four numbers, which begin behind the flags: "HDF5 File Format
-    Specification", II.A.
-    """
-    begin, width = {0: (24, 13), 1: (28, 13), 2: (12, 9), 3: (12, 9)}.get(head[8] if len(head) > 8 else -1, (0, 0))
-    size = head[width] if 0 < width < len(head) else 0
-    if size not in (2, 4, 8) or len(head) < begin + 3 * size:
-        return None
-    return int.from_bytes(head[begin + 2 * size : begin + 3 * size], "little")
 
 
 def _xarray() -> Any:

@@ -9,6 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ..arguments import whole
+from ..doors import plain_array
 
 _BLOCK = 2**18  # numbers drawn at once: a block stays in the cache, and 1000 videos need no second copy of themselves
 
@@ -38,7 +39,8 @@ def draw_digits(
            [0. , 0. , 0. , 0. ],
            [0. , 0. , 0. , 0. ]], dtype=float32)
     """
-    patches, positions = np.asarray(patches, np.float32), np.asarray(positions, np.float64)
+    patches = plain_array(patches, "patches").astype(np.float32, copy=False)
+    positions = plain_array(positions, "positions").astype(np.float64, copy=False)
     size, kind = whole(size, "size", 1), brightness(dtype)
     if (
         patches.ndim != 4

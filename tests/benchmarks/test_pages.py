@@ -1,0 +1,119 @@
+"""Every benchmark page: the result first, then how to repeat it, then caveats, and never a page that fails on few rows."""
+
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from benchmarks.papers import command, stale
+from benchmarks.papers.page import describe_missing, describe_seeds
+from benchmarks.papers.programs import load_program, program_modules
+
+ROOT = Path(__file__).parents[2]
+
+
+PROGRAMS = {name.removeprefix("benchmarks."): load_program(name) for name in program_modules()}
+
+
+@pytest.fixture(params=PROGRAMS)
+def kind(request, monkeypatch):
+    """A program, as it is run from the root of the repository."""
+    monkeypatch.chdir(ROOT)
+    return PROGRAMS[request.param]
+
+
+def published(kind):
+    return kind(command.parsed(kind, ["--budget", "0"]))
+
+
+def with_rows(kind, rows, folder):
+    """A program whose finished rows are these."""
+    path = folder / f"{kind.file()}.json"
+    path.write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    return kind(command.parsed(kind, ["--budget", "0", "--results", str(path)]))
+
+
+def test_all_programs_are_found():
+    assert len(PROGRAMS) > 40
+    assert {"papers.tap.times", "papers.separation.waves64", "accuracy.defaults"} <= set(PROGRAMS)
+
+
+def test_a_page_starts_with_its_headline(kind):
+    program = published(kind)
+    assert program.page().startswith(f"# {kind.title}\n\n{program.headline()}\n\n")
+
+
+def test_a_headline_is_one_short_paragraph_of_sentences(kind):
+    headline = published(kind).headline()
+    assert "\n" not in headline
+    assert headline[0].isupper() or headline[0] in "`6"
+    assert headline.endswith(".")
+    assert len(headline) < 1000
+    assert len(re.findall(r"\. (?=[A-Z`])", headline)) <= 2  # three sentences
+    assert "nan" not in headline.split()
+
+
+def test_a_page_has_the_result_then_how_to_repeat_it_then_caveats_then_the_origin_of_rows(kind):
+    page = published(kind).page()
+    places = [page.index(title) for title in ("## How to repeat it", f"## {stale.TITLE}")]
+    if "## Caveats" in page:
+        places.insert(1, page.index("## Caveats"))
+    if "\n| " in page[: places[0]]:
+        places.insert(0, page.index("\n| "))
+    assert places == sorted(places)
+    assert "stale" not in page[: page.index("## How to repeat it")]
+    assert f"python -m {kind.place}.{kind.paper}.{kind.table}" in page[page.index("## How to repeat it") :]
+
+
+def test_a_program_without_rows_says_so_first(kind, tmp_path):
+    program = with_rows(kind, {}, tmp_path)
+    assert re.match(r"No row is finished yet|.*no row", program.headline())
+    assert program.page().startswith(f"# {kind.title}\n\n{program.headline()}\n\n")
+
+
+def test_a_page_can_be_written_after_every_first_row(kind, tmp_path):
+    """Pages are written while rows are made: after one row, two, some, and with any one row alone."""
+    rows = published(kind).rows
+    parts = [dict(list(rows.items())[:n]) for n in (1, 2, 3, 5, 8, 13)]
+    firsts = {row.get("method", row.get("part", "")): {key: row} for key, row in reversed(rows.items())}
+    program = with_rows(kind, {}, tmp_path)
+    for part in [*parts, *firsts.values()]:
+        program.results.rows = part
+        assert program.headline().endswith(".")
+        assert isinstance(program.body(), str)
+        assert all(isinstance(one, str) for one in program.caveats())
+
+
+def test_a_published_page_is_made_of_the_published_rows(kind):
+    """A change of a report is followed by `make pages`."""
+    page = ROOT / "docs/benchmarks" / f"{kind.file()}.md"
+    made, _ = published(kind).page().split(f"## {stale.TITLE}")
+    assert page.read_text(encoding="utf-8").startswith(made), f"write {page.name} again: `make pages`, or --budget 0"
+
+
+def test_a_page_is_in_the_navigation(kind):
+    assert f"benchmarks/{kind.file()}.md" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_srvp_and_separation_without_networks_say_so_in_the_first_sentence():
+    """Rows of methods that learn nothing are not rows of the network that a page is about."""
+    for name in ("rates", "ablations", "swap"):
+        kind = PROGRAMS[f"papers.srvp.{name}"]
+        cheap = {k: row for k, row in published(kind).rows.items() if "minutes" not in row}
+        report = import_module(f"benchmarks.papers.srvp.{name}_report")
+        assert cheap
+        assert re.match(r"(SRVP|Separation)[a-zA-Z ]* ha(s|ve) no rows on this page", report.headline(cheap))
+
+
+def test_missing_rows_are_counted_and_the_first_named():
+    assert describe_missing(["a/0", "b/0", "c/0"], {"b/0": {}}) == "2 of 3 planned rows are missing: `a/0`, `c/0`."
+    assert describe_missing(["a/0", "b/0"], {"a/0": {}}) == "1 of 2 planned rows is missing: `b/0`."
+    assert describe_missing(["a/0"], {"a/0": {}}) == describe_missing(["a/0"], {}) == ""
+    many = describe_missing([f"{n}/0" for n in range(10)], {"0/0": {}})
+    assert many == "9 of 10 planned rows are missing: `1/0`, `2/0`, `3/0`, `4/0` and 5 more."
+
+
+def test_single_seeds_are_said():
+    assert describe_seeds({"a/0": {"seed": 0}, "a/1": {"seed": 1}}) == ""
+    assert describe_seeds({"a": {}}) == ""
