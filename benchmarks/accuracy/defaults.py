@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from benchmarks.accuracy import defaults_report as report
 from benchmarks.accuracy.defaults_report import GROUPS
+from benchmarks.numerics.systems import DISCRIMINANT, FUSED, PROTOTYPES
 from benchmarks.papers.clock import duration
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
@@ -41,12 +42,12 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     "1-NN MSM": ("elastic",),
     "statistics + forest": ("statistics",),
     "Rocket + ridge": ("rocket", "heads"),
-    "Discriminant": ("discriminant", "rocket"),
-    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+    "Discriminant": DISCRIMINANT,
+    "Fused": FUSED,
     UNTRAINED: ("tloss", "heads"),
     "T-Loss + head": ("tloss", "heads"),
     "SiameseGRU": ("siamese",),
-    "Prototypes": ("prototypes", "discriminant", "rocket"),
+    "Prototypes": PROTOTYPES,
     "CoupledGRU": ("coupled",),
     "TAP": ("tap",),
 }

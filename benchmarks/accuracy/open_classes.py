@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.accuracy import open_classes_report as report
+from benchmarks.numerics.systems import DISCRIMINANT, FUSED
 from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ SECONDS = {"DTW per length": 1, "Rocket": 2, "Whitened": 2, "Fused": 25}
 SYSTEMS: dict[str, tuple[str, ...]] = {
     "DTW per length": ("elastic",),
     "Rocket": ("rocket",),
-    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+    "Fused": FUSED,
 }  # others are discriminants of Rocket's features
 ALWAYS = ("DTW per length",)  # nothing is drawn but the classes
 
@@ -81,7 +82,7 @@ class OpenClasses(Program[Split]):
             yield from (Split(one, method, draw) for one in SETS for method in report.METHODS)
 
     def systems(self, row: Split) -> Iterable[str]:
-        return SYSTEMS.get(row.method, ("discriminant", "rocket"))
+        return SYSTEMS.get(row.method, DISCRIMINANT)
 
     def work(self, row: Split) -> Found:
         train, test = tl.load(_file(self.data, row.dataset))

@@ -36,6 +36,7 @@ from benchmarks.accuracy import (
     two_sample_prediction as prediction,
     two_sample_report as report,
 )
+from benchmarks.numerics.systems import PROTOTYPES
 from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 
@@ -43,16 +44,16 @@ REPETITIONS, SEPARATED, POWER, DELAYS, COMPARED, PILOTS = 1000, 50, 100, 100, 50
 SLOW = {"of(Rocket)": 9, "of(CausalEncoder)": 27, "GlobalAlignment": 7, "Learned": 17, null.CLASSIFIER: 3}
 DRIFT = {"1": 24, "10": 48, "sizes": 48}  # by the last word of a stream; sequences take twice as long
 OF_POWER = {"raw": 1, "DTW": 3, "hyppo": 7, "alibi-detect": 8, "T-Loss": 5, "CausalEncoder": 5, "GlobalAlignment": 12}
-SYSTEMS = {  # of kernels and of methods, beside the test itself
-    "Exponential": "elastic",
-    "of(Rocket)": "rocket",
-    "of(CausalEncoder)": "tloss",
-    "Learned": "prototypes",
-    "Rocket": "rocket",
-    "CausalEncoder": "tloss",
-    "T-Loss": "tloss",
-    "DTW": "elastic",
-    "statistics": "statistics",
+SYSTEMS: dict[str, tuple[str, ...]] = {  # of kernels and of methods, beside the test itself
+    "Exponential": ("elastic",),
+    "of(Rocket)": ("rocket",),
+    "of(CausalEncoder)": ("tloss",),
+    "Learned": PROTOTYPES,
+    "Rocket": ("rocket",),
+    "CausalEncoder": ("tloss",),
+    "T-Loss": ("tloss",),
+    "DTW": ("elastic",),
+    "statistics": ("statistics",),
 }
 TRAINING = {"CausalEncoder": 15, "T-Loss": 65}  # once for a data set
 
@@ -131,8 +132,7 @@ class TwoSample(Program[Asked]):
             return ("tloss",) if row.method.endswith("CausalEncoder") else ()
         if row.part == "power" and row.method in ("default", "aggregated", "classifier"):
             return "sequence_tests", "rocket", "statistics"
-        made_of = SYSTEMS.get(row.method if row.part == "power" else row.subject)
-        return "two_sample", *([made_of] if made_of else [])
+        return "two_sample", *SYSTEMS.get(row.method if row.part == "power" else row.subject, ())
 
     def work(self, row: Asked) -> Found:
         return getattr(self, f"_{row.part}")(row)  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
@@ -10,6 +11,7 @@ from benchmarks.papers.markdown import table
 from benchmarks.papers.results import Found, Rows
 
 TITLE = "Rows and the code they were made by"
+LISTED = 12  # rows that are named one by one at the end of a page
 PROTOCOL = "protocol"  # of the program itself, beside the systems of the library
 UNCHECKED = "made before numerics versions, not re-checked"
 
@@ -43,19 +45,23 @@ def state_of(row: Found, ledger: Ledger, protocol: int) -> State:
 
 
 def top_mark(rows: Rows, ledger: Ledger, protocol: int, subject: Iterable[str]) -> str:
-    """One sentence for the top of the page where the method that it is about has changed; nothing where it has not.
+    """One sentence for the top of the page where rows of the method that it is about are stale; otherwise nothing.
 
-    Changes of rivals and tools are told at the end of the page alone.
+    Stale rows of rivals are told at the end of the page alone.
     """
-    about = {*subject, PROTOCOL}
-    changed = [{*changed_systems(row, ledger, protocol)} & about for row in rows.values()]
-    systems = sorted(set().union(*changed))
+    changed = []
+    for row in rows.values():
+        systems = changed_systems(row, ledger, protocol)
+        own = PROTOCOL in systems or not {*subject}.isdisjoint(row.get("numerics", {}))
+        changed.append(systems if own else [])
+    systems = sorted({name for names in changed for name in names})
     if not systems:
         return ""
     count, n = sum(map(bool, changed)), len(rows)
-    which = f"All {n} rows were" if count == n else f"{count} of {n} rows were"
-    named = " and ".join("this program" if name == PROTOCOL else f"`{name}`" for name in systems)
-    return f"**{which} made before the numbers of {named} changed**: see [which](#{TITLE.lower().replace(' ', '-')})."
+    which = f"All {n} rows" if count == n else f"{count} of {n} rows"
+    named = _enumerate(["this program" if name == PROTOCOL else f"`{name}`" for name in systems])
+    said = f"{which} {'was' if count == 1 else 'were'} made before the numbers of {named} changed"
+    return f"**{said}**: see [which](#{TITLE.lower().replace(' ', '-')})."
 
 
 def end_section(rows: Rows, ledger: Ledger, protocol: int) -> str:
@@ -66,7 +72,7 @@ def end_section(rows: Rows, ledger: Ledger, protocol: int) -> str:
         alike.setdefault((*made, _describe(row, ledger, protocol)), []).append(key)
     lines = [[*made[:3], str(len(keys)), made[3]] for made, keys in sorted(alike.items())]
     stale = [key for key, row in rows.items() if state_of(row, ledger, protocol) == "stale"]
-    which = f"\nStale: {', '.join(stale)}.\n" if 0 < len(stale) < len(rows) else ""
+    which = f"\nStale: {_name_rows(stale, rows)}.\n" if 0 < len(stale) < len(rows) else ""
     return f"""\
 ## {TITLE}
 
@@ -76,6 +82,24 @@ seed. It is made anew when it is taken out of the `.json` and the program is run
 
 {table(["made", "timelike", "commit", "rows", "numerics since then"], lines)}
 {which}"""
+
+
+def _name_rows(keys: list[str], rows: Rows) -> str:
+    """The keys of a few rows; of many the methods, and how many of the rows of each."""
+    if len(keys) <= LISTED:
+        return ", ".join(keys)
+    method = {key: str(row.get("method") or row.get("subject") or key) for key, row in rows.items()}
+    every, some = Counter(method.values()), Counter(method[key] for key in keys)
+    return ", ".join(f"{name} ({count} of {every[name]})" for name, count in some.items())
+
+
+def _enumerate(words: list[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> _enumerate(["a"]), _enumerate(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
 def _describe(row: Found, ledger: Ledger, protocol: int) -> str:

@@ -242,9 +242,11 @@ def test_a_rival_that_changed_is_told_at_the_end_and_the_subject_at_the_top(ledg
     assert "| 1 | **stale**: `rocket`: Kernels count otherwise. |" in end
     assert "\nStale: walks/rocket/0.\n" in end
     ledger.raise_version("tap", {}, "Another margin.")
-    assert top_mark(rows, ledger, 1, ("tap",)) == (
-        "**1 of 4 rows were made before the numbers of `tap` changed**: see [which](#rows-and-the-code-they-were-made-by)."
-    )
+    where = "see [which](#rows-and-the-code-they-were-made-by)."
+    told = f"**1 of 4 rows was made before the numbers of `tap` changed**: {where}"
+    assert top_mark(rows, ledger, 1, ("tap",)) == told
+    ledger.raise_version("elastic", {}, "Another step.")  # of which the row of the subject is made, too
+    assert "the numbers of `elastic` and `tap` changed" in top_mark(rows, ledger, 1, ("tap",))
 
 
 def test_other_random_draws_make_no_row_stale_until_the_method_changes(ledger, rows):

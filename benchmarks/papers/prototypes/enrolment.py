@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.accuracy.open_classes import known_classes
+from benchmarks.numerics.systems import DISCRIMINANT, PROTOTYPES
 from benchmarks.papers.cgru.data import Problem, parts, positions
 from benchmarks.papers.prototypes import enrolment_report as report
 from benchmarks.papers.results import Found, Trial
@@ -37,12 +38,12 @@ PER_CLASS = 60  # windows of UCI HAR on either side: of its thousands
 SECONDS = {"1-NN DTW": 5.0, "Whitened Rocket": 5.0, "Discriminant, open": 5.0}
 TRAINED = 60.0  # seconds of the others: two trainings
 SYSTEMS: dict[str, tuple[str, ...]] = {
-    "Prototypes": ("prototypes", "discriminant", "rocket"),
+    "Prototypes": PROTOTYPES,
     "Prototypes, network alone": ("prototypes",),
     "Prototypes, perceptron": ("prototypes",),
     "1-NN DTW": ("elastic",),
-    "Whitened Rocket": ("discriminant", "rocket"),
-    "Discriminant, open": ("discriminant", "rocket"),
+    "Whitened Rocket": DISCRIMINANT,
+    "Discriminant, open": DISCRIMINANT,
     "SiameseGRU": ("siamese",),
 }
 STEPS = 500  # what the defaults are for so few sequences, but two minutes of a busy machine may not suffice for

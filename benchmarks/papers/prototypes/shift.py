@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.numerics.systems import DISCRIMINANT, PROTOTYPES
 from benchmarks.papers.cgru.data import FILE, parts
 from benchmarks.papers.prototypes import shift_report as report
 from benchmarks.papers.results import Found, Trial
@@ -42,8 +43,8 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     "dense alone": ("prototypes",),
     "network": ("prototypes",),
     "perceptron": ("prototypes",),
-    "Prototypes": ("prototypes", "discriminant", "rocket"),
-    "Discriminant": ("discriminant", "rocket"),
+    "Prototypes": PROTOTYPES,
+    "Discriminant": DISCRIMINANT,
     "Rocket, ridge": ("rocket", "heads"),
 }
 SECONDS = {"Discriminant": 10.0, "Rocket, ridge": 10.0}

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from benchmarks.numerics.systems import DISCRIMINANT, FUSED, PROTOTYPES
 from benchmarks.papers.results import Trial
 from numpy.typing import NDArray
 
@@ -41,12 +42,12 @@ SECONDS = {"DTW": 3, "Rocket": 15, "Discriminant": 20, "Fused": 90, "T-Loss": 12
 SYSTEMS: dict[str, tuple[str, ...]] = {
     "DTW": ("elastic",),
     "Rocket": ("rocket",),
-    "Discriminant": ("discriminant", "rocket"),
-    "Prototypes": ("prototypes", "discriminant", "rocket"),
-    PERCEPTRON: ("prototypes", "discriminant", "rocket"),
+    "Discriminant": DISCRIMINANT,
+    "Prototypes": PROTOTYPES,
+    PERCEPTRON: PROTOTYPES,
     NETWORK: ("prototypes",),
     "T-Loss": ("tloss",),
-    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+    "Fused": FUSED,
     "TAP": ("tap",),
 }
 READINGS = ("SIM", "cosine", "fused")  # of a learned S: itself, the cosine of its vectors, the mean of both

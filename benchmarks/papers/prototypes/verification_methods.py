@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.accuracy.open_classes import metric
+from benchmarks.numerics.systems import DISCRIMINANT, FUSED, PROTOTYPES
 from benchmarks.papers.prototypes.verification_data import Problem
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
@@ -26,15 +27,15 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     "DTW": ("elastic",),
     "DTW per length": ("elastic",),
     "Rocket": ("rocket",),
-    "Whitened": ("discriminant", "rocket"),
-    "Discriminant": ("discriminant", "rocket"),
-    "Discriminant, open": ("discriminant", "rocket"),
-    "Fused": ("fused", "elastic", "discriminant", "rocket"),
+    "Whitened": DISCRIMINANT,
+    "Discriminant": DISCRIMINANT,
+    "Discriminant, open": DISCRIMINANT,
+    "Fused": FUSED,
     "SiameseGRU": ("siamese",),
     "T-Loss": ("tloss",),
     "TAP": ("tap",),
-    "Prototypes, pseudo-classes": ("prototypes", "discriminant", "rocket"),
-    "Prototypes, whitened, frozen": ("prototypes", "discriminant", "rocket"),
+    "Prototypes, pseudo-classes": PROTOTYPES,
+    "Prototypes, whitened, frozen": ("prototypes", *DISCRIMINANT),
     "Prototypes, pretrained": ("prototypes", "tloss"),
     "Prototypes, pretrained, frozen": ("prototypes", "tloss"),
 }
@@ -43,7 +44,7 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
 def systems(name: str) -> tuple[str, ...]:
     """Systems of the library that a verifier is made of; scores are read by `Verifier` but for those of Prototypes."""
     if name.startswith("Prototypes"):
-        return SYSTEMS.get(name, ("prototypes", "discriminant", "rocket"))
+        return SYSTEMS.get(name, PROTOTYPES)
     return *SYSTEMS[name.removesuffix(", AS-norm")], "verifier"
 
 

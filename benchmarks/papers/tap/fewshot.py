@@ -23,6 +23,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from benchmarks.numerics.systems import DISCRIMINANT
 from benchmarks.papers.markdown import join_words, table
 from benchmarks.papers.page import no_rows_yet
 from benchmarks.papers.results import Found, Rows, Trial, having
@@ -41,7 +42,7 @@ METHODS = ("DTW", "OTAM", "Discriminant", "SoftDTW", "TAP", "SA-TAP")
 SYSTEMS = {
     "DTW": ("elastic",),
     "OTAM": ("elastic",),
-    "Discriminant": ("discriminant", "rocket"),
+    "Discriminant": DISCRIMINANT,
     "SoftDTW": ("aligned_frames",),
     "TAP": ("tap",),
     "SA-TAP": ("tap",),
