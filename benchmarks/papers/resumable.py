@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from benchmarks.evidence.record import evidence_line
 from benchmarks.papers import command, page
 from benchmarks.papers.clock import Clock, at, duration
 from benchmarks.papers.code import Code, Sources, Texts, loaded
@@ -179,7 +180,7 @@ class Program(abc.ABC, Generic[R]):
             self.body(),
             page.how_to_repeat(command_line, data, self.rows),
             caveats,
-            listed(self.results, self.sources),
+            f"{listed(self.results, self.sources)}\n{evidence_line(self.file())}",
         )
 
     def default_plan(self) -> list[R]:

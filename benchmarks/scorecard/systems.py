@@ -28,6 +28,7 @@ from benchmarks.papers.srvp import (
     pendulum_report as pendulum,
     swap_report as swap,
 )
+from benchmarks.papers.srvp.common_report import SCORES
 from benchmarks.papers.tap import selfsupervised_report as unlabelled, supervised_report as labelled
 from benchmarks.papers.tap.fewshot import PAPER as FEWSHOT, UNSEEN, accuracies_of
 from benchmarks.papers.tloss import labels_report as few_labels, ucr_report as ucr
