@@ -21,6 +21,7 @@ settings.register_profile("explore", usual, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "timelike"))
 
 os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.pop("TIMELIKE_DATA", None)  # examples name data sets, of which the user's own folder may have another copy
 
 
 @pytest.fixture(autouse=True)

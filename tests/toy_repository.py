@@ -187,7 +187,8 @@ def wait_until(condition, process=None):
     end = time.monotonic() + PATIENCE
     while not condition():
         assert process is None or process.poll() is None, process.stdout.read()
-        assert time.monotonic() < end
+        if time.monotonic() > end:
+            raise TimeoutError(f"nothing happened within {PATIENCE} seconds")
         time.sleep(0.01)
 
 

@@ -182,7 +182,7 @@ class Program(abc.ABC, Generic[R]):
         ]
         return page.assemble_page(
             self.title,
-            "\n\n".join(filter(None, [self.headline(), top_mark(self.rows, self.ledger, self.protocol, self.subject)])),
+            self.headline(),
             self.body(),
             page.how_to_repeat(command_line, data, self.rows),
             caveats,

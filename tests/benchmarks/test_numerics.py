@@ -79,6 +79,9 @@ class Table(Program[Trial]):
     def said(self, found):
         return "done"
 
+    def headline(self):
+        return "What came out."
+
     def body(self):
         return "The table.\n"
 

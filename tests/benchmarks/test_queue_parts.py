@@ -167,7 +167,8 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path):
 def test_a_low_priority_is_inherited():
     code = "from benchmarks.queue.clone import lower_priority; lower_priority(); import os; print(os.nice(0))"
     assert lower_priority.__defaults__ == (19,)
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "19\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == min(os.nice(0) + 19, 19)  # it is added to that of the tests
 
 
 # --- merging

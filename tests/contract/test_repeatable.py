@@ -12,6 +12,7 @@ CLOCKS |= {f"{name}_ns" for name in CLOCKS}
 MAY_READ_CLOCKS = {  # to end what hangs, or to stop a process some time after it began; never to compare durations
     "contract/test_hostile.py",
     "native/test_machine.py",
+    "toy_repository.py",
     "train/killed.py",
     "train/test_ctrl_c.py",
 }

@@ -56,7 +56,7 @@ def two_sample() -> Outputs:
         "Product": ds.RBF() * ds.Polynomial(degree=2),
         "Scaled": 2.0 * ds.Laplace(),
     }
-    tests = {name: ds.TwoSample(kernel, **options) for name, kernel in kernels.items()}
+    tests: dict[str, Any] = {name: ds.TwoSample(kernel, **options) for name, kernel in kernels.items()}
     tests["aggregated"] = ds.TwoSample(ds.RBF(), scales=(0.25, 1.0, 4.0), **options)
     tests["several kernels"] = ds.TwoSample([ds.NegativeDistance(), ds.RBF()], **options)
     tests["biased"] = ds.TwoSample(ds.RBF(), estimator="biased", **options)

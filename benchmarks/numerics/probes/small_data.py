@@ -62,4 +62,5 @@ def pictures(count: int, frames: int, size: int = 16, seed: int = 0) -> NDArray[
     grid = np.linspace(0, 1, size)
     apart = (grid - place[..., :1]) ** 2, (grid - place[..., 1:]) ** 2
     spots = np.exp(-40 * (apart[0][..., :, None] + apart[1][..., None, :]))
-    return spots[:, :, None].astype(np.float32)
+    clips: NDArray[np.float32] = spots[:, :, None].astype(np.float32)
+    return clips

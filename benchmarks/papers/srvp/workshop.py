@@ -23,7 +23,7 @@ class DigitsProgram(Program[Trial]):
     """Baselines and networks on one version of the digits."""
 
     paper, holds, seeds = "srvp", FILE, 1
-    subject = ("srvp",)
+    subject: ClassVar[tuple[str, ...]] = ("srvp",)
     usual_minutes: ClassVar[float]
     after: ClassVar[float] = 60.0  # seconds that a network answers after its training
 

@@ -58,6 +58,8 @@ def numeric_view(value: Any, name: str) -> NDArray[Any]:
         raise TypeError(f"{name} cannot be read as an array of numbers: {error}") from None
     if array.dtype == object:
         array = from_objects(array, name)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} is {array.dtype}: expected real numbers; take {name}.real, or both parts as channels")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {array.dtype}: expected numbers, real ones; convert text with astype(float)")
     if array.dtype.itemsize > 8:
