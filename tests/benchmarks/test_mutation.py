@@ -70,7 +70,7 @@ def test_what_is_never_changed_is_there():
 
 def test_the_share_leaves_out_what_nothing_can_tell_from_the_library(monkeypatch):
     row = {"file": "align/dtw.py", "function": "f", "operator": "constant", "was": "1", "becomes": "2", "line": 3}
-    row |= {"sample": 0, "room": "align", "seconds": 1.0, "at_first": "survived"}
+    row |= {"sample": 0, "room": "align", "seconds": 1.0, "at_first": "survived", "by": ""}
     outcomes = ["caught", "caught", "hung", "survived", "survived"]
     rows = {str(n): row | {"nth": n, "outcome": outcome} for n, outcome in enumerate(outcomes)}
     monkeypatch.setattr(report, "reasons", lambda: {"align/dtw.py/f/constant/1/2/4": "both are one"})
