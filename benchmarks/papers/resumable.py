@@ -187,6 +187,7 @@ class Program(abc.ABC, Generic[R]):
             page.how_to_repeat(command_line, data, self.rows),
             caveats,
             f"{end_section(self.rows, self.ledger, self.protocol)}\n{evidence_line(self.file())}",
+            top_mark(self.rows, self.ledger, self.protocol, self.subject),
         )
 
     def default_plan(self) -> list[R]:
