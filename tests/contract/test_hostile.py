@@ -428,7 +428,7 @@ META = torch.empty(4, 2, device="meta")
         (lambda: draw_digits(np.ones((1, 1, 2, 2)), META), "positions is a tensor on the meta device"),
         (lambda: studies.digits(META, 2), "images is a tensor on the meta device"),
         (lambda: studies.dirac_moves(tl.distributions.RBF(width=1.0), META), "points is a tensor on the meta device"),
-        (lambda: tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), np.ones((2, 2)) * 1j), "x has dtype complex"),
+        (lambda: tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), np.ones((2, 2)) * 1j), "x is complex"),
         (lambda: train_generator(sparse.csr_matrix(np.eye(3))), "real is a sparse csr_matrix"),
         (
             lambda: tl.GDTW().select_regularization(X, X, values=(0.1,), truth=torch.tensor(1.0)),
@@ -445,7 +445,7 @@ META = torch.empty(4, 2, device="meta")
             lambda: fitted(tl.distributions.Drift).stream(3).push([1.0, [2.0]]),
             "sample cannot be read as an array of num",
         ),
-        (lambda: tl.nn.Similarity(2).scores(np.ones((3, 2)) * 1j, np.ones((3, 2))), "u has dtype complex"),
+        (lambda: tl.nn.Similarity(2).scores(np.ones((3, 2)) * 1j, np.ones((3, 2))), "u is complex"),
     ],
 )
 def test_what_has_no_numbers_is_refused_by_its_name(call, words):
