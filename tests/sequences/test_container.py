@@ -308,7 +308,7 @@ NAN, INF = float("nan"), float("inf")
         (lambda: tl.Sequences([["a", "b"]]), TypeError, r"data\[0\] has dtype <U1: expected numbers"),
         (lambda: tl.Sequences([[1.0, "b"]]), TypeError, r"expected numbers"),
         (lambda: tl.Sequences([[object()]]), TypeError, r"data\[0\] holds <object"),
-        (lambda: tl.Sequences([[1j]]), TypeError, "complex128: expected numbers"),
+        (lambda: tl.Sequences([[1j]]), TypeError, "complex128: expected real numbers"),
         (lambda: tl.Sequences([[[1.0, 2.0], [3.0]]]), TypeError, r"data\[0\] cannot be read as an array of numbers"),
         (lambda: tl.Sequences("file.ts"), TypeError, r"use timelike\.load"),
         (lambda: tl.Sequences(3), TypeError, "data is a int: expected a list of arrays"),
