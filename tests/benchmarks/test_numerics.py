@@ -3,7 +3,6 @@
 import ast
 import inspect
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from benchmarks.papers.stale import end_section, state_of, top_mark
 import timelike
 from timelike.forecast.srvp.network import Gaussian
 from timelike.metric.losses import Triplet
+from timelike.native import _kernels
 from timelike.recognize.prototypes.objective import Learning
 
 ROOT = Path(__file__).parents[2]
@@ -140,6 +140,7 @@ def test_a_renamed_module_and_reformatted_files_compute_what_is_in_the_ledger(tm
     """TAP out of a copy of the library: its network in a module of another name, all of the package unparsed."""
     package = tmp_path / "timelike"
     shutil.copytree(Path(timelike.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(_kernels.__file__, package / "native")  # an editable installation keeps them elsewhere
     metric = package / "metric"
     (metric / "tap/network.py").rename(metric / "tap/attention_scores.py")
     for path in metric.rglob("*.py"):
@@ -147,14 +148,17 @@ def test_a_renamed_module_and_reformatted_files_compute_what_is_in_the_ledger(tm
         if path.parent.name == "tap":
             text = text.replace("from .network import", "from .attention_scores import")
         path.write_text(ast.unparse(ast.parse(text)), encoding="utf-8")  # without comments, every line otherwise
-    script = "import sys, timelike; print(timelike.__file__); from benchmarks.numerics.__main__ import main; sys.exit(main(['tap']))"
-    hooks = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    found = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; {script}"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *hooks])},
-        capture_output=True,
-        text=True,
-    )
+    script = f"""
+        import sys
+        # An editable installation answers for `timelike` before the path is searched.
+        sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+        sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]
+        import timelike
+        from benchmarks.numerics.__main__ import main
+        print(timelike.__file__)
+        sys.exit(main(["tap"]))
+    """
+    found = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert str(package) in found.stdout, found.stderr
     assert "unchanged" in found.stdout
     assert found.returncode == 0, found.stderr
