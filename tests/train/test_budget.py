@@ -275,10 +275,10 @@ def two_paces(n=40, length=6):
 LEARNED = [
     (tl.SiameseGRU, {}, 12**2),  # six of each of two classes in a batch
     (tl.CoupledGRU, {}, 12**2),
-    (tl.TAP, {"supervision": "labels"}, 40**2),  # all of them, as they are fewer than batch_size
+    (tl.TAP, {"supervision": "labels"}, 12**2),
     (tl.TAP, {"supervision": "episodes", "n_way": 2, "k_shot": 1, "n_query": 2}, 2 * 2**2 * 2),  # both ways
-    (tl.TAP, {"supervision": "augmentation"}, 40),
-    (tl.metric.AlignedFrames, {"supervision": "labels"}, 40**2),
+    (tl.TAP, {"supervision": "augmentation"}, 12),
+    (tl.metric.AlignedFrames, {"supervision": "labels"}, 12**2),
 ]
 
 
@@ -286,7 +286,7 @@ LEARNED = [
 def test_a_learned_metric_keeps_its_budget_with_the_check_of_its_labels(kind, how, step_pairs, slow_steps, monkeypatch):
     """Nothing is held out, so that labels are checked by the data alone."""
     slow_distances(monkeypatch, slow_steps, step_pairs)
-    more = {"per_class": None, "batch_size": 64} if issubclass(kind, tl.metric.AlignedFrames) else {"per_class": 6}
+    more = {"per_class": None, "batch_size": 12} if issubclass(kind, tl.metric.AlignedFrames) else {"per_class": 6}
     fit_quietly(small(kind, **BY_TIME | {"max_epochs": None, "validation": 0.0} | more | how), *two_paces())
     assert 85 <= slow_steps.seconds - 1000 <= 105 + 1
 
@@ -303,6 +303,19 @@ def test_a_learned_metric_keeps_its_budget_with_what_is_held_out(kind, limit, sl
     fit_quietly(model, X, np.random.default_rng(0).permutation(classes))  # so that the score is not 1
     assert len(model.history_.scores) == (3 if limit == 100 else 1)
     assert 0.8 * limit <= slow_steps.seconds - 1000 <= 1.05 * limit + 1
+
+
+@pytest.mark.parametrize("limit", [20.0, 90.0, 300.0])
+def test_what_is_held_out_is_not_looked_at_where_that_would_take_longer_than_there_is_time(
+    limit, slow_steps, monkeypatch
+):
+    """All pairs of 100 sequences held out and 100 others take 28 seconds, and a step 1."""
+    slow_distances(monkeypatch, slow_steps, 12**2)
+    X, classes = two_paces(200)
+    model = small(tl.CoupledGRU, **BY_TIME | {"max_epochs": None, "validation": 0.5, "max_time": limit, "per_class": 6})
+    fit_quietly(model, X, np.random.default_rng(0).permutation(classes))
+    assert (len(model.history_.scores) > 0) == (limit > 20)
+    assert 0.7 * limit <= slow_steps.seconds - 1000 <= 1.05 * limit + 1
 
 
 @pytest.mark.parametrize("kind", [tl.SiameseGRU, tl.CoupledGRU])

@@ -50,6 +50,7 @@ class Comparer(nn.Module, abc.ABC):
 
     symmetric: bool = True  # whether exchanging the two changes nothing
     n_channels: int | None = None  # of the sequences, where only so many will do
+    by_vectors: bool = False  # whether a sequence becomes one vector, so that pairs cost little beside sequences
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """What is compared of sequences (item, time, channel) with these lengths (item,)."""

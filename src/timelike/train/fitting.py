@@ -55,7 +55,8 @@ def fit(
         When to stop: after so many steps, epochs, or seconds (a number or a `timedelta`). Together with `patience`, at
         least one is needed. A run that continues counts the time before its pause. Within the `fit` of a model the
         time is that of all of it: what comes before the first step counts, and as much is kept for what comes after
-        the last one as `Objective.closing_steps` says. One step is always made.
+        the last one as `Objective.closing_steps` says. One step is always made. A validation for which there is no
+        time is left out.
     accelerator, devices, strategy, precision
         Where to compute. `strategy="ddp"` with several devices starts as many processes, also with
         `accelerator="cpu"`: each runs the calling program, takes its part of every batch, and ends with the same

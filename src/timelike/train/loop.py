@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _CLOSING = 0.5  # share of a budget of time that is kept at most for what comes after the last step
 _TELLING, _RECENT = 2, 50  # steps from which on it is known how long one takes, and of which that is the median
+_LATE = 0.05  # share of a budget by which work after the last step may exceed it
 _PACE = 0.1  # share of the time after which it is known how many steps fit into it
 
 
@@ -122,6 +123,8 @@ class Loop:
                 self._judge_the_end()
             if self.limits.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
+            usual = statistics.median_low(self.lasted) if self.lasted else 0.0
+            self.objective.verdict_fits = self._fits(self._verdict_seconds(usual))
         finally:
             # also after an error: whoever catches it has a module that answers, without gradients that take memory
             run.module.zero_grad()
@@ -152,7 +155,8 @@ class Loop:
 
     def _judge_the_end(self) -> None:
         try:
-            self._validate()
+            if self._fits(self._needs("validation")):
+                self._validate()
         except GivenUp:
             self.run.stopping = self.run.history.stopped = "Ctrl-C"
 
@@ -342,19 +346,39 @@ class Loop:
         if self.limits.max_seconds is None or len(self.lasted) < _TELLING:
             return 0.0
         usual = statistics.median_low(self.lasted)  # the first steps are slow
-        validation = self.took.get("validation", self.validation_steps * usual)
-        after = self.objective.closing_steps * usual + validation + self.took.get("checkpoint", 0.0)
+        most, validation = _CLOSING * self.limits.max_seconds, self._needs("validation")
+        # a validation for which there will be no time needs none
+        after = self.objective.closing_steps * usual + self._needs("checkpoint") + validation * (validation <= most)
         left = self.limits.max_seconds - self._spent() - after
         if self.run.step + left / max(usual, 1e-9) >= ENOUGH:  # it will be judged
-            after += self.objective.verdict_steps * usual + self.objective.verdict_validations * validation
-        return min(after, _CLOSING * self.limits.max_seconds)
+            verdict = self._verdict_seconds(usual)
+            after += verdict * (verdict <= most)
+        return min(after, most)
+
+    def _needs(self, name: str) -> float:
+        """Seconds of a validation or a checkpoint: of the last one, or of a validation as its objective estimates."""
+        if name in self.took or name != "validation" or not self.lasted:
+            return self.took.get(name, 0.0)
+        return self.validation_steps * statistics.median_low(self.lasted)
+
+    def _verdict_seconds(self, usual: float) -> float:
+        """Seconds that `verdict.judge` takes."""
+        return self.objective.verdict_steps * usual + self.objective.verdict_validations * self._needs("validation")
+
+    def _fits(self, seconds: float) -> bool:
+        """Whether work after the last step ends within the budget, or is short; all processes say the same."""
+        limit = self.limits.max_seconds
+        if limit is None:
+            return True
+        spare = _LATE * limit
+        return not self.processes.any(self._spent() + seconds > limit + spare and seconds > spare)
 
     def _affords(self, name: str) -> bool:
         """Whether there is time for a validation or a checkpoint beside the last one; all processes say the same."""
         limit = self.limits.max_seconds
-        if limit is None or name not in self.took:
+        if limit is None:
             return True
-        late = self._spent() + self._reserve() + self.took[name] >= limit
+        late = self._spent() + self._reserve() + self._needs(name) >= limit
         return not self.processes.any(late)
 
     @contextmanager

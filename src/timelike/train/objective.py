@@ -80,6 +80,9 @@ class Objective(ABC):
     verdict_validations: int = 0
     """How many times as long as `validate` it takes beside that."""
 
+    verdict_fits: bool = True
+    """Whether there was time for that judgement when the loop ended; set by the loop."""
+
     data_issue: str | None = None
     """What `check_data` said before the first step."""
 

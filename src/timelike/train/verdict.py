@@ -35,9 +35,10 @@ def judge(history: History, objective: Objective) -> None:
     perfect = history.higher_is_better and history.best_score >= 1
     if history.n_steps < ENOUGH or history.stopped == "Ctrl-C" or perfect:
         return
-    seen = (
-        objective.complaint() or objective.data_issue or _scores(history) or _losses(history) or _at_chance(objective)
-    )
+    fits = objective.verdict_fits  # what needs the network again takes time
+    seen = (objective.complaint() if fits else None) or objective.data_issue or _scores(history) or _losses(history)
+    if seen is None and fits:
+        seen = _at_chance(objective)
     if seen is not None:
         name = objective.owner or type(objective).__name__
         warnings.warn(f"{name} has learned little or nothing: {seen}", LearnedNothing, stacklevel=outside())

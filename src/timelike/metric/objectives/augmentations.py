@@ -68,6 +68,10 @@ class SelfSupervised(Comparing):
     def _more(self) -> dict[str, str | int]:
         return {"augmentation": repr(self.augmentation), "weights": repr(self.weights), "joint": str(self.joint)}
 
+    def step_sequences(self) -> int:
+        """Each beside its augmentation."""
+        return 2 * self.step_pairs()
+
     def step_pairs(self) -> int:
         """Every sequence of a batch and its augmentation."""
         return min(self.batch_size, len(self.sequences))

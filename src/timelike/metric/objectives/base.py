@@ -72,10 +72,14 @@ class Comparing(Objective):
         """How many pairs of sequences a step compares."""
         return self.batch_size**2
 
+    def step_sequences(self) -> int:
+        """How many sequences a step sees."""
+        return self.batch_size
+
     def steps_for(self, n_x: int, n_y: int) -> float:
         """About how many steps it takes to compare so many sequences with so many others."""
-        n_pairs = self.step_pairs()
-        return FORWARD * max(n_x * n_y / n_pairs, (n_x + n_y) / (2 * math.sqrt(n_pairs)))
+        by_sequences, by_pairs = (n_x + n_y) / self.step_sequences(), n_x * n_y / self.step_pairs()
+        return FORWARD * (by_sequences if self.module.by_vectors else max(by_sequences, by_pairs))
 
     def _looked_at(self) -> Sequences:
         """Some sequences from all over, few enough that `complaint` does not take much longer than a step."""

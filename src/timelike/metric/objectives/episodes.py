@@ -84,6 +84,10 @@ class Episodes(Comparing):
         """Every query as if it were of the next class."""
         return Batch(batch.ids, **(batch.tensors | {"labels": (batch["labels"] + 1) % self.n_way}))
 
+    def step_sequences(self) -> int:
+        """Queries and support."""
+        return self.n_way * (self.n_query + self.k_shot)
+
     def step_pairs(self) -> int:
         """Of queries and support, both ways if `dual` asks for what is not the same both ways."""
         n_pairs = self.n_way**2 * self.n_query * self.k_shot

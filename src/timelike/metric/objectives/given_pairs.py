@@ -52,6 +52,10 @@ class ByPairs(Comparing):
         """About how many batches show every pair once."""
         return len(self.pairs) / self.batch_size
 
+    def step_sequences(self) -> int:
+        """Two for each pair."""
+        return 2 * self.step_pairs()
+
     def step_pairs(self) -> int:
         """Those of a batch."""
         return min(self.batch_size, len(self.pairs))

@@ -121,11 +121,15 @@ class Supervised(Comparing):
         """How many classes a batch has, with so many sequences of each."""
         return min(max(1, self.batch_size // n_per_class), len(self.classes))
 
+    def step_sequences(self) -> int:
+        """Those of a batch, however small classes are."""
+        if self.n_per_class is None:
+            return min(self.batch_size, len(self.sequences))
+        return self.n_per_class * self._width(self.n_per_class)
+
     def step_pairs(self) -> int:
         """All pairs of a batch."""
-        if self.n_per_class is None:
-            return min(self.batch_size, len(self.sequences)) ** 2
-        return (self.n_per_class * self._width(self.n_per_class)) ** 2
+        return self.step_sequences() ** 2
 
     def _more(self) -> dict[str, str | int]:
         size = {} if self.n_per_class is None else {"per_class": self.n_per_class}

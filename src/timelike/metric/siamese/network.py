@@ -37,6 +37,8 @@ class SiameseNetwork(Comparer):
     torch.Size([4, 4])
     """
 
+    by_vectors = True
+
     def __init__(
         self,
         n_channels: int,
