@@ -231,6 +231,26 @@ def test_what_is_left_follows_from_the_log_density_of_normal_frames(masked, monk
         assert objective._left(batch) == pytest.approx(np.square(residuals).mean(), rel=1e-6)
 
 
+def test_chunks_held_out_are_judged_by_the_negative_bound(swings, monkeypatch):
+    model = tl.SRVP(**SMALL).fit(swings)
+    objective = model._chunks(9, model._material(tl.Sequences(swings)), None, None)
+    monkeypatch.setattr(objective, "bound", lambda _: SimpleNamespace(elbo=torch.tensor([-1.0, -5.0, 3.0])))
+    assert objective.judged(next(iter(objective.batches(0, np.random.default_rng(0))))) == 1.0
+
+
+def test_without_content_a_code_is_the_last_state(swings):
+    model = tl.SRVP(**SMALL | {"n_content": 0}).fit(swings)
+    found = model.encode(swings)
+    assert found.shape == (12, SMALL["n_state"])
+    network = exact(model.network_)
+    with torch.no_grad():
+        codes = network.encoded(model._frames_of(tl.Sequences(swings)))[0]
+        y, z = network.state_of(codes).mean, network.random_of(codes).mean
+        for step in range(23):
+            y = network.stepped(y, z[:, step], 1)[0][-1]
+    np.testing.assert_allclose(found, y.numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_the_learned_deviation_has_a_least_value_where_nothing_is_left():
     model = tl.SRVP(**SMALL | {"max_steps": 40, "learning_rate": 0.05}).fit(np.ones((6, 12, 2)))
     assert 1e-3 <= model.network_.observed.item() < 0.2
