@@ -68,6 +68,28 @@ def test_every_codec_looks_at_pictures_in_its_own_way():
     assert drawn == {"dcgan": Draw, "sprites": Sprites}
 
 
+def weights_of(module):
+    """All weights of its layers, without those of normalizations."""
+    kinds = torch.nn.Linear | torch.nn.Conv2d | torch.nn.ConvTranspose2d
+    return torch.cat([layer.weight.detach().flatten() for layer in module.modules() if isinstance(layer, kinds)])
+
+
+@pytest.mark.parametrize("codec", ["perceptron", "dcgan", "vgg", "sprites"])
+def test_codecs_are_drawn_as_the_thesis_says_where_that_is_wished(codec):
+    """Normal with deviation 0.02, in every part that looks at frames or draws them; it says nothing of sprites."""
+    frame = 12 if codec == "perceptron" else (1, 16, 16)
+    kinds = [SRVPNetwork] if codec == "sprites" else [SRVPNetwork, SeparationNetwork]
+    for kind in kinds:
+        for drawn in ("torch", "thesis"):
+            torch.manual_seed(0)
+            network = kind(frame, codec=codec, filters=8, drawn=drawn)
+            for name in ("look", "look_at_content", "look_at_state", "draw"):
+                if hasattr(network, name):
+                    as_told = drawn == "thesis" and (codec, name) != ("sprites", "draw")
+                    weights = weights_of(getattr(network, name))
+                    assert (float(weights.std()) == pytest.approx(0.02, rel=0.05)) == as_told, name
+
+
 def test_interpolating_needs_a_fit():
     with pytest.raises(NotFittedError):
         tl.SRVP().interpolate(np.zeros((8, 1)), np.ones((8, 1)))

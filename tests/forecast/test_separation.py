@@ -303,6 +303,21 @@ def test_renewing_is_judged_beyond_the_trained_length_and_up_to_twice_that(beyon
     assert len(horizons) == 4
 
 
+@pytest.mark.parametrize(("wild", "expected"), [((True,), False), ((False,), True), ((True, False), True)])
+def test_a_way_whose_forecasts_blow_up_is_the_worse_one(wild, expected, monkeypatch):
+    X = fields("plain", length=20)
+    model = tiny(chunk=8).fit(X)
+    predict = model.predict
+
+    def maybe(*given, **more):
+        if model.renewed_ in wild:
+            raise ArithmeticError("the learned equation has blown up")
+        return predict(*given, **more)
+
+    monkeypatch.setattr(model, "predict", maybe)
+    assert renewing.better_renewed(model, tl.Sequences(X)) is expected
+
+
 def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
     X = tl.Sequences(fields("plain"))
     kept = []

@@ -1,8 +1,11 @@
 """SRVP: its bound beside loops and exact evidence, its futures, and what it refuses."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
 import timelike as tl
 from naive import srvp as naive
@@ -209,6 +212,43 @@ def test_the_learned_deviation_is_that_of_what_is_left(masked):
         assert model.elbo(x, n_samples=20, random_state=0).elbo.mean() < before
         with torch.no_grad():
             model.network_.log_scale -= np.log(factor)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_what_is_left_follows_from_the_log_density_of_normal_frames(masked, monkeypatch):
+    """log N(x; f, s) over all numbers that are there says the mean of (x − f)²."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, 7, 1, 4, 4))
+    if masked:
+        x[..., 0, :3] = np.nan
+    model = tl.SRVP(**SMALL | {"codec": "dcgan", "conditioning": 2, "chunk": 7}).fit(x)
+    objective = model._chunks(7, model._material(tl.Sequences(x)), None, None)
+    batch = next(iter(objective.batches(0, rng)))
+    residuals, scale = rng.normal(size=(4, 7 * (13 if masked else 16))), model.network_.observed.item()
+    likelihood = torch.from_numpy(norm.logpdf(residuals, scale=scale).sum(axis=1))
+    monkeypatch.setattr(objective, "bound", lambda _: SimpleNamespace(likelihood=likelihood))
+    with torch.no_grad():
+        assert objective._left(batch) == pytest.approx(np.square(residuals).mean(), rel=1e-6)
+
+
+def test_chunks_held_out_are_judged_by_the_negative_bound(swings, monkeypatch):
+    model = tl.SRVP(**SMALL).fit(swings)
+    objective = model._chunks(9, model._material(tl.Sequences(swings)), None, None)
+    monkeypatch.setattr(objective, "bound", lambda _: SimpleNamespace(elbo=torch.tensor([-1.0, -5.0, 3.0])))
+    assert objective.judged(next(iter(objective.batches(0, np.random.default_rng(0))))) == 1.0
+
+
+def test_without_content_a_code_is_the_last_state(swings):
+    model = tl.SRVP(**SMALL | {"n_content": 0}).fit(swings)
+    found = model.encode(swings)
+    assert found.shape == (12, SMALL["n_state"])
+    network = exact(model.network_)
+    with torch.no_grad():
+        codes = network.encoded(model._frames_of(tl.Sequences(swings)))[0]
+        y, z = network.state_of(codes).mean, network.random_of(codes).mean
+        for step in range(23):
+            y = network.stepped(y, z[:, step], 1)[0][-1]
+    np.testing.assert_allclose(found, y.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_the_learned_deviation_has_a_least_value_where_nothing_is_left():

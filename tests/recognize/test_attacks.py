@@ -652,3 +652,16 @@ def test_a_point_of_the_unit_ball_stands_for_one_of_the_budget():
     noise = torch.tensor([[[0.2, -0.4], [1.0, -1.0]]], dtype=torch.float64)
     expected = torch.tensor([[[1.1, 0.6], [1.5, 0.0]]])
     torch.testing.assert_close(around.inside(noise), expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("radius", [1e-3, 0.9])
+def test_a_budget_finer_than_the_numbers_of_the_data_leaves_them_alone(radius):
+    """Next to 2²⁴ single precision has whole numbers only, two apart: the nearest other point is outside the ball."""
+    center = torch.full((2, 3, 1), 2.0**24)
+    found = ball.around(center, torch.tensor([3, 2]), torch.ones(1, dtype=torch.double), radius, norm="l2")
+    assert torch.equal(found.inside(torch.ones(2, 3, 1, dtype=torch.double)), center)
+    large = ball.around(center, torch.tensor([3, 2]), torch.ones(1, dtype=torch.double), 10.0, norm="l2")
+    moved = large.inside(torch.ones(2, 3, 1, dtype=torch.double)) - center
+    assert (moved[0] > 0).all()
+    assert moved[0].norm() <= 10
+    assert moved[1, 2] == 0  # padding

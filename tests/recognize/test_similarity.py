@@ -7,7 +7,7 @@ from torch.autograd import gradcheck
 
 import timelike as tl
 from naive import similarity as naive
-from timelike.recognize.prototypes import blocks, scoring
+from timelike.recognize.prototypes import blocks, scoring, similarity as similarity_module
 from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity
 from timelike.recognize.prototypes.similarity import Similarity
 
@@ -161,6 +161,19 @@ def test_what_is_remembered_of_prototypes_follows_them_and_every_weight():
         assert (s.scores(u, v) != was).all()
         np.testing.assert_array_equal(s.scores(u, v), s.scores(s.known(u), v))
     np.testing.assert_allclose(s.scores(u.astype(np.float64), v.astype(np.float64)), s.scores(u, v), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("first", "second"), [("f4", "f4"), ("f8", "f8"), ("f4", "f8"), ("f8", "f4"), ("i8", "f8")])
+def test_prototypes_too_many_to_be_remembered_have_the_same_answers(first, second, monkeypatch):
+    """In double precision where both sides are, otherwise in single."""
+    s, (u, v) = similarity(), vectors(6, 4, np.float64)
+    u, v = (10 * u).astype(first), v.astype(second)
+    remembered = s.scores(u, v)
+    assert remembered.dtype == (np.float64 if first == second == "f8" else np.float32)
+    monkeypatch.setattr(similarity_module, "_REMEMBERED", 0)
+    again = s.scores(u, v)
+    assert again.dtype == remembered.dtype
+    np.testing.assert_array_equal(again, remembered)
 
 
 @pytest.mark.parametrize("kind", [CosineSimilarity, lambda: FusedSimilarity(similarity())])
