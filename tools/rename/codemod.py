@@ -5,7 +5,12 @@ import ast, re, sys, io, tokenize, subprocess, collections, pathlib
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 APPLY = "--apply" in sys.argv
-TABLES = [a for a in sys.argv[2:] if a.endswith(".tsv")]
+TABLES = [a for a in sys.argv[2:] if a.endswith(".tsv")]  # a later table's row wins
+import json
+
+_inferred = [a for a in sys.argv[2:] if a.endswith(".json")]  # of receivers.py
+_inferred = json.load(open(_inferred[0])) if _inferred else {"receivers": {}, "mro": {}}
+RECEIVERS, MRO = _inferred["receivers"], _inferred["mro"]
 problems = []
 
 
@@ -14,7 +19,7 @@ def problem(*a):
 
 
 # ---------- table
-mod_moves, sym, meth, par = {}, {}, {}, {}
+mod_moves, sym, meth, par, sym_moves = {}, {}, {}, {}, {}
 for t in TABLES:
     for n, line in enumerate(open(t, encoding="utf-8"), 1):
         if not line.strip() or line.startswith("#"):
@@ -32,6 +37,9 @@ for t in TABLES:
         elif kind == "method":
             m, c, s = old.rsplit(".", 2)
             meth[(m, c, s)] = new
+        elif kind == "move":
+            m, _, s = old.rpartition(".")
+            sym_moves[(m, s)] = new
         elif kind == "param":
             fn, p = old.rstrip(")").split("(")
             par[(fn, p)] = new
@@ -292,19 +300,18 @@ FOREIGN = (
     | set(dir(tuple))
     | set(dir(collections.Counter))
 )
-try:
-    import numpy, torch
-
-    FOREIGN |= (
-        set(dir(numpy))
-        | set(dir(numpy.ndarray))
-        | set(dir(torch.Tensor))
-        | set(dir(torch))
-        | set(dir(torch.nn.Module))
-        | set(dir(torch.nn.functional))
-    )
-except ImportError:
-    pass
+FOREIGN |= set(
+    subprocess.run(
+        [
+            [a for a in sys.argv if a.endswith("/python")][-1],
+            "-c",
+            "import numpy, torch; print(*{n for o in (numpy, numpy.ndarray, torch, torch.Tensor, torch.nn.Module, torch.nn.functional) for n in dir(o)})",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+)
 unique_member = {}
 for s, where in meth_by_name.items():
     news = set(where.values())
@@ -312,6 +319,23 @@ for s, where in meth_by_name.items():
     if len(news) == 1 and not others and s not in FOREIGN:
         unique_member[s] = next(iter(news))
 ambiguous = collections.Counter()
+
+
+# ---------- what mypy inferred
+def receiver_types(path, n):
+    mine = RECEIVERS.get(str(path.relative_to(ROOT)), {})
+    return mine.get(f"{n.lineno}:{n.col_offset}:{n.end_lineno}:{n.end_col_offset}:{n.attr}")
+
+
+def member_of(fullname, s):
+    """New name of member s of the class, whose bases may be of the library; None where it keeps its name."""
+    for base in MRO.get(fullname, [fullname]):
+        m, _, c = base.rpartition(".")
+        if m.startswith("tests."):
+            m = "tests:" + m.removeprefix("tests.")
+        if (m, c) in classes and (new := member_new((m, c), s)):
+            return new
+    return None
 
 
 # ---------- edit one file
@@ -390,6 +414,94 @@ def new_dotted(text):
     return text
 
 
+# ---------- names at the top: only these; all others are had from their package
+TOP = set(
+    """Sequences load load_model save_model concat DTW DDTW WDTW ADTW ERP EDR LCSS MSM TWE Euclidean SoftDTW GDTW OT Sinkhorn OPW
+    Alignment Matches barycenter subsequence matrix_profile Rocket CausalEncoder RecurrentEncoder EmbeddingClassifier
+    EmbeddingRegressor Discriminant SiameseGRU CoupledGRU TAP Fused Neighbors NeighborsRegressor KMeans KMedoids Prototypes Verifier
+    Classifier Regressor Separation SRVP compare Trainer Index""".split()
+)
+
+
+def new_home(r):
+    """Package of a symbol after all moves, and its new name."""
+    module = sym_moves.get(r[1:], moved(r[1]))
+    return module.split(".")[1], sym.get(r[1:], r[2])
+
+
+_top_level = {}  # name that the top gives today -> what to write after "tl."
+for m_ in modules:
+    if m_.startswith("timelike.") and m_.count(".") == 1 and is_pkg(m_):
+        for n_ in ns[m_]:
+            r_ = resolve(m_, n_)
+            if r_ and r_[0] == "symbol" and not n_.startswith("_") and r_[1].startswith("timelike.") and r_[2] == n_:
+                home, new_ = new_home(r_)
+                _top_level[n_] = new_ if new_ in TOP else f"{home}.{new_}"
+TL = re.compile(r"\btl\.([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?")
+
+
+def at_top(m):
+    first, second = m[1], m[2]
+    if first == "recognize" and second in _top_level:
+        r_ = resolve("timelike.recognize", second)
+        return f"tl.{new_home(r_)[0]}.{new_home(r_)[1]}" if r_ and r_[0] == "symbol" else m[0]
+    tail = f".{second}" if second else ""
+    if f"timelike.{first}" in modules:
+        head = moved(f"timelike.{first}").removeprefix("timelike.")
+        if second:
+            r_ = attr_of(f"timelike.{first}", second)
+            if r_ and r_[0] == "symbol" and r_[1:] in sym and r_[2] == second:
+                tail = "." + sym[r_[1:]]
+            elif r_ and r_[0] == "module":
+                return "tl." + moved(r_[1]).removeprefix("timelike.")
+        return f"tl.{head}{tail}"
+    return f"tl.{_top_level.get(first, first)}{tail}"
+
+
+# names in prose and in examples: only those that mean one thing in all tables and that nothing else of ours has
+_news = collections.defaultdict(set)
+for (m, n), new in sym.items():
+    _news[n].add(new)
+for (m, c, n), new in meth.items():
+    _news[n].add(new)
+for (f, n), new in par.items():
+    _news[n].add(new)
+_defined = collections.defaultdict(set)
+for d_, names_ in ns.items():
+    if d_.startswith("timelike"):
+        for n, h in names_.items():
+            if h[0] == "def":
+                _defined[n].add(sym.get((d_, n)))
+for k_, ms_ in mem.items():
+    if k_[0].startswith("timelike"):
+        for n in ms_:
+            _defined[n].add(member_new(k_, n))
+SAFE = {
+    n: next(iter(v)) for n, v in _news.items() if len(v) == 1 and n not in FOREIGN and None not in _defined[n] and len(n) > 2
+}
+TICKS = re.compile(r"`[^`\n]+`")
+WORD = re.compile(r"(?<![\w-])([A-Za-z_]\w*)(?![\w-])")
+CODE = re.compile(r"^(\s*(?:>>>|\.\.\.) )(.*)$", re.M)
+MEMBER = re.compile(r"(?<=[.\w)\]])\.([A-Za-z_]\w*)|\b([A-Za-z_]\w*)(?==[^=])")
+
+
+def in_code(text):
+    return MEMBER.sub(lambda m: "." + SAFE.get(m[1], m[1]) if m[1] else SAFE.get(m[2], m[2]), text)
+
+
+def in_prose(text):
+    text = TL.sub(at_top, text)
+    text = CODE.sub(lambda m: m[1] + in_code(m[2]), text)
+    return TICKS.sub(lambda m: WORD.sub(lambda w: SAFE.get(w[1], w[1]), m[0]), text)
+
+
+FENCE = re.compile(r"^```(?:python|py|pycon)[^\n]*\n(.*?)^```", re.M | re.S)
+
+
+def in_markdown(text):
+    return in_prose(FENCE.sub(lambda m: m[0].replace(m[1], in_code(m[1])), text))
+
+
 def edit(path):
     d = files[path]
     pk = path.name == "__init__.py"
@@ -411,6 +523,12 @@ def edit(path):
             if (a, b) in edits and edits[(a, b)] != new:
                 problem(path, "conflict", old, edits[(a, b)], new)
             edits[(a, b)] = new
+
+    def put_name(a, b, old, new):
+        if src[a:b].decode() != old:
+            problem(path, "position", old, new, src[max(0, a - 20) : b + 20].decode(errors="replace").replace("\n", " "))
+        else:
+            put(a, b, new)
 
     here_new = moved(d) if not d.startswith("tests:") else d
     # statements of imports
@@ -486,6 +604,10 @@ def edit(path):
                 oldn = a.name
                 if r and r[0] == "symbol" and r[2] == a.name:
                     nn = sym.get((r[1], r[2]), a.name)
+                    if r[1:] in sym_moves and (base == r[1] or d == r[1]):
+                        nb = sym_moves[r[1:]]
+                    elif r[1] != base and (base == "timelike.recognize" or (base == "timelike" and nn not in TOP)):
+                        nb = f"timelike.{new_home(r)[0]}"
             else:
                 nb, nn = base, a.name
             as_ = a.asname
@@ -600,13 +722,13 @@ def edit(path):
             if follows:
                 nb = new_binding(r, n.id)
                 if nb != n.id:
-                    put(at(n.lineno, n.col_offset), at(n.end_lineno, n.end_col_offset), nb)
+                    put_name(at(n.lineno, n.col_offset), at(n.end_lineno, n.end_col_offset), n.id, nb)
             if sc and h == ("param",):
                 s2 = sc
                 while s2 and not (s2.kind == "function" and n.id in s2.names):
                     s2 = s2.parent
                 if s2 and getattr(s2, "params", {}).get(n.id):
-                    put(at(n.lineno, n.col_offset), at(n.end_lineno, n.end_col_offset), s2.params[n.id])
+                    put_name(at(n.lineno, n.col_offset), at(n.end_lineno, n.end_col_offset), n.id, s2.params[n.id])
             return
         if isinstance(n, ast.Attribute):
             if isinstance(n.value, ast.Name) and n.value.id in flat:
@@ -620,6 +742,18 @@ def edit(path):
                 r = attr_of(v[1], n.attr)
                 done = True
                 a, b = attr_span(n)
+                if r and r[0] == "symbol" and r[2] == n.attr and r[1] != v[1] and v[1] in ("timelike", "timelike.recognize"):
+                    home, new = new_home(r)
+                    if new not in TOP or v[1] != "timelike":
+                        root = n.value
+                        while isinstance(root, ast.Attribute):
+                            root = root.value
+                        if target(root, sc) == ("module", "timelike"):
+                            put(at(n.lineno, n.col_offset), b, f"{root.id}.{home}.{new}")
+                            return
+                        problem(path, f"line {n.lineno}: {ast.unparse(n)} is {home}.{new} now")
+                if r and r[0] == "symbol" and r[1:] in sym_moves and v[1] == r[1]:
+                    problem(path, f"line {n.lineno}: {ast.unparse(n)} moved to {sym_moves[r[1:]]}")
                 if r and r[0] == "symbol" and r[2] == n.attr and (r[1], r[2]) in sym:
                     put(a, b, sym[(r[1], r[2])])
                 elif r and r[0] == "module" and moved(r[1]) != r[1]:
@@ -653,9 +787,19 @@ def edit(path):
                     new = member_new(cls, n.attr)
                 elif v and v[0] == "symbol" and v[1:] in classes:
                     new = member_new(v[1:], n.attr)
+                elif n.attr in meth_by_name and (types := receiver_types(path, n)) and types != ["?"]:
+                    news = {member_of(t, n.attr) for t in types if t not in ("?", "None")} - {None}
+                    if len(news) > 1:
+                        problem(path, f"line {n.lineno}: {ast.unparse(n)[:60]} of {types} -> {news}")
+                    elif news:
+                        new = next(iter(news))
                 elif v is None or v[0] == "symbol":
                     new = unique_member.get(n.attr)
-                    if new is None and n.attr in meth_by_name:
+                    base_hit = lookup(n.value.id, sc) if isinstance(n.value, ast.Name) else None
+                    foreign_module = base_hit is not None and base_hit[0] == "module" and hit_target(base_hit, n.value.id)[0] is None
+                    if foreign_module:
+                        new = None
+                    elif new is None and n.attr in meth_by_name:
                         ambiguous[n.attr] += 1
                         problem(
                             path,
@@ -663,15 +807,21 @@ def edit(path):
                         )
                 if new:
                     a, b = attr_span(n)
-                    put(a, b, new)
+                    put_name(a, b, n.attr, new)
             walk(n.value, sc, cls)
             return
         if isinstance(n, ast.Call):
             r = target(n.func, sc)
             fn = ".".join(r[1:]) if r and r[0] == "symbol" else None
+            owners = receiver_types(path, n.func) or [] if isinstance(n.func, ast.Attribute) else []
+            if isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name) and n.func.value.id in ("self", "cls") and cls:
+                owners = [".".join(cls)]
             for kw in n.keywords:
                 if kw.arg:
                     new = par.get((fn, kw.arg)) if fn else None
+                    for owner in owners if new is None and not fn else ():
+                        for base in MRO.get(owner, [owner]):
+                            new = new or par.get((f"{base}.{n.func.attr}", kw.arg))
                     if new is None and r and r[0] == "symbol" and r[1:] in classes:
                         new = member_new(r[1:], kw.arg)
                         if new is None:
@@ -808,14 +958,60 @@ def edit(path):
     # module-level assigned constants that are renamed
     for n in tree.body:
         walk(n, ms, None)
+    # strings that name what is renamed: in __all__ and in the lists of a package, and beside the value in a call or an f-string
+    def renamed_at(e):
+        """(old, new) of a name or attribute that was renamed."""
+        if isinstance(e, ast.Name):
+            a, b, old = at(e.lineno, e.col_offset), at(e.end_lineno, e.end_col_offset), e.id
+        elif isinstance(e, ast.Attribute):
+            a, b = attr_span(e)
+            old = e.attr
+        else:
+            return None
+        return (old, edits[(a, b)]) if (a, b) in edits else None
+
+    def put_string(c, old, new):
+        a, b = at(c.lineno, c.col_offset), at(c.end_lineno, c.end_col_offset)
+        text = src[a:b].decode()
+        if text in (f'"{old}"', f"'{old}'"):
+            put(a, b, text[0] + new + text[0])
+
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Call):
+            pairs = dict(filter(None, map(renamed_at, [*n.args, *(k.value for k in n.keywords)])))
+            for c in [*n.args, *(k.value for k in n.keywords)]:
+                if isinstance(c, ast.Constant) and isinstance(c.value, str) and c.value in pairs:
+                    put_string(c, c.value, pairs[c.value])
+        elif isinstance(n, ast.JoinedStr):
+            for c, f in zip(n.values, n.values[1:]):
+                if isinstance(c, ast.Constant) and isinstance(f, ast.FormattedValue):
+                    pair = renamed_at(f.value)
+                    if pair and c.value.endswith(pair[0] + "=") and not re.search(r"\w$", c.value[: -len(pair[0]) - 1]):
+                        b = at(c.end_lineno, c.end_col_offset)
+                        a = b - len(pair[0].encode()) - 1
+                        put_name(a, b - 1, *pair)
+    listing = [n.value for n in tree.body if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in n.targets)]
+    if pk and d.startswith("timelike"):
+        listing = tree.body
+    for part in listing:
+        for c in ast.walk(part):
+            if isinstance(c, ast.Constant) and isinstance(c.value, str) and c.value.isidentifier():
+                r = resolve(d, c.value)
+                if r and r[0] == "symbol" and r[2] == c.value and r[1:] in sym:
+                    put_string(c, c.value, sym[r[1:]])
+                elif r and r[0] == "module" and moved(r[1]).split(".")[-1] != c.value:
+                    problem(path, f"line {c.lineno}: string {c.value!r} names a module that moved to {moved(r[1])}")
     # strings and comments
     try:
         for tok in tokenize.tokenize(io.BytesIO(src).readline):
-            if tok.type in (tokenize.STRING, tokenize.COMMENT) and "timelike." in tok.string:
+            documentation = tok.type == tokenize.COMMENT or (tok.type == tokenize.STRING and '"""' in tok.string)
+            if documentation or (tok.type == tokenize.STRING and "timelike." in tok.string):
                 (l1, c1), (l2, c2) = tok.start, tok.end
                 a = starts[l1 - 1] + len(lines[l1 - 1].decode()[:c1].encode())
                 b = starts[l2 - 1] + len(lines[l2 - 1].decode()[:c2].encode())
                 new = DOT.sub(lambda m: new_dotted(m[0]), tok.string)
+                if documentation:
+                    new = in_prose(new)
                 if new != tok.string:
                     put(a, b, new)
     except tokenize.TokenError:
@@ -859,6 +1055,8 @@ for pat in (
         if p.is_file() and ".venv" not in p.parts:
             t = p.read_text()
             n = DOT.sub(lambda m: new_dotted(m[0]), t)
+            if p.suffix == ".md" and "CHANGELOG" not in p.name and "decisions" not in p.parts and "changes" not in p.parts:
+                n = in_markdown(n)
             if n != t:
                 texts[p] = n
 print(f"{len(results)} python files, {len(texts)} texts change, {len(mod_moves)} moves, {len(problems)} problems")
@@ -868,6 +1066,38 @@ if APPLY:
         p.write_bytes(r)
     for p, t in texts.items():
         p.write_text(t)
+
+    # definitions that go to another module: cut here, appended there; imports are mended by hand (ruff names them)
+    cut = collections.defaultdict(list)
+    for (m, name), target_module in sym_moves.items():
+        path = modules[m]
+        text = path.read_text()
+        tree = ast.parse(text)
+        new_name = sym.get((m, name), name)
+        lines = text.split("\n")
+        for node in tree.body:
+            names = (
+                {node.name}
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+                else set().union(*(set(target_names(t)) for t in (node.targets if isinstance(node, ast.Assign) else [node.target])))
+                if isinstance(node, (ast.Assign, ast.AnnAssign))
+                else set()
+            )
+            if new_name in names:
+                first = min([node.lineno, *(x.lineno for x in getattr(node, "decorator_list", []))]) - 1
+                while first and lines[first - 1].startswith("#"):
+                    first -= 1
+                last = node.end_lineno
+                if last < len(lines) and lines[last].startswith('"""'):  # documentation of a constant
+                    last += 1
+                    while not lines[last - 1].rstrip().endswith('"""'):
+                        last += 1
+                cut[target_module].append("\n".join(lines[first:last]))
+                del lines[first:last]
+                path.write_text("\n".join(lines))
+                break
+        else:
+            print("not found for move", m, name)
 
     def mv(a, b):
         b.parent.mkdir(parents=True, exist_ok=True)
@@ -892,7 +1122,14 @@ if APPLY:
                 mv(child, npkg / child.name)
         else:
             mv(pkg.with_suffix(".py"), npkg.with_suffix(".py"))
-    for m in {moved(m) for m in modules if m.startswith("timelike")}:
+    for target_module, pieces in cut.items():
+        path = ROOT / "src" / pathlib.Path(*target_module.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        old = path.read_text() if path.exists() else '"""TODO: moved here."""\n'
+        path.write_text(old.rstrip("\n") + "\n\n\n" + "\n\n\n".join(pieces) + "\n")
+        subprocess.run(["git", "add", str(path)], cwd=ROOT)
+    for m in {moved(m) for m in modules if m.startswith("timelike")} | set(sym_moves.values()):
         parts = m.split(".")
         for i in range(1, len(parts)):
             f = ROOT / "src" / pathlib.Path(*parts[:i]) / "__init__.py"
