@@ -313,3 +313,14 @@ def test_a_row_that_fails_now_does_not_hold(tmp_path):
     assert code == 1
     assert "BROKEN" in output
     assert "walks/TAP/0 fails now" in output
+
+
+def test_new_rows_do_not_mark_the_commit_and_changed_code_does(tmp_path):
+    toy = ToyRepository(tmp_path)
+    toy.run_module("benchmarks.papers.toy.first", "--only", "TAP")  # leaves a row that is not committed
+    toy.run_module("benchmarks.papers.toy.first", "--only", "DTW")
+    head = toy.git("rev-parse", "--short=10", "HEAD")
+    assert toy.rows("first")["walks/DTW/0"]["commit"] == head
+    toy.write("src/timelike/__init__.py", '__version__ = "1"\nVALUE = 0\n')
+    toy.run_module("benchmarks.papers.toy.first", "--only", "OPW")
+    assert toy.rows("first")["walks/OPW/0"]["commit"] == f"{head}+"
