@@ -142,7 +142,10 @@ def read_rows(text: str) -> list[Row]:
     """The rows of a page's first table: what `table` wrote."""
     lines = text.partition(f"{HEAD}\n")[2].partition("\n\n")[0].splitlines()
     cells = [one.removeprefix("| ").removesuffix(" |").split(" | ") for one in lines]
-    return [Row(*parts[:6], met=parts[6] != "NO") for parts in cells]
+    return [
+        Row(work, beside, theirs, ours, ratio, bar, met != "NO")
+        for work, beside, theirs, ours, ratio, bar, met in cells
+    ]
 
 
 def table(rows: Iterable[Row]) -> str:

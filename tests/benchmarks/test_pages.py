@@ -132,6 +132,7 @@ OTHERS = [
     "importing",
     "interrupts",
     "mutated_files",
+    "peers",
     "tloss_projection",
 ]
 
