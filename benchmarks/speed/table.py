@@ -111,7 +111,9 @@ def headline(rows: Iterable[Row]) -> str:
     said = []
     if ratios:
         among = f"{sum(one > 1 for one in ratios)} of {_counted(len(ratios), 'comparison')}"
-        span = f"{min(ratios):g} to {max(ratios):g} times as fast, the median {statistics.median(ratios):.3g}"
+        span = f"{min(ratios):g} times as fast"
+        if len(ratios) > 1:
+            span = f"{min(ratios):g} to {max(ratios):g} times as fast, the median {statistics.median(ratios):.3g}"
         said.append(f"Faster than what it stands beside in {among}: {span}.")
     judged = [row for row in rows if row.bar != "–"]
     missed = [row for row in judged if not row.met]
