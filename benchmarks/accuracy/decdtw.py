@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.accuracy.decdtw_report import page
 
 import timelike as tl
 
@@ -232,7 +233,7 @@ def main() -> None:
     lines += ["## Its gradient", "", *gradients(options.gradients, options.unseen), "", *settings(100)]
     command = f"python -m benchmarks.accuracy.decdtw --problems {options.problems} --longer {options.longer} "
     command += f"--basins {options.basins} --gradients {options.gradients}"
-    text = "\n".join(["# How good warps and their gradients are", "", "```console", command, "```", "", *lines, ""])
+    text = page(lines, command)
     print(text)
     if options.markdown:
         options.markdown.write_text(text)

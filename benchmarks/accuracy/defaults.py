@@ -139,6 +139,12 @@ class Defaults(Program[Trial]):
             return 60.0
         return min(seconds(model(row.method), size_of(self.data, row.dataset)), 60 * MINUTES)
 
+    def limited_by_time(self, row: Trial) -> str:
+        """Also of rows that had half of the time: a machine that is twice as busy would not have let them end."""
+        limited = Method(row.method, model(row.method)).limited
+        long = (self.rows[row.key]["fit"] or 0.0) > 30 * MINUTES
+        return f"trainings end after {MINUTES:g} minutes by the clock" if limited and long else ""
+
     def kind(self, row: Trial) -> str:
         return row.method
 

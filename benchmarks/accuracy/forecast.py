@@ -124,6 +124,9 @@ class Forecasts(Program[Asked]):
             return 15.0
         return SECONDS.get(row.method, SECONDS["Separation"] if row.method.startswith("Separation") else 5.0)
 
+    def limited_by_time(self, row: Asked) -> str:
+        return "DLinear is trained for as many seconds as Separation took" if row.method == "DLinear" else ""
+
     def kind(self, row: Asked) -> str:
         return row.part if row.method.startswith("Separation") else row.method
 

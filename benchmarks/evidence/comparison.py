@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any, NamedTuple
 
 TOLERANCE = 1e-3
@@ -55,9 +56,25 @@ def largest_difference(then: Row, now: Row, file: str = "") -> Difference | None
     >>> largest_difference({"map": 0.5, "loss": 2.0}, {"map": 0.5, "loss": 2.1})
     Difference(field='loss', relative=0.05)
     """
+    return next(iter(differences(then, now, file)), None)
+
+
+def spread_over_seeds(rows: list[Row], field: str, file: str = "") -> float:
+    """How far a field of rows that differ in their seed alone is apart at most, relative to its size; 0 for one row.
+
+    >>> spread_over_seeds([{"map": 0.5}, {"map": 0.6}, {"map": 0.55}], "map")
+    0.2
+    """
+    found = [values for row in rows for path, values in numeric_fields(row, file).items() if "/".join(path) == field]
+    apart = [_relative(one, other) for one, other in combinations(found, 2)]
+    return max((one for one in apart if math.isfinite(one)), default=0.0)
+
+
+def differences(then: Row, now: Row, file: str = "") -> list[Difference]:
+    """All fields, the one that differs most first; none where the row of then has no number but times."""
     old, new = numeric_fields(then, file), numeric_fields(now, file)
     found = [Difference("/".join(path), _relative(values, new.get(path, []))) for path, values in old.items()]
-    return max(found, key=lambda one: one.relative, default=None)
+    return sorted(found, key=lambda one: -one.relative)
 
 
 def _relative(old: list[float], new: list[float]) -> float:

@@ -26,8 +26,9 @@ class Outcome:
     commit_then: str = ""
     difference: float | None = None  # the largest one; None where there is none, or no number now
     field: str = ""  # that differs most
+    spread: float | None = None  # of this field over seeds, where the row holds by it and not by the tolerance
     holds: bool | None = None  # None where no row was compared
-    baseline: bool = False  # whether the row is not of the page's own method, whose rows take too long
+    baseline: str = ""  # why the row is not one of the page's own method; empty where it is
     reason: str = ""  # why not, or what went wrong
     seconds: float = 0.0
     tolerance: float = TOLERANCE
@@ -56,7 +57,7 @@ def evidence_line(file: str, path: Path = FILE) -> str:
     if outcome.holds is None:
         return f"No row was made again to check the others ({outcome.date}): {outcome.reason}."
     made = f"Row `{outcome.key}` of commit {outcome.commit_then} was made again on {outcome.date} at {outcome.commit}"
-    more = " It is a baseline's: rows of the method itself take too long to be made again." if outcome.baseline else ""
+    more = f" It is a baseline's; of the rows of the method itself: {outcome.baseline}." if outcome.baseline else ""
     return f"{made} and {_verdict(outcome)}.{more}"
 
 
@@ -65,6 +66,11 @@ def _verdict(outcome: Outcome) -> str:
         return f"**does not hold**: {outcome.reason}"
     if not outcome.holds:
         return f"**does not hold**: `{outcome.field}` differs by {outcome.difference:.2g} of its size"
+    if outcome.spread is not None:
+        apart = (
+            f"`{outcome.field}` differs by {outcome.difference:.2g} of its size, and by {outcome.spread:.2g} over seeds"
+        )
+        return f"holds within the spread over seeds only: {apart}"
     if outcome.difference == 0:
         return "holds: its numbers, times aside, are the same to the last digit"
     return f"holds: no number, times aside, differs by more than {outcome.difference:.1g} of its size"

@@ -135,9 +135,20 @@ def page(lines: list[str], command: str, moments: tuple[float, ...]) -> str:
     return (
         f"""# Ctrl-C
 
+{kept} of {len(lines)} calls end within {BAR:g} s of Ctrl-C.
+
+{HEAD}
+"""
+        + "\n".join(lines)
+        + f"""
+
+## How to repeat it
+
 ```console
 {command}
 ```
+
+## Caveats
 
 {setting("timelike", "torch", "numpy")}; {load()}. Every call runs in a process of its own and is sent one SIGINT,
 after {said} s of processor time; of several moments the worst is shown. *KeyboardInterrupt*: it was raised. *Ended
@@ -151,12 +162,7 @@ is met depends on the moment. A backward pass of a recurrent network over thousa
 Two others are within the second here and were not in every run before this one, with nothing changed for them in
 between: training TAP without kernels (1.4 s of processor time), and all pairs of `SiameseGRU`, where one pass of a GRU
 took up to a minute on a busy machine, waiting for threads.
-{kept} of {len(lines)} calls end within {BAR:g} s.
-
-{HEAD}
 """
-        + "\n".join(lines)
-        + "\n"
     )
 
 

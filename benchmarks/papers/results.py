@@ -16,6 +16,7 @@ import timelike
 from benchmarks.papers.clock import duration
 
 ROWS, PAGES = Path("benchmarks/results"), Path("docs/benchmarks")  # of the tree: what is published
+_CODE = ("src", "benchmarks", f":!{ROWS.as_posix()}")
 Found = dict[str, Any]
 Rows = dict[str, Found]
 
@@ -94,10 +95,10 @@ def having(rows: Rows, **fields: Any) -> list[Found]:
 
 
 def commit() -> str:
-    """What made a row; with a + where the programs or the library have changed since."""
+    """What made a row; with a + where the programs or the library, rows aside, have changed since."""
     try:
         head = _git("rev-parse", "--short=10", "HEAD")
-        return head + "+" * bool(_git("status", "--porcelain", "--", "src", "benchmarks"))
+        return head + "+" * bool(_git("status", "--porcelain", "--", *_CODE))
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

@@ -103,6 +103,11 @@ class Program(abc.ABC, Generic[R]):
         """Why a row cannot be worked out here; nothing where it can."""
         return ""
 
+    def limited_by_time(self, row: R) -> str:
+        """What the clock ended in a finished row, which then has other numbers when it is made again; else nothing."""
+        minutes = self.rows[row.key].get("minutes")
+        return f"its networks train for {minutes:g} minutes by the clock" if minutes else ""
+
     def kind(self, row: R) -> str:
         """Rows of one kind are slower than guessed by the same factor."""
         return ""

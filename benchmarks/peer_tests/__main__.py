@@ -81,14 +81,20 @@ def table(fact: dict[str, Any]) -> str:
 
 
 def summary(facts: dict[str, Any]) -> str:
-    """How many rows agree, for each library."""
+    """How many rows agree: all in a sentence, then each library."""
     head = ["| library | rows | agree | differ, ours is right | differ, two conventions |", "|---|---:|---:|---:|---:|"]
     lines = []
+    every = Counter(row.get("right", "agrees") for fact in facts.values() for row in fact["rows"])
+    said = (
+        f"Of {every.total()} numbers that the tests of {len(facts)} other libraries expect, ours agree with "
+        f"{every['agrees']}; {every['ours']} differ where the formula is on our side, and {every['both']} by "
+        "convention."
+    )
     for name, fact in facts.items():
         count = Counter(row.get("right", "agrees") for row in fact["rows"])
         numbers = (len(fact["rows"]), count["agrees"], count["ours"], count["both"])
         lines.append(f"| {name.replace('_', '-')} {fact['version']} | " + " | ".join(map(str, numbers)) + " |")
-    return "\n".join([*head, *lines])
+    return "\n".join([said, "", *head, *lines])
 
 
 def rewritten(page: str, facts: dict[str, Any]) -> str:

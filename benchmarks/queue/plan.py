@@ -47,7 +47,7 @@ def _plan_entry(number: int, entry: Entry, module: str, data: Path | None) -> It
             lacks=program.lacks(row) if data is not None or kind.without_data else "no data",
             after=entry.after,
             stale=entry.stale,
-            protocol=getattr(kind, "protocol", 1),
+            protocol=kind.protocol,
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import timelike
 from benchmarks.papers import command
 from benchmarks.papers.programs import load_program
-from benchmarks.papers.results import ResultFile
+from benchmarks.papers.results import Found, ResultFile
 from benchmarks.papers.resumable import Program
 from benchmarks.queue.folders import Folders
 from benchmarks.queue.journal import Journal
@@ -29,11 +29,10 @@ class SharedResults(ResultFile):
         super().__init__(path)
         self.outbox = outbox
 
-    def add(self, key: str, *more: Any) -> None:
-        super().add(key, *more)
+    def add(self, key: str, found: Found) -> None:
+        super().add(key, found)
         row = self.rows[key] = self.rows[key] | {"background": True}  # its seconds are those of a busy machine
-        codes = {name: code for name, code in getattr(self, "codes", {}).items() if name == row.get("code")}
-        put_row(self.outbox, self.path.stem, key, {"rows": {key: row}} | ({"code": codes} if codes else {}))
+        put_row(self.outbox, self.path.stem, key, {"rows": {key: row}})
 
 
 def make_rows(program: Program[Any], keys: list[str], journal: Journal, module: str) -> None:

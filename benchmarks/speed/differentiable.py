@@ -182,7 +182,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         rows = shown(JOBS[name]() for name in options.only or JOBS)
     if options.markdown:
-        command = "python -m benchmarks.speed.differentiable --markdown differentiable.md"
+        command = "python -m benchmarks.speed.differentiable --markdown docs/benchmarks/differentiable.md"
         machine = setting("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
         words = f"{machine}; {THREADS} thread(s) each. Best of several runs after one that does not count."
         options.markdown.write_text(page("Speed of the differentiable alignments", command, words, rows))

@@ -31,7 +31,21 @@ from numpy.typing import NDArray
 
 import timelike as tl
 from benchmarks.speed import srvp
-from benchmarks.speed.table import HEAD, Row, against, arguments, at_most, load, save, seconds, setting, shown, table
+from benchmarks.speed.table import (
+    HEAD,
+    Row,
+    against,
+    arguments,
+    at_most,
+    headline,
+    load,
+    read_rows,
+    save,
+    seconds,
+    setting,
+    shown,
+    table,
+)
 from benchmarks.speed.timing import child, fastest, timed
 from timelike.forecast import dynamics
 from timelike.forecast.chunks import Chunks
@@ -250,6 +264,7 @@ PARTS = {
     ),
 }
 JOBS = {name: job for part in PARTS.values() for name, job in part.jobs.items()}
+REPEAT = "How to repeat it"
 COMMAND = "python -m benchmarks.speed.forecast --markdown docs/benchmarks/forecast_speed.md"
 
 
@@ -261,10 +276,12 @@ def written(old: str, found: dict[str, list[Row]], threads: int) -> str:
         if all(job in found for job in jobs):
             machine = f"{setting('timelike', 'torch', 'numpy')}; {threads} thread(s) each; {load()}"
             begin = f"Measured on {date.today()}: {machine}.\nProcessor time of the fastest of turns that alternate."
-            kept[name] = f"{begin} {words}\n\n{table(row for job in jobs for row in found[job])}"
+            kept[name] = f"{table(row for job in jobs for row in found[job])}\n\n{begin} {words}"
         if name in kept:
             parts.append(f"## {name}\n\n{kept[name].strip()}")
-    return "\n\n".join(["# Speed of forecasting", f"```console\n{COMMAND}\n```", *parts]) + "\n"
+    result = "\n".join(f"- {name}: {headline(read_rows(kept[name]))}" for name in PARTS if name in kept)
+    repeat = f"## {REPEAT}\n\n```console\n{COMMAND}\n```"
+    return "\n\n".join(["# Speed of forecasting", result, *parts, repeat]) + "\n"
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HEAD = "| work | beside | theirs | ours | ratio | bar | met |\n|---|---|---:|---:|---:|---:|---|"
+
+NAMED = 3  # missed bars that a headline names
 
 
 @dataclass
@@ -82,8 +85,69 @@ def arguments(description: str | None, jobs: Iterable[str], *, quick: str = "") 
 
 
 def page(title: str, command: str, words: str, rows: Iterable[Row], *further: str) -> str:
-    parts = [f"# {title}", f"```console\n{command}\n```", words, table(rows), *further]
-    return "\n\n".join(parts) + "\n"
+    """The result first, then how to repeat it, then how it was measured."""
+    rows = list(rows)
+    return assemble(title, headline(rows), [table(rows), *further], command, words)
+
+
+def assemble(title: str, result: str, body: Iterable[str], command: str, words: str) -> str:
+    """A page of parts that are there already."""
+    repeat = [f"## How to repeat it\n\n```console\n{command}\n```", f"## How it was measured\n\n{words}"]
+    return "\n\n".join([f"# {title}", result, *body, *repeat]) + "\n"
+
+
+def headline(rows: Iterable[Row]) -> str:
+    """How ours compares with the peers, and which bars are missed, in one or two sentences.
+
+    Comparisons of ours with ours, and numbers that are to be small, say nothing about a peer.
+
+    >>> headline([against("DTW", "a loop", 3.0, 1.5, 1.0), against("MSM", "a loop", 4.0, 1.0, None)])
+    'Faster than what it stands beside in 2 of 2 comparisons: 2 to 4 times as fast, the median 3. The one bar is met.'
+    >>> headline([at_most("two threads", "ours, one thread", 1.0, 0.75, 0.5)])
+    '1 of 1 bar is missed: two threads, beside ours, one thread (0.75×, bar ≤ 0.5×).'
+    """
+    rows = list(rows)
+    ratios = [float(row.ratio[:-1]) for row in rows if _is_speed(row)]
+    said = []
+    if ratios:
+        among = f"{sum(one > 1 for one in ratios)} of {_counted(len(ratios), 'comparison')}"
+        span = f"{min(ratios):g} times as fast"
+        if len(ratios) > 1:
+            span = f"{min(ratios):g} to {max(ratios):g} times as fast, the median {statistics.median(ratios):.3g}"
+        said.append(f"Faster than what it stands beside in {among}: {span}.")
+    judged = [row for row in rows if row.bar != "–"]
+    missed = [row for row in judged if not row.met]
+    if judged and not missed:
+        said.append(
+            {1: "The one bar is met.", 2: "Both bars are met."}.get(len(judged), f"All {len(judged)} bars are met.")
+        )
+    if missed:
+        named = "; ".join(f"{row.work}, beside {row.beside} ({row.ratio}, bar {row.bar})" for row in missed[:NAMED])
+        more = f"; and {len(missed) - NAMED} more" if len(missed) > NAMED else ""
+        verb = "is" if len(missed) == 1 else "are"
+        said.append(f"{len(missed)} of {_counted(len(judged), 'bar')} {verb} missed: {named}{more}.")
+    return " ".join(said) or "There is nothing to compare with: the rows have our numbers alone."
+
+
+def _is_speed(row: Row) -> bool:
+    """Whether the ratio is how many times as fast as somebody else's ours is."""
+    own = row.beside.startswith(("ours", "timelike", "–"))
+    small = row.bar.startswith(("≤", "<")) and ("×" in row.bar or row.bar.endswith("B"))  # a share, or memory
+    return row.ratio.endswith("×") and not own and not small
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + "s" * (count != 1)
+
+
+def read_rows(text: str) -> list[Row]:
+    """The rows of a page's first table: what `table` wrote."""
+    lines = text.partition(f"{HEAD}\n")[2].partition("\n\n")[0].splitlines()
+    cells = [one.removeprefix("| ").removesuffix(" |").split(" | ") for one in lines]
+    return [
+        Row(work, beside, theirs, ours, ratio, bar, met != "NO")
+        for work, beside, theirs, ours, ratio, bar, met in cells
+    ]
 
 
 def table(rows: Iterable[Row]) -> str:

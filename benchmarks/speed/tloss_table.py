@@ -25,7 +25,7 @@ import timelike as tl
 from benchmarks.papers.clock import duration
 from benchmarks.papers.markdown import table
 from benchmarks.papers.tloss.data import BATCH, Known, Problem, known_sets, problem, shortest, steps
-from benchmarks.speed.table import load, setting
+from benchmarks.speed.table import assemble, load, setting
 from timelike.encode.tloss import Contrast
 
 BAR = 8 * 3600  # seconds
@@ -121,7 +121,8 @@ def main() -> int:
     rows = list(found(Path(given.data)))
     words = f"{setting('timelike', 'torch', 'numpy')}; one thread; {load()}."
     command = "python -m benchmarks.speed.tloss_table --data DIR --markdown docs/benchmarks/tloss_projection.md"
-    said = f"# How long the T-Loss table takes\n\n```console\n{command}\n```\n\n{words}\n\n{body(rows)}\n"
+    result, projected = body(rows).split("\n\n", 1)
+    said = assemble("How long the T-Loss table takes", result, [projected], command, words)
     print(said)
     if given.markdown:
         given.markdown.write_text(said)

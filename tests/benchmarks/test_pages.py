@@ -6,9 +6,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from benchmarks.accuracy import decdtw_report
 from benchmarks.papers import command, stale
 from benchmarks.papers.page import describe_missing, describe_seeds
 from benchmarks.papers.programs import load_program, program_modules
+from benchmarks.speed import importing
+from benchmarks.speed.table import against, at_most, headline, read_rows, table
 
 ROOT = Path(__file__).parents[2]
 
@@ -117,3 +120,71 @@ def test_missing_rows_are_counted_and_the_first_named():
 def test_single_seeds_are_said():
     assert describe_seeds({"a/0": {"seed": 0}, "a/1": {"seed": 1}}) == ""
     assert describe_seeds({"a": {}}) == ""
+
+
+# --- pages of programs that keep no rows
+
+SPEED = ["differentiable", "distributions", "encode", "metrics", "recognize", "recurrent", "rocket", "subsequence"]
+OTHERS = [
+    "decdtw_accuracy",
+    "elastic",
+    "forecast_speed",
+    "importing",
+    "interrupts",
+    "mutated_files",
+    "peers",
+    "tloss_projection",
+]
+
+
+@pytest.mark.parametrize("name", [*SPEED, *OTHERS])
+def test_pages_without_stored_rows_have_the_result_before_the_command(name):
+    page = (ROOT / f"docs/benchmarks/{name}.md").read_text(encoding="utf-8")
+    title, result, _ = page.split("\n\n", 2)
+    assert title.startswith("# ")
+    assert re.search(r"\d", result)
+    assert not result.startswith(("```", "|"))
+    places = [page.index(text) for text in (result, "\n|", "\n## How to repeat it", "\n```console")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", SPEED)
+def test_the_headline_of_a_speed_page_is_that_of_its_table(name):
+    page = (ROOT / f"docs/benchmarks/{name}.md").read_text(encoding="utf-8")
+    assert page.split("\n\n")[1] == headline(read_rows(page))
+
+
+def test_the_headlines_of_forecasting_are_those_of_its_tables():
+    page = (ROOT / "docs/benchmarks/forecast_speed.md").read_text(encoding="utf-8")
+    parts = dict(part.split("\n\n", 1) for part in page.split("\n## ")[1:])
+    told = [f"- {name}: {headline(read_rows(text))}" for name, text in parts.items() if read_rows(text)]
+    assert page.split("\n\n")[1] == "\n".join(told)
+
+
+def test_the_sentences_about_warps_and_import_are_those_of_their_pages():
+    _, result, rest = (ROOT / "docs/benchmarks/decdtw_accuracy.md").read_text(encoding="utf-8").split("\n\n", 2)
+    assert result == decdtw_report.summarize(rest)
+    page = (ROOT / "docs/benchmarks/importing.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    assert page.split("\n\n")[1] == importing.headline(
+        [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    )
+
+
+def test_rows_are_read_back_as_they_were_written():
+    rows = [against("DTW", "a loop", 3.0, 2.0, 2.0), at_most("memory", "ours", 1.0, 3.0, 4.0)]
+    assert read_rows(f"# A page\n\n{table(rows)}\n\n{table(rows[:1])}") == rows
+
+
+def test_a_headline_counts_what_is_slower_and_leaves_out_comparisons_with_ourselves():
+    rows = [
+        against("DTW", "a loop", 3.0, 1.0, 4.0),
+        against("MSM", "a loop", 1.0, 2.0, None),
+        against("ERP", "ours, one thread", 9.0, 1.0, 2.0),
+        at_most("a long window", "a short one", 1.0, 5.0, 9.0),
+    ]
+    assert headline(rows) == (
+        "Faster than what it stands beside in 1 of 2 comparisons: 0.5 to 3 times as fast, the median 1.75. "
+        "1 of 3 bars is missed: DTW, beside a loop (3×, bar ≥ 4×)."
+    )
+    assert headline([]) == "There is nothing to compare with: the rows have our numbers alone."

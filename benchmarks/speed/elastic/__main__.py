@@ -28,7 +28,7 @@ from benchmarks.speed.elastic.limit import hardware
 from benchmarks.speed.elastic.lines import REPEATS, Line, measured, overhead, path, warm
 from benchmarks.speed.elastic.peers import PEERS, Settings
 from benchmarks.speed.elastic.works import WORKS
-from benchmarks.speed.table import arguments, load, processor, versions
+from benchmarks.speed.table import Row, arguments, headline, load, processor, versions
 
 
 def number(value: float | None, unit: str = "s") -> str:
@@ -67,19 +67,21 @@ def report(lines: list[Line], s: Settings, command: str, words: str) -> str:
     threads = "one thread each" if s.threads == 1 else f"{s.threads} threads each"
     parts = [
         "# Speed of the elastic distances",
-        f"```console\n{command}\n```",
+        headline(Row(one.title, one.peer, "", "", one.ratio, one.bar, met=one.met != "NO") for one in lines),
+        "\n".join([HEAD, *map(row, lines)]),
+        "Every library, in seconds unless said otherwise:",
+        "\n".join(everyone(lines)),
+        f"## How to repeat it\n\n```console\n{command}\n```",
+        "## How it was measured",
         f"{processor()}, {os.cpu_count()} cores, kernels for {tl.native.isa()}, {platform.system()} "
         f"{platform.machine()}, Python {platform.python_version()}; {packages}; {threads}, except the row that "
         f"compares two with one. Best of {REPEATS} or more runs after a first one that does not count. Cells are those "
         f"of the whole dynamic program, also for a search that skips most of them; {load()}.",
         words,
-        "\n".join([HEAD, *map(row, lines)]),
-        "Every library, in seconds unless said otherwise:",
-        "\n".join(everyone(lines)),
         "\n".join(notes),
     ]
     if s.quick:
-        parts.insert(2, "**A smoke run with small sizes: these numbers mean nothing.**")
+        parts.insert(1, "**A smoke run with small sizes: these numbers mean nothing.**")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -58,9 +58,8 @@ same representations.
 
 What is not met: at length 2000 a series has 0.56 GFLOP as written down and 0.40 with tiles, of which a core here does
 115 a second: 287 series/s without the rough look, and less than five times what torch's products reach already. On
-two threads the kernels alone, timed by hand and not by this program, gain more than the rows say: a step has
-parts of torch on one thread, and after torch's parallel operations its second thread spins where ours would work
-(`OMP_WAIT_POLICY=passive` ends that)."""
+two threads a step has parts of torch on one thread, and after torch's parallel operations its second thread spins where
+ours would work (`OMP_WAIT_POLICY=passive` ends that)."""
         quick = ["--quick"] if options.quick else []
         avx2 = on_avx2("benchmarks.speed.encode", *quick, *(word for name in ALSO for word in ("--only", name)))
         also = f"The same with the kernels for AVX2 (`TIMELIKE_ISA=v3`):\n\n{table(avx2)}"

@@ -35,12 +35,6 @@ def rows(given: argparse.Namespace) -> Iterator[Row]:
         yield JOBS[name]() if name in JOBS else coupled.har(given.data, given.threads, given.subset)
 
 
-def by_hand(written: Path) -> str:
-    """The sections of the page that no run makes again: times of kernels that are gone."""
-    _, title, rest = (written.read_text() if written.exists() else "").partition("\n## ")
-    return title + rest
-
-
 def main() -> int:
     parser = arguments(__doc__, [*JOBS, "har"])
     parser.add_argument("--data", type=Path, help="UCI HAR as an .npz file; without it that row is left out")
@@ -53,8 +47,7 @@ def main() -> int:
         command = "python -m benchmarks.speed.metrics --data uci_har.npz --markdown docs/benchmarks/metrics.md"
         words = f"""{setting("timelike", "torch", "numpy")}; float32, {given.threads} thread(s) each unless a row says
 otherwise; {load()}. Best of several runs after one that does not count."""
-        rows_before = by_hand(given.markdown)
-        given.markdown.write_text(page("Speed of the learned metrics", command, words, found) + rows_before)
+        given.markdown.write_text(page("Speed of the learned metrics", command, words, found))
     return 0 if all(row.met for row in found) else 1
 
 
