@@ -464,8 +464,6 @@ for (m, n), new in sym.items():
     _news[n].add(new)
 for (m, c, n), new in meth.items():
     _news[n].add(new)
-for (f, n), new in par.items():
-    _news[n].add(new)
 _defined = collections.defaultdict(set)
 for d_, names_ in ns.items():
     if d_.startswith("timelike"):
@@ -489,10 +487,29 @@ def in_code(text):
     return MEMBER.sub(lambda m: "." + SAFE.get(m[1], m[1]) if m[1] else SAFE.get(m[2], m[2]), text)
 
 
-def in_prose(text):
+BARE = re.compile(r"(?<![\w.-])([A-Za-z_]\w*)(?![\w-]|=[^=])")
+
+
+def in_module(d, params=()):
+    """Names as the module of the text has them."""
+    params = dict(params)
+
+    def new(m):
+        if m[1] in params:
+            return params[m[1]]
+        r = resolve(d, m[1]) if d else None
+        if r and r[0] == "symbol" and r[2] == m[1]:
+            return sym.get(r[1:], m[1])
+        return m[1]
+
+    return lambda text: BARE.sub(new, text)
+
+
+def in_prose(text, d=None, params=()):
+    own = in_module(d, params)
     text = TL.sub(at_top, text)
-    text = CODE.sub(lambda m: m[1] + in_code(m[2]), text)
-    return TICKS.sub(lambda m: WORD.sub(lambda w: SAFE.get(w[1], w[1]), m[0]), text)
+    text = CODE.sub(lambda m: m[1] + own(in_code(m[2])), text)
+    return TICKS.sub(lambda m: WORD.sub(lambda w: SAFE.get(w[1], w[1]), own(m[0])), text)
 
 
 FENCE = re.compile(r"^```(?:python|py|pycon)[^\n]*\n(.*?)^```", re.M | re.S)
@@ -515,7 +532,7 @@ def edit(path):
     def at(line, col):
         return starts[line - 1] + col
 
-    edits = {}
+    edits, own_params, put_later = {}, {}, []
 
     def put(a, b, new, why=""):
         old = src[a:b].decode()
@@ -718,6 +735,18 @@ def edit(path):
             return
         if isinstance(n, ast.Name):
             h = lookup(n.id, sc)
+            if sc.kind == "class" and n.id in sc.names and isinstance(n.ctx, ast.Load):
+                bound = [
+                    x.lineno
+                    for x in sc.node.body
+                    if getattr(x, "name", None) == n.id
+                    or (isinstance(x, (ast.Assign, ast.AnnAssign)) and n.id in {y for t in (x.targets if isinstance(x, ast.Assign) else [x.target]) for y in target_names(t)})
+                ]
+                if bound and min(bound) >= n.lineno:
+                    h = modscope_hit(n.id)
+                elif cls is not None and (new := member_new(cls, n.id)):
+                    put_name(at(n.lineno, n.col_offset), at(n.end_lineno, n.end_col_offset), n.id, new)
+                    return
             r, follows = hit_target(h, n.id)
             if follows:
                 nb = new_binding(r, n.id)
@@ -819,6 +848,8 @@ def edit(path):
             for kw in n.keywords:
                 if kw.arg:
                     new = par.get((fn, kw.arg)) if fn else None
+                    if n.func.attr == "_replace" if isinstance(n.func, ast.Attribute) else False:
+                        new = next(filter(None, (member_of(owner, kw.arg) for owner in owners)), None)
                     for owner in owners if new is None and not fn else ():
                         for base in MRO.get(owner, [owner]):
                             new = new or par.get((f"{base}.{n.func.attr}", kw.arg))
@@ -876,6 +907,7 @@ def edit(path):
                     walk(b, sc, cls)
                 inner = Scope(n, sc, "class")
                 scope_bindings(inner, d, pk)
+                own_params[id(n)] = {p: new for (f, p), new in par.items() if f == f"{d}.{n.name}"}
                 k = (d, n.name) if sc.kind == "module" else cls
                 for s in n.body:
                     walk(s, inner, k)
@@ -889,6 +921,7 @@ def edit(path):
                     for (f, p), new in par.items()
                     if f == fn or (in_class and n.name == "__init__" and cls and f == ".".join(cls))
                 }
+                own_params[id(n)] = inner.params
                 for x in [*n.args.defaults, *[k for k in n.args.kw_defaults if k is not None]]:
                     walk(x, sc, cls)
                 A = n.args
@@ -909,6 +942,20 @@ def edit(path):
                 for s in n.body:
                     walk(s, inner, cls)
             return
+        if isinstance(n, (ast.Global, ast.Nonlocal)):
+            a, b = at(n.lineno, n.col_offset), at(n.end_lineno, n.end_col_offset)
+            text = src[a:b].decode()
+            for name in n.names:
+                if (d, name) in sym:
+                    text = re.sub(rf"\b{name}\b", sym[(d, name)], text)
+            put(a, b, text)
+            return
+        if isinstance(n, ast.Subscript):
+            for c in ast.walk(n.slice):
+                if isinstance(c, ast.Constant) and isinstance(c.value, str) and c.value.isidentifier():
+                    r = resolve(d, c.value)
+                    if r and r[0] == "symbol" and r[2] == c.value and r[1:] in sym and c.value[0].isupper():
+                        put_later.append((c, c.value, sym[r[1:]]))
         if isinstance(n, ast.Lambda):
             inner = Scope(n, sc, "function")
             scope_bindings(inner, d, pk)
@@ -976,6 +1023,8 @@ def edit(path):
         if text in (f'"{old}"', f"'{old}'"):
             put(a, b, text[0] + new + text[0])
 
+    for late in put_later:
+        put_string(*late)
     for n in ast.walk(tree):
         if isinstance(n, ast.Call):
             pairs = dict(filter(None, map(renamed_at, [*n.args, *(k.value for k in n.keywords)])))
@@ -1001,6 +1050,10 @@ def edit(path):
                     put_string(c, c.value, sym[r[1:]])
                 elif r and r[0] == "module" and moved(r[1]).split(".")[-1] != c.value:
                     problem(path, f"line {c.lineno}: string {c.value!r} names a module that moved to {moved(r[1])}")
+    doc_params = {}  # line of a docstring -> renamed parameters of its function
+    for n in ast.walk(tree):
+        if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and n.body and isinstance(n.body[0], ast.Expr) and isinstance(n.body[0].value, ast.Constant):
+            doc_params[n.body[0].lineno] = own_params.get(id(n), {})
     # strings and comments
     try:
         for tok in tokenize.tokenize(io.BytesIO(src).readline):
@@ -1011,7 +1064,7 @@ def edit(path):
                 b = starts[l2 - 1] + len(lines[l2 - 1].decode()[:c2].encode())
                 new = DOT.sub(lambda m: new_dotted(m[0]), tok.string)
                 if documentation:
-                    new = in_prose(new)
+                    new = in_prose(new, d, doc_params.get(l1, ()))
                 if new != tok.string:
                     put(a, b, new)
     except tokenize.TokenError:
@@ -1070,6 +1123,8 @@ if APPLY:
     # definitions that go to another module: cut here, appended there; imports are mended by hand (ruff names them)
     cut = collections.defaultdict(list)
     for (m, name), target_module in sym_moves.items():
+        if moved(m) == target_module:
+            continue
         path = modules[m]
         text = path.read_text()
         tree = ast.parse(text)
@@ -1092,7 +1147,7 @@ if APPLY:
                     last += 1
                     while not lines[last - 1].rstrip().endswith('"""'):
                         last += 1
-                cut[target_module].append("\n".join(lines[first:last]))
+                cut[target_module].append((isinstance(node, (ast.Assign, ast.AnnAssign)), "\n".join(lines[first:last])))
                 del lines[first:last]
                 path.write_text("\n".join(lines))
                 break
@@ -1127,7 +1182,16 @@ if APPLY:
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         path.parent.mkdir(parents=True, exist_ok=True)
         old = path.read_text() if path.exists() else '"""TODO: moved here."""\n'
-        path.write_text(old.rstrip("\n") + "\n\n\n" + "\n\n\n".join(pieces) + "\n")
+        at_ = 0
+        for node in ast.parse(old).body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+                at_ = node.end_lineno
+            else:
+                break
+        head, tail = old.split("\n")[:at_], old.split("\n")[at_:]
+        head += ["", *(text for constant, text in pieces if constant)]
+        body = "\n".join([*head, *tail]).rstrip("\n")
+        path.write_text("\n\n\n".join([body, *(text for constant, text in pieces if not constant)]) + "\n")
         subprocess.run(["git", "add", str(path)], cwd=ROOT)
     for m in {moved(m) for m in modules if m.startswith("timelike")} | set(sym_moves.values()):
         parts = m.split(".")
